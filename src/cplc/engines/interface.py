@@ -1,0 +1,97 @@
+"""What every engine offers: sets of states, steps between them, and the states that satisfy a formula.
+
+Sets are subsets of the reachable states, opaque, immutable and of one engine only. Everything that is built on
+engines (verdicts, evidence, blame, vacuity) uses this interface alone, so that it works with each of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+from cplc.system.expr import Expr
+from cplc.system.formula import Formula
+from cplc.system.model import Justice, State, System
+
+S = TypeVar("S")
+
+
+class ResourceExhausted(Exception):
+    """An engine gave up before it knew the answer; the text says on what limit."""
+
+
+class Engine(ABC, Generic[S]):
+    """One system, explored by one method."""
+
+    name: str
+    system: System
+
+    # --- sets
+    @property
+    @abstractmethod
+    def reachable(self) -> S: ...
+
+    @property
+    @abstractmethod
+    def initial(self) -> S: ...
+
+    @abstractmethod
+    def where(self, condition: Expr) -> S:
+        """Return the reachable states in which the condition holds."""
+
+    @abstractmethod
+    def both(self, left: S, right: S) -> S: ...
+
+    @abstractmethod
+    def either(self, left: S, right: S) -> S: ...
+
+    @abstractmethod
+    def without(self, left: S, right: S) -> S: ...
+
+    @abstractmethod
+    def is_empty(self, states: S) -> bool: ...
+
+    @abstractmethod
+    def count(self, states: S) -> int: ...
+
+    @abstractmethod
+    def pick(self, states: S) -> State:
+        """Return one state of a set that is not empty; always the same one of the same set."""
+
+    @abstractmethod
+    def single(self, state: State) -> S:
+        """Return the set of this one reachable state."""
+
+    # --- steps (the idle step is not among them)
+    @abstractmethod
+    def successors(self, states: S, steps: Iterable[int] | None = None) -> S:
+        """Return where these steps (all, if none are named) lead from there."""
+
+    @abstractmethod
+    def predecessors(self, states: S, steps: Iterable[int] | None = None) -> S:
+        """Return the reachable states from which one of these steps leads into the set."""
+
+    # --- formulas
+    @abstractmethod
+    def satisfying(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> S:
+        """Return the reachable states that satisfy the formula, on runs where these roles keep going."""
+
+    @abstractmethod
+    def accessible(self, debtor: str, creditor: str, states: S) -> S:
+        """Return the states that CTLC+ accessibility ``debtor -> creditor`` leads to from the set."""
+
+    @abstractmethod
+    def indistinguishable(self, agents: tuple[str, ...], states: S) -> S:
+        """Return the states that look to all these agents together like one of the set."""
+
+    # --- derived
+    def is_valid(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> bool:
+        """Whether the formula holds in every initial state."""
+        return self.is_empty(self.without(self.initial, self.satisfying(formula, assuming)))
+
+    def enabled(self, justice: Justice) -> S:
+        return self.where(self.system.enabled(justice))
+
+    def complement(self, states: S) -> S:
+        return self.without(self.reachable, states)

@@ -1,0 +1,181 @@
+"""What a checked file means: one protocol with every family unrolled and every name resolved.
+
+Nothing in it refers to syntax but the spans. It is the input of lowering and of every listing.
+All instances stand in the order of declaration. Names of instances: see `cplc.semantics.terms`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from cplc.semantics.terms import Term, Value
+from cplc.source import Span
+
+
+def _span() -> Span:
+    return field(compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One agent. ``family`` is the name it was declared with; ``index`` is None for a single role."""
+
+    name: str
+    family: str
+    index: int | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A role's own variable, full name ``Cus[1].mood``; every value is initial where ``initial`` is None."""
+
+    name: str
+    role: str
+    domain: tuple[Value, ...]
+    initial: Value | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a restart takes back: the protocol, one instance of a `for`, or a used part."""
+
+    name: str
+    parent: str | None
+    roles: tuple[str, ...]
+    """Role instances whose variables the restart resets besides those of inner scopes."""
+
+
+Verb = Literal[
+    "create", "fulfill", "violate", "withdraw", "release", "expire",
+    "delegate", "assign", "suspend", "reactivate", "compensate",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    verb: Verb
+    commitment: str
+    target: str | None = None
+    retaining: bool = False
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    variable: str
+    value: Term
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    name: str
+    domain: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    name: str
+    sender: str
+    receiver: str
+    parameters: tuple[Parameter, ...]
+    guard: Term
+    """``after`` and ``if`` and not ``unless``, over what the sender sees."""
+    rivals: tuple[str, ...]
+    """The other members of its choices."""
+    operations: tuple[Operation, ...]
+    updates: tuple[Assignment, ...]
+    """The ``set`` clauses: on sending."""
+    receipt: tuple[Assignment, ...]
+    """The ``on receipt`` clauses: on taking effect."""
+    resets: tuple[str, ...]
+    restarts: bool
+    repeatable: bool
+    scope: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    name: str
+    meaning: Term
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    name: str
+    debtor: str
+    creditor: str
+    antecedent: Term
+    consequent: Term
+    within: int | None
+    expires: int | None
+    revocable: bool
+    scope: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    name: str
+    title: str | None
+    assuming: tuple[str, ...]
+    """Role instances, families unrolled."""
+    formula: Term
+    expect_holds: bool
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One built-in check that the file asks for."""
+
+    name: str
+    expect_holds: bool
+    span: Span = _span()
+
+
+@dataclass(frozen=True)
+class CheckedModel:
+    name: str
+    title: str | None
+    parameters: tuple[tuple[str, Value], ...]
+    """The values the protocol was unrolled with."""
+    sync: bool
+    roles: tuple[Role, ...]
+    variables: tuple[Variable, ...]
+    scopes: tuple[Scope, ...]
+    """Outer before inner; the first is the protocol."""
+    messages: tuple[Message, ...]
+    facts: tuple[Fact, ...]
+    commitments: tuple[Commitment, ...]
+    unordered: frozenset[tuple[str, str]]
+    """Ordered pairs of role instances whose channel holds any number of messages."""
+    fairness: tuple[Term, ...]
+    properties: tuple[Property, ...]
+    checks: tuple[Check, ...]
+
+    @cached_property
+    def message(self) -> dict[str, Message]:
+        return {message.name: message for message in self.messages}
+
+    @cached_property
+    def commitment(self) -> dict[str, Commitment]:
+        return {commitment.name: commitment for commitment in self.commitments}
+
+    @cached_property
+    def fact(self) -> dict[str, Fact]:
+        return {fact.name: fact for fact in self.facts}
+
+    @cached_property
+    def variable(self) -> dict[str, Variable]:
+        return {variable.name: variable for variable in self.variables}
+
+    @cached_property
+    def role(self) -> dict[str, Role]:
+        return {role.name: role for role in self.roles}

@@ -1,0 +1,146 @@
+"""Resolved expressions and formulas: no parameter, loop, quantifier, macro or alias is left.
+
+Every name is the full name of one instance: ``pay[1]``, ``Cus[2]``, ``part.pay[1,2]``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Value = bool | int | str
+"""A truth value, a whole number or the member of an enumeration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A bare message name: in a guard the sender's own copy is set, elsewhere it has been received."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The sender's copy is set."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """The sender's copy is set and differs from the receiver's."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A payload value; every comparison with it is false where the message is not there."""
+
+    message: str
+    parameter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A parameter of the very message in whose clauses it stands: the value being sent."""
+
+    parameter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A variable of a role instance, by its full name ``Mer.stock``."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class InState:
+    """A commitment is in one of these lifecycle states, as the role ``view`` sees it.
+
+    Where ``view`` is None: in a guard the sender's view, elsewhere the state that `Env` keeps.
+    """
+
+    commitment: str
+    states: frozenset[str]
+    view: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FactRef:
+    """A fact by name; its meaning is in the model."""
+
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """No send, receipt or restart is enabled."""
+
+
+Op = Literal[
+    "!", "&", "|", "->", "<->", "therefore",
+    "=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "%",
+    "X", "F", "G", "U", "W", "R", "Y", "O", "H", "S",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An operator and its operands (``-`` with one or two); ``&`` and ``|`` take any number; ``bound`` is the k of ``<=k``."""
+
+    op: Op
+    operands: tuple[Term, ...]
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OverPaths:
+    quantifier: Literal["A", "E"]
+    path: Term
+    along: Term | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Social:
+    modality: Literal["C", "Fu", "SC"]
+    debtor: str
+    creditor: str
+    body: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    modality: Literal["K", "EK", "DK", "CK"]
+    group: tuple[str, ...]
+    body: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Does:
+    """A path atom: ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role) or a lifecycle operation."""
+
+    verb: str
+    subject: str
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Strategic:
+    group: tuple[str, ...]
+    path: Term
+
+
+Term = (
+    Const | Happened | Sent | InFlight | Field | Own | Var | InState | FactRef | Terminal
+    | Apply | OverPaths | Social | Knowledge | Does | Strategic
+)  # fmt: skip
+
+TRUE = Const(True)
+FALSE = Const(False)

@@ -1,0 +1,178 @@
+"""Expressions over the variables of a system, and functions that build simple ones.
+
+Values are truth values, whole numbers and words; every variable has a finite domain. Expressions are total:
+arithmetic on what is not a number does not occur, and lowering guards every partial reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Value = bool | int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The present value of a variable."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    operands: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    operands: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Less:
+    """Numbers only."""
+
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Arith:
+    """Numbers only. The remainder has the sign of the divisor, and is 0 for a divisor of 0."""
+
+    op: Literal["+", "-", "*", "%"]
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Ite:
+    """``then`` where the condition holds, ``otherwise`` elsewhere."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+Expr = Const | Read | Not | And | Or | Equal | Less | Arith | Ite
+
+TRUE = Const(True)
+FALSE = Const(False)
+
+
+def conj(operands: Iterable[Expr]) -> Expr:
+    """Return the conjunction, flattened, without duplicates and constants."""
+    kept: dict[Expr, None] = {}
+    for operand in operands:
+        if operand == FALSE:
+            return FALSE
+        if isinstance(operand, And):
+            kept.update(dict.fromkeys(operand.operands))
+        elif operand != TRUE:
+            kept[operand] = None
+    if not kept:
+        return TRUE
+    return next(iter(kept)) if len(kept) == 1 else And(tuple(kept))
+
+
+def disj(operands: Iterable[Expr]) -> Expr:
+    """Return the disjunction, flattened, without duplicates and constants."""
+    kept: dict[Expr, None] = {}
+    for operand in operands:
+        if operand == TRUE:
+            return TRUE
+        if isinstance(operand, Or):
+            kept.update(dict.fromkeys(operand.operands))
+        elif operand != FALSE:
+            kept[operand] = None
+    if not kept:
+        return FALSE
+    return next(iter(kept)) if len(kept) == 1 else Or(tuple(kept))
+
+
+def negate(operand: Expr) -> Expr:
+    match operand:
+        case Const(value):
+            return FALSE if value else TRUE
+        case Not(inner):
+            return inner
+        case _:
+            return Not(operand)
+
+
+def equal(left: Expr, right: Expr) -> Expr:
+    if left == right:
+        return TRUE
+    if isinstance(left, Const) and isinstance(right, Const):
+        return FALSE
+    if isinstance(left, Ite):
+        return ite(left.condition, equal(left.then, right), equal(left.otherwise, right))
+    return Equal(left, right)
+
+
+def one_of(operand: Expr, values: Iterable[Value]) -> Expr:
+    return disj(equal(operand, Const(value)) for value in values)
+
+
+def ite(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+    """Return the case distinction; over truth values it becomes a conjunction or disjunction where it can."""
+    if condition == TRUE or then == otherwise:
+        return then
+    if condition == FALSE:
+        return otherwise
+    if then == TRUE:
+        return disj((condition, otherwise))
+    if then == FALSE:
+        return conj((negate(condition), otherwise))
+    if otherwise == TRUE:
+        return disj((negate(condition), then))
+    if otherwise == FALSE:
+        return conj((condition, then))
+    return Ite(condition, then, otherwise)
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    match expr:
+        case Const() | Read():
+            return ()
+        case Not(operand):
+            return (operand,)
+        case And(operands) | Or(operands):
+            return operands
+        case Equal(left, right) | Less(left, right) | Arith(_, left, right):
+            return (left, right)
+        case Ite(condition, then, otherwise):
+            return (condition, then, otherwise)
+
+
+def reads(expr: Expr) -> frozenset[str]:
+    """Return the variables that occur."""
+    return frozenset(_reads(expr))
+
+
+def _reads(expr: Expr) -> Iterator[str]:
+    stack = [expr]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Read):
+            yield top.variable
+        else:
+            stack.extend(children(top))

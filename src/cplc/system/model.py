@@ -1,0 +1,214 @@
+"""The interpreted system: what a protocol becomes, and all that engines and exporters know of it.
+
+A state gives every variable a value of its domain. A step changes it; steps interleave, and besides them every
+state has an idle step that changes nothing. The model of a property is the set of states reachable from the
+initial ones. Runs are infinite; the fair ones meet every `Justice` that is unconditional or assumed, and every
+condition of `fairness` infinitely often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from cplc.source import Span
+from cplc.system.expr import Expr, Value, conj, disj, negate, reads
+
+State = dict[str, Value]
+
+
+VariableKind = Literal[
+    "copy",        # a role's copy of a message: truth value "it is there"
+    "field",       # a payload value in such a copy; its first value where the message is not there
+    "parity",      # the alternating bit in a copy of a repeatable message
+    "own",         # a role's own variable
+    "commitment",  # the lifecycle state that Env keeps
+    "view",        # the lifecycle state as debtor or creditor sees it
+    "clock",       # ticks since a deadline began to run
+    "former",      # what a pending commitment was before
+    "follows",     # the commitment that a retaining one waits for, or "none"
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    domain: tuple[Value, ...]
+    initial: tuple[Value, ...]
+    """The values it may have at first; more than one for an uninitialised variable."""
+    kind: VariableKind
+    owner: str
+    """The agent whose local state it is part of or, for what nobody sees, ``Env``."""
+    about: str
+    """The message, own variable or commitment it belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    name: str
+    family: str
+    local: tuple[str, ...]
+    """The variables of its local state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """One variable that two agents share, in the copy of each."""
+
+    first: str
+    second: str
+    at_first: str
+    at_second: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    name: str
+    sender: str
+    receiver: str
+    parameters: tuple[str, ...]
+    sent: Expr
+    """The sender's copy is set."""
+    received: Expr
+    """The receiver's copy is set."""
+    in_flight: Expr
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    name: str
+    debtor: str
+    creditor: str
+    variable: str
+    """The variable of its lifecycle state."""
+    antecedent: Expr
+    consequent: Expr
+    within: int | None
+    """Ticks after which it is violated while active."""
+    expires: int | None
+    """Ticks after which it expires while conditional."""
+    views: tuple[tuple[str, str], ...] = ()
+    """Role and variable of each view that is kept of it."""
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation on a commitment that a step performs; it does something only where ``applicable`` holds."""
+
+    verb: str
+    commitment: str
+    target: str | None
+    applicable: Expr
+    """Over the state before the step."""
+    state_before: Expr
+    """The lifecycle state it finds, over the state before the step."""
+
+
+StepKind = Literal["send", "receive", "exchange", "restart", "tick"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One guarded step. All updates read the state before; what is not written stays."""
+
+    name: str
+    """Unique, for people: ``send pay[1]``, ``receive bid[2](3)``, ``restart Cus[1]``, ``tick``."""
+    kind: StepKind
+    actor: str
+    """The agent who takes it; ``Env`` for restarts and ticks."""
+    event: str
+    """The message, or the scope that restarts; empty for a tick."""
+    payload: tuple[tuple[str, Value], ...]
+    """The values sent; empty on receipt, where they are read from the sender's copy."""
+    guard: Expr
+    updates: tuple[tuple[str, Expr], ...]
+    free: tuple[str, ...] = ()
+    """Variables that take any of their initial values (restarts of uninitialised ones)."""
+    operations: tuple[Operation, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def writes(self) -> frozenset[str]:
+        return frozenset([name for name, _ in self.updates]).union(self.free)
+
+    @cached_property
+    def footprint(self) -> frozenset[str]:
+        """Every variable it reads or writes."""
+        found = set(reads(self.guard)) | self.writes
+        for _, value in self.updates:
+            found |= reads(value)
+        return frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Justice:
+    """On a fair run these steps are not enabled together from some point on without one being taken."""
+
+    name: str
+    steps: tuple[int, ...]
+    """Positions in the system's steps."""
+    role: str | None
+    """The sender who must be assumed to keep going; None where it always holds."""
+
+
+@dataclass(frozen=True)
+class System:
+    name: str
+    header: tuple[tuple[str, str], ...]
+    """What it was made from: protocol, parameters, kind of channels."""
+    variables: tuple[Variable, ...]
+    agents: tuple[Agent, ...]
+    shared: tuple[Shared, ...]
+    messages: tuple[Message, ...]
+    commitments: tuple[Commitment, ...]
+    steps: tuple[Step, ...]
+    justice: tuple[Justice, ...]
+    fairness: tuple[Expr, ...]
+    hazards: tuple[tuple[str, Expr, Span | None], ...] = ()
+    """States the model must not reach, each with what would go wrong there (an assignment out of range)."""
+
+    @cached_property
+    def variable(self) -> dict[str, Variable]:
+        return {variable.name: variable for variable in self.variables}
+
+    @cached_property
+    def agent(self) -> dict[str, Agent]:
+        return {agent.name: agent for agent in self.agents}
+
+    @cached_property
+    def message(self) -> dict[str, Message]:
+        return {message.name: message for message in self.messages}
+
+    @cached_property
+    def commitment(self) -> dict[str, Commitment]:
+        return {commitment.name: commitment for commitment in self.commitments}
+
+    @cached_property
+    def terminal(self) -> Expr:
+        """No send, receipt or restart is enabled."""
+        return conj(negate(step.guard) for step in self.steps if step.kind != "tick")
+
+    def enabled(self, justice: Justice) -> Expr:
+        return disj(self.steps[index].guard for index in justice.steps)
+
+    def shared_between(self, first: str, second: str) -> tuple[tuple[str, str], ...]:
+        """Return the copies at ``first`` and at ``second`` of every variable that the two share."""
+        return tuple(
+            (pair.at_first, pair.at_second) if pair.first == first else (pair.at_second, pair.at_first)
+            for pair in self.shared
+            if {pair.first, pair.second} == {first, second}
+        )
+
+    def constraints(self, assuming: frozenset[str]) -> tuple[Justice, ...]:
+        """Return the justice that holds on every run considered when these roles keep going."""
+        return tuple(justice for justice in self.justice if justice.role is None or justice.role in assuming)
+
+    def problems(self) -> Iterator[str]:
+        """Yield every way in which this is not a well-formed system."""
+        from cplc.system.invariants import problems
+
+        yield from problems(self)

@@ -1,0 +1,53 @@
+"""Runs of a system and the evidence for a verdict: data only, made by verification, shown by reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cplc.system.formula import Formula
+from cplc.system.model import State
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step of a run: its position in the system's steps, or None for the idle step, and the state after it."""
+
+    step: int | None
+    state: State
+
+
+@dataclass(frozen=True)
+class Run:
+    """``start``, then ``moves``; from state number ``loop`` on (0 is ``start``) the rest repeats for ever.
+
+    The state after the last move of a lasso is the state number ``loop``. Where ``loop`` is None the run is finite.
+    """
+
+    start: State
+    moves: tuple[Move, ...]
+    loop: int | None = None
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        return (self.start, *(move.state for move in self.moves))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why ``formula`` has the value ``holds`` at the first state of ``run``.
+
+    ``parts`` says at which state of the run which subformula needs evidence of its own; that evidence begins in
+    that state. For knowledge and commitments the run is that single state, and ``elsewhere`` gives an initial run
+    to the other state of the pair, with the evidence for what holds or fails there. ``agents`` are those who
+    cannot tell the two apart (or debtor and creditor). An evidence without run says something of all runs.
+    """
+
+    formula: Formula
+    holds: bool
+    run: Run
+    parts: tuple[tuple[int, Evidence], ...] = ()
+    elsewhere: Run | None = None
+    there: Evidence | None = None
+    agents: tuple[str, ...] = ()
+    exhaustive: bool = False
+    """It rests on all runs or all states; there is nothing more to show."""

@@ -1,0 +1,81 @@
+"""What is asked of a system and what was found out: data only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cplc.source import Span
+from cplc.system.formula import Formula
+from cplc.system.model import State, System
+from cplc.system.trace import Evidence
+
+Answer = Literal["holds", "fails", "vacuous", "unknown"]
+Kind = Literal["property", "check", "formula", "model"]
+"""A property or check of the file, a formula of the command line, or the model's own well-behaviour."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One formula to decide. A built-in check is one question, its formula a conjunction of what it says."""
+
+    name: str
+    kind: Kind
+    formula: Formula
+    text: str
+    """The formula as people read it."""
+    expected: Literal["holds", "fails"] = "holds"
+    assuming: frozenset[str] = frozenset()
+    title: str | None = None
+    advisory: bool = False
+    """A failure is a warning, not an error."""
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something the user should know of a verdict: a vacuous implication, an accessibility that is not serial."""
+
+    code: Literal["vacuous-implication", "not-serial", "advisory"]
+    message: str
+    state: State | None = None
+
+
+@dataclass(frozen=True)
+class Blame:
+    """Who could have made it true, who stopped, and what was still owed."""
+
+    coalitions: tuple[tuple[str, ...], ...]
+    """The smallest sets of roles (families as one) whose co-operation makes the property true."""
+    stopped: tuple[str, ...]
+    """Roles that on the run shown could send for ever and never did."""
+    owed: tuple[str, ...]
+    """Commitments open at the end of the run whose debtors are among those who stopped."""
+
+
+@dataclass(frozen=True)
+class Result:
+    question: Question
+    answer: Answer
+    engine: str
+    seconds: float
+    system: System
+    """The system, or the independent part of it, that the evidence speaks of."""
+    evidence: Evidence | None = None
+    blame: Blame | None = None
+    remarks: tuple[Remark, ...] = ()
+    reason: str | None = None
+    """Why it is unknown."""
+    left_out: int = 0
+    """How many variables the question does not depend on; the evidence leaves them out."""
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether this is what the file expects; vacuous counts as holds, unknown as neither."""
+        match self.answer:
+            case "holds" | "vacuous":
+                return self.question.expected == "holds"
+            case "fails":
+                return self.question.expected == "fails"
+            case "unknown":
+                return False
