@@ -1,1 +1,44 @@
+"""A compiler and model checker for commitment protocols.
 
+Importing this module loads nothing else; the functions below load what they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from cplc.pipeline import Compilation
+    from cplc.verification.results import Result
+
+__all__ = ["__version__", "compile", "verify"]
+__version__ = "0.1.0"
+
+_NONE: Mapping[str, str] = {}
+
+
+def compile(  # noqa: A001 - the public name is `cplc.compile`
+    text: str,
+    *,
+    name: str = "<text>",
+    parameters: Mapping[str, str] = _NONE,
+    channels: Literal["sync", "async"] | None = None,
+) -> Compilation:
+    """Return the compilation of a text; its `diagnostics` say what is wrong with it."""
+    from cplc.pipeline import Compilation
+    from cplc.source import Source
+
+    return Compilation(Source(name, text), parameters=parameters, channels=channels)
+
+
+def verify(
+    compilation: Compilation,
+    *,
+    names: Sequence[str] = (),
+    engine: Literal["auto", "symbolic", "explicit"] = "auto",
+) -> tuple[Result, ...]:
+    """Return the verdict of each named property, or of all that the file asks for."""
+    from cplc.verification.verify import verify as verdicts
+
+    return tuple(verdicts(compilation.system, compilation.questions(names), engine=engine))

@@ -1,0 +1,152 @@
+"""Diagnostics as people read them: a message, the place, the line with a caret under what is wrong.
+
+Nothing of the text under examination reaches the terminal uninterpreted: control characters are shown as symbols,
+tabs as blanks, and a line that is too long is cut around the place that matters.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
+
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.source import Span
+
+Part = Literal["error", "warning", "note", "place", "frame", "message"]
+Style = Callable[[str, Part], str]
+
+_TAB = 4
+_BEFORE, _MARKED, _AFTER = 60, 80, 40
+"""How many characters of a line are shown before, in and after the marked place."""
+
+
+def plain(text: str, part: Part) -> str:
+    """Return the text as it is: no colours."""
+    return text
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return the diagnostics sorted by file and place; what was found twice is kept once."""
+    found = dict.fromkeys(diagnostics)
+    return sorted(found, key=lambda found: (found.span.source.name, found.span.start, found.span.end, found.code))
+
+
+def rendered(diagnostics: Iterable[Diagnostic], style: Style = plain, *, limit: int = 50) -> str:
+    """Return all diagnostics with their frames and a line that counts them; at most ``limit`` in full."""
+    ordered = in_order(diagnostics)
+    if not ordered:
+        return ""
+    blocks = ["\n".join(_diagnostic(diagnostic, style)) for diagnostic in ordered[:limit]]
+    if len(ordered) > limit:
+        blocks.append(f"… and {len(ordered) - limit} more")
+    blocks.append(summary(ordered))
+    return "\n\n".join(blocks) + "\n"
+
+
+def summary(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return ``2 errors, 1 warning``."""
+    kinds = [diagnostic.severity for diagnostic in diagnostics]
+    counts = [(kinds.count(kind), kind) for kind in ("error", "warning")]
+    return ", ".join(f"{count} {kind}{'s' * (count > 1)}" for count, kind in counts if count) or "no problems"
+
+
+def printable(text: str) -> str:
+    """Return the text with every character that would steer a terminal replaced by a visible one."""
+    return "".join(map(_visible, text))
+
+
+def _visible(char: str) -> str:
+    code = ord(char)
+    if code < 32:
+        return chr(0x2400 + code)
+    if code == 127:
+        return "\u2421"
+    if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069:
+        return "\ufffd"
+    return char
+
+
+def _width(char: str) -> int:
+    if unicodedata.east_asian_width(char) in "WF":
+        return 2
+    return 0 if unicodedata.category(char) in {"Mn", "Me", "Cf"} else 1
+
+
+def _diagnostic(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
+    heading = style(f"{diagnostic.severity}[{diagnostic.code}]", diagnostic.severity)
+    yield f"{heading}{style(f': {printable(diagnostic.message)}', 'message')}"
+    gutter = _gutter(diagnostic.span)
+    yield from _frame(diagnostic.span, gutter, diagnostic.severity, style)
+    bar = style("=", "frame")
+    for note in diagnostic.notes:
+        if note.span is None:
+            yield f"{' ' * gutter} {bar} {style(_label(note), 'note')}: {_remark(note)}"
+    for note in diagnostic.notes:
+        if note.span is not None:
+            yield f"{style(_label(note), 'note')}: {_remark(note)}"
+            yield from _frame(note.span, gutter, "note", style)
+
+
+def _label(note: Note) -> str:
+    """Notes that suggest something are hints."""
+    return "hint" if note.message.startswith(("did you mean", "hint: ")) else "note"
+
+
+def _remark(note: Note) -> str:
+    return printable(note.message.removeprefix("hint: "))
+
+
+def _gutter(span: Span) -> int:
+    return len(str(span.position[0]))
+
+
+def _frame(span: Span, gutter: int, part: Part, style: Style) -> Iterator[str]:
+    """Yield the place and, where there is a text to show, its line and the caret line."""
+    gutter = max(gutter, _gutter(span))
+    arrow = style(f"{' ' * gutter}-->", "frame")
+    if not span.source.text:
+        yield f"{arrow} {style(printable(span.source.name), 'place')}"
+        return
+    line, column = span.position
+    yield f"{arrow} {style(f'{printable(span.source.name)}:{line}:{column}', 'place')}"
+    shown, caret = _marked_line(span)
+    bar = style("|", "frame")
+    yield f"{' ' * gutter} {bar}"
+    yield f"{style(str(line).rjust(gutter), 'frame')} {bar} {shown}".rstrip()
+    yield f"{' ' * gutter} {bar} {caret[0]}{style(caret[1], part)}"
+
+
+def _marked_line(span: Span) -> tuple[str, tuple[str, str]]:
+    """Return the line as shown, and the caret line as its indentation and its mark."""
+    number, column = span.position
+    line = span.source.line(number)
+    first = min(column - 1, len(line))
+    last = max(first, min(first + span.end - span.start, len(line)))
+    cut_from = max(0, first - _BEFORE) if len(line) > _BEFORE + _MARKED + _AFTER else 0
+    cut_to = min(len(line), max(min(last, first + _MARKED) + _AFTER, cut_from + _BEFORE + _MARKED + _AFTER))
+    last = min(last, cut_to)
+    head = "…" if cut_from else ""
+    tail = "…" if cut_to < len(line) else ""
+    before = head + _expanded(line[cut_from:first], len(head))
+    marked = _expanded(line[first:last], _columns(before))
+    after = _expanded(line[last:cut_to], _columns(before) + _columns(marked))
+    indent = " " * _columns(before)
+    return f"{before}{marked}{after}{tail}", (indent, "^" * max(1, _columns(marked)))
+
+
+def _expanded(text: str, column: int) -> str:
+    """Return the text with tabs expanded, beginning in that column, and nothing in it that steers a terminal."""
+    out: list[str] = []
+    for char in text:
+        if char == "\t":
+            piece = " " * (_TAB - column % _TAB)
+        else:
+            piece = _visible(char)
+        out.append(piece)
+        column += _columns(piece)
+    return "".join(out)
+
+
+def _columns(text: str) -> int:
+    return sum(map(_width, text))
