@@ -1,1 +1,6 @@
+"""From a checked model to the interpreted system that engines and exporters read."""
 
+from cplc.lowering.formulas import lower_formula
+from cplc.lowering.lower import View, all_views, lower, views_in
+
+__all__ = ["View", "all_views", "lower", "lower_formula", "views_in"]

@@ -46,7 +46,7 @@ class Scope:
     name: str
     parent: str | None
     roles: tuple[str, ...]
-    """Role instances whose variables the restart resets besides those of inner scopes."""
+    """Role instances whose variables the restart resets: those that this very block binds; for the protocol all."""
 
 
 Verb = Literal[

@@ -78,15 +78,24 @@ TRUE = Const(True)
 FALSE = Const(False)
 
 
+def is_true(expr: Expr) -> bool:
+    """Whether it is the constant ``true`` (which in Python equals 1, a number)."""
+    return isinstance(expr, Const) and expr.value is True
+
+
+def is_false(expr: Expr) -> bool:
+    return isinstance(expr, Const) and expr.value is False
+
+
 def conj(operands: Iterable[Expr]) -> Expr:
     """Return the conjunction, flattened, without duplicates and constants."""
     kept: dict[Expr, None] = {}
     for operand in operands:
-        if operand == FALSE:
+        if is_false(operand):
             return FALSE
         if isinstance(operand, And):
             kept.update(dict.fromkeys(operand.operands))
-        elif operand != TRUE:
+        elif not is_true(operand):
             kept[operand] = None
     if not kept:
         return TRUE
@@ -97,11 +106,11 @@ def disj(operands: Iterable[Expr]) -> Expr:
     """Return the disjunction, flattened, without duplicates and constants."""
     kept: dict[Expr, None] = {}
     for operand in operands:
-        if operand == TRUE:
+        if is_true(operand):
             return TRUE
         if isinstance(operand, Or):
             kept.update(dict.fromkeys(operand.operands))
-        elif operand != FALSE:
+        elif not is_false(operand):
             kept[operand] = None
     if not kept:
         return FALSE
@@ -134,17 +143,17 @@ def one_of(operand: Expr, values: Iterable[Value]) -> Expr:
 
 def ite(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
     """Return the case distinction; over truth values it becomes a conjunction or disjunction where it can."""
-    if condition == TRUE or then == otherwise:
+    if is_true(condition) or then == otherwise:
         return then
-    if condition == FALSE:
+    if is_false(condition):
         return otherwise
-    if then == TRUE:
+    if is_true(then):
         return disj((condition, otherwise))
-    if then == FALSE:
+    if is_false(then):
         return conj((negate(condition), otherwise))
-    if otherwise == TRUE:
+    if is_true(otherwise):
         return disj((negate(condition), then))
-    if otherwise == FALSE:
+    if is_false(otherwise):
         return conj((condition, then))
     return Ite(condition, then, otherwise)
 

@@ -1,0 +1,167 @@
+"""Which commitments an event can move: those whose conditions look at what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from cplc.lowering.lifecycle import Book, depends_on
+from cplc.semantics.model import CheckedModel, Commitment
+from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, Sent, Term, Var
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """An index from messages, variables and commitments to the commitments whose conditions mention them."""
+
+    book: Book
+
+    @property
+    def _model(self) -> CheckedModel:
+        return self.book.model
+
+    @cached_property
+    def _mentions(self) -> dict[str, list[str]]:
+        index: dict[str, list[str]] = {}
+        for commitment in self._model.commitments:
+            for name in dict.fromkeys(_names(_conditions(commitment), self._model)):
+                index.setdefault(name, []).append(commitment.name)
+        return index
+
+    @cached_property
+    def _dependents(self) -> dict[str, list[str]]:
+        index: dict[str, list[str]] = {}
+        for commitment in self._model.commitments:
+            for other in depends_on(self.book, commitment.name):
+                index.setdefault(other, []).append(commitment.name)
+        return index
+
+    @cached_property
+    def stale(self) -> tuple[str, ...]:
+        """Commitments whose conditions can come true outside any effect; every effect looks at them again.
+
+        That is so where a condition reads what a sending or a restart elsewhere changes, or can become true
+        because a message is reset.
+        """
+        return tuple(c.name for c in self._model.commitments if self._can_go_stale(c))
+
+    def _can_go_stale(self, commitment: Commitment) -> bool:
+        set_on_sending = {update.variable for message in self._model.messages for update in message.updates}
+        for term in _conditions(commitment):
+            for atom, positive in _atoms(term, self._model, True):
+                match atom:
+                    case Sent() | InFlight():
+                        return True
+                    case Var(variable):
+                        role = self._model.variable[variable].role
+                        if variable in set_on_sending or self._restarted_alone(role, commitment):
+                            return True
+                    case Happened(message) | Field(message, _):
+                        if not positive and self._can_vanish(message, commitment):
+                            return True
+                    case _:
+                        pass
+        return False
+
+    @cached_property
+    def _reset(self) -> frozenset[str]:
+        return frozenset(name for message in self._model.messages for name in message.resets)
+
+    @cached_property
+    def _restarting(self) -> frozenset[str]:
+        return frozenset(message.scope for message in self._model.messages if message.restarts)
+
+    @cached_property
+    def _lineage(self) -> dict[str, tuple[str, ...]]:
+        """Every scope to itself and all those around it."""
+        lines: dict[str, tuple[str, ...]] = {}
+        for scope in self._model.scopes:
+            lines[scope.name] = (scope.name, *(lines[scope.parent] if scope.parent else ()))
+        return lines
+
+    def around(self, scope: str) -> tuple[str, ...]:
+        return self._lineage[scope]
+
+    def inside(self, scope: str) -> frozenset[str]:
+        """Return the scope and all that it contains."""
+        return frozenset(name for name, line in self._lineage.items() if scope in line)
+
+    def _can_vanish(self, message: str, commitment: Commitment) -> bool:
+        if message in self._reset:
+            return True
+        mine = self.around(commitment.scope)
+        return any(s in self._restarting and s not in mine for s in self.around(self._model.message[message].scope))
+
+    def _restarted_alone(self, role: str, commitment: Commitment) -> bool:
+        mine = self.around(commitment.scope)
+        return any(
+            scope.name in self._restarting and scope.name not in mine and role in scope.roles
+            for scope in self._model.scopes
+        )
+
+    def to_settle(self, changed: Iterable[str], touched: Iterable[str]) -> list[str]:
+        """Return whom to look at when these messages and variables changed and these commitments were touched."""
+        found = dict.fromkeys(touched)
+        for name in changed:
+            found.update(dict.fromkeys(self._mentions.get(name, ())))
+        found.update(dict.fromkeys(self.stale))
+        pending = list(found)
+        while pending:
+            for dependent in self._dependents.get(pending.pop(), ()):
+                if dependent not in found:
+                    found[dependent] = None
+                    pending.append(dependent)
+        return [name for name in self._model.commitment if name in found]
+
+
+def _conditions(commitment: Commitment) -> tuple[Term, Term]:
+    return commitment.antecedent, commitment.consequent
+
+
+def _names(terms: Iterable[Term], model: CheckedModel) -> Iterator[str]:
+    """Yield the messages and variables that occur."""
+    for term in terms:
+        for atom, _ in _atoms(term, model, True):
+            match atom:
+                case Happened(name) | Sent(name) | InFlight(name) | Field(name, _) | Var(name):
+                    yield name
+                case _:
+                    pass
+
+
+def _atoms(term: Term, model: CheckedModel, positive: bool) -> Iterator[tuple[Term, bool]]:
+    """Yield the atoms, each with whether it only ever helps to make the term true."""
+    match term:
+        case FactRef(fact):
+            yield from _atoms(model.fact[fact].meaning, model, positive)
+        case Apply("!", (operand,)):
+            yield from _atoms(operand, model, not positive)
+        case Apply("&" | "|", operands):
+            for operand in operands:
+                yield from _atoms(operand, model, positive)
+        case Apply("->", (left, right)):
+            yield from _atoms(left, model, not positive)
+            yield from _atoms(right, model, positive)
+        case Apply("<->", operands):
+            for operand in operands:
+                yield from _atoms(operand, model, False)
+                yield from _atoms(operand, model, True)
+        case Apply(_, operands):
+            for operand in operands:
+                yield from _comparands(operand, model, positive)
+        case _:
+            yield term, positive
+
+
+def _comparands(term: Term, model: CheckedModel, positive: bool) -> Iterator[tuple[Term, bool]]:
+    """Yield the atoms of a compared value: a payload that vanishes makes the comparison false, a flag may not."""
+    match term:
+        case Field():
+            yield term, positive
+        case Apply(_, operands):
+            for operand in operands:
+                yield from _comparands(operand, model, positive)
+        case _:
+            for atom, _ in _atoms(term, model, True):
+                yield atom, False

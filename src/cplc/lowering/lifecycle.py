@@ -1,0 +1,431 @@
+"""The life of a commitment, run on expressions: one ledger is one keeper's view of what a step does.
+
+A keeper is `Env` or a role that has a view. The ledger holds, for every variable of a commitment, its value at this
+point of the step as an expression over the state before the step. Operations come first, in the order written,
+then the automatic rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+
+from cplc.lowering.expressions import Reading, condition
+from cplc.lowering.vocabulary import kept_by
+from cplc.semantics.model import CheckedModel, Commitment, Operation
+from cplc.semantics.terms import Apply, FactRef, InState, Term
+from cplc.system import expr as e
+from cplc.system.expr import Expr
+from cplc.system.model import Operation as Performed
+
+OPEN = ("conditional", "active", "pending")
+CLOSED = (
+    "fulfilled", "violated", "withdrawn", "released", "expired", "delegated", "assigned", "compensated",
+)  # fmt: skip
+STATES = ("null", *OPEN, *CLOSED)
+LIVE = ("conditional", "active")
+"""The states that can be delegated, assigned and suspended."""
+
+_PLAIN = {
+    "fulfill": (OPEN, "fulfilled"),
+    "violate": (("active",), "violated"),
+    "release": (OPEN, "released"),
+    "expire": (("conditional",), "expired"),
+    "compensate": (("violated",), "compensated"),
+}
+"""Operations that lead from any of these states to that one."""
+
+
+@dataclass(frozen=True)
+class Book:
+    """What is known of all commitments before any step is built: which can do what, and who depends on whom."""
+
+    model: CheckedModel
+    viewers: dict[str | None, frozenset[str]]
+    """Keeper (None for `Env`) to the commitments it keeps."""
+    possible: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The lifecycle states a commitment may ever be in."""
+    retained: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Commitment to those it may wait for after being delegated `retaining`."""
+    suspended: frozenset[str] = frozenset()
+    """Commitments that may be pending."""
+
+    def variables(self, commitment: str, keeper: str | None) -> Iterable[tuple[str, str, tuple[bool | int | str, ...]]]:
+        """Yield name, kind and domain of every variable that the keeper has of the commitment."""
+        name = kept_by(commitment, keeper)
+        yield name, "commitment" if keeper is None else "view", self.possible[commitment]
+        declared = self.model.commitment[commitment]
+        if deadlines := [k for k in (declared.within, declared.expires) if k is not None]:
+            yield clock_of(name), "clock", tuple(range(max(deadlines)))
+        if commitment in self.suspended:
+            yield former_of(name), "former", LIVE
+        if targets := self.retained.get(commitment):
+            yield follows_of(name), "follows", ("none", *targets)
+
+
+def clock_of(name: str) -> str:
+    return f"{name}.clock"
+
+
+def former_of(name: str) -> str:
+    return f"{name}.former"
+
+
+def follows_of(name: str) -> str:
+    return f"{name}.follows"
+
+
+def make_book(model: CheckedModel, viewers: dict[str | None, frozenset[str]]) -> Book:
+    """Read off the operations what can become of each commitment."""
+    operations = [operation for message in model.messages for operation in message.operations]
+    redirects = {
+        (operation.commitment, operation.target)
+        for operation in operations
+        if operation.target is not None and not operation.retaining
+    }
+    retained: dict[str, tuple[str, ...]] = {}
+    for commitment in model.commitments:
+        targets = {o.target: None for o in operations if o.commitment == commitment.name and o.retaining and o.target}
+        fresh = list(targets)
+        while fresh:
+            here = fresh.pop()
+            for old, new in redirects:
+                if old == here and new not in targets:
+                    targets[new] = None
+                    fresh.append(new)
+        if targets:
+            retained[commitment.name] = tuple(name for name in model.commitment if name in targets)
+    suspended = {operation.commitment for operation in operations if operation.verb == "suspend"} | set(retained)
+    possible = {
+        commitment.name: _possible(commitment, operations, commitment.name in suspended, commitment.name in retained)
+        for commitment in model.commitments
+    }
+    return Book(model, viewers, possible, retained, frozenset(suspended))
+
+
+def _possible(
+    commitment: Commitment, operations: list[Operation], can_wait: bool, follows: bool
+) -> tuple[str, ...]:
+    verbs = {operation.verb for operation in operations if operation.commitment == commitment.name}
+    born = "create" in verbs or any(operation.target == commitment.name for operation in operations)
+    if not born:
+        return ("null",)
+    found = {"null", "conditional", "active", "fulfilled"}
+    if can_wait:
+        found.add("pending")
+    if "violate" in verbs or commitment.within is not None or ("withdraw" in verbs and not commitment.revocable):
+        found.add("violated")
+    if "withdraw" in verbs:
+        found.add("withdrawn")
+    if "release" in verbs or follows:
+        found.add("released")
+    if "expire" in verbs or commitment.expires is not None:
+        found.add("expired")
+    if any(o.verb == "delegate" and not o.retaining for o in operations if o.commitment == commitment.name):
+        found.add("delegated")
+    if "assign" in verbs:
+        found.add("assigned")
+    if "compensate" in verbs:
+        found.add("compensated")
+    return tuple(state for state in STATES if state in found)
+
+
+class Ledger:
+    """One keeper's commitments in the course of one step."""
+
+    def __init__(self, book: Book, keeper: str | None, reading: Reading) -> None:
+        self.book = book
+        self.keeper = keeper
+        self.kept = book.viewers[keeper]
+        self.values: dict[str, Expr] = {}
+        self.touched: dict[str, None] = {}
+        self.reading = Reading(reading.model, reading.role, reading.own, reading.changed, self._seen)
+
+    # --- values at this point of the step
+
+    def _seen(self, commitment: str, view: str | None) -> Expr | None:
+        if view not in (None, self.keeper):
+            return e.Read(kept_by(commitment, view)) if self.keeper is None else None
+        return self._state(commitment) if commitment in self.kept else None
+
+    def _get(self, variable: str) -> Expr:
+        return self.values.get(variable, e.Read(variable))
+
+    def _state(self, commitment: str) -> Expr:
+        return self._get(kept_by(commitment, self.keeper))
+
+    def _in(self, commitment: str, states: Iterable[str]) -> Expr:
+        """Return when the commitment is in one of the states, said of as few states as possible."""
+        possible = self.book.possible[commitment]
+        inside = [state for state in possible if state in states]
+        outside = [state for state in possible if state not in inside]
+        state = self._state(commitment)
+        if len(outside) < len(inside):
+            return e.negate(e.one_of(state, outside))
+        return e.one_of(state, inside)
+
+    def _put(self, variable: str, when: Expr, value: Expr) -> None:
+        self.values[variable] = e.ite(when, value, self._get(variable))
+
+    def _move(self, commitment: str, when: Expr, state: Expr) -> None:
+        """Enter a state; its clock starts at 0 and nothing is remembered of before."""
+        if e.is_false(when):
+            return
+        self.touched[commitment] = None
+        name = kept_by(commitment, self.keeper)
+        self._put(name, when, state)
+        if self._has_clock(commitment):
+            self._put(clock_of(name), when, e.Const(0))
+        self._forget(commitment, when)
+
+    def _forget(self, commitment: str, when: Expr) -> None:
+        name = kept_by(commitment, self.keeper)
+        if commitment in self.book.suspended:
+            self._put(former_of(name), when, e.Const(LIVE[0]))
+        if commitment in self.book.retained:
+            self._put(follows_of(name), when, e.Const("none"))
+
+    def _has_clock(self, commitment: str) -> bool:
+        declared = self.book.model.commitment[commitment]
+        return declared.within is not None or declared.expires is not None
+
+    def _suspend(self, commitment: str, when: Expr, waits_for: str | None) -> None:
+        """Become pending; the clock stands still."""
+        name = kept_by(commitment, self.keeper)
+        self.touched[commitment] = None
+        self._put(former_of(name), when, _live(self._state(commitment)))
+        if waits_for is not None:
+            self._put(follows_of(name), when, e.Const(waits_for))
+        self._put(name, when, e.Const("pending"))
+
+    def _resume(self, commitment: str, when: Expr) -> None:
+        """Go back to the state from before; the clock goes on where it stood."""
+        name = kept_by(commitment, self.keeper)
+        self.touched[commitment] = None
+        self._put(name, when, _live(self._get(former_of(name))))
+        self._forget(commitment, when)
+
+    # --- operations
+
+    def perform(self, operation: Operation) -> Performed | None:
+        """Apply one operation; None where this keeper knows of neither commitment."""
+        c, d = operation.commitment, operation.target
+        if c not in self.kept:
+            if d is not None and d in self.kept:
+                self._create(d, self._in(d, ("null", *CLOSED)))
+            return None
+        before = self._state(c)
+        applicable = self._apply(operation, c, d)
+        return Performed(operation.verb, c, d, applicable, before)
+
+    def _apply(self, operation: Operation, c: str, d: str | None) -> Expr:
+        verb = operation.verb
+        if verb in _PLAIN:
+            source, target = _PLAIN[verb]
+            when = self._in(c, source)
+            self._move(c, when, e.Const(target))
+            return when
+        match verb:
+            case "create":
+                when = self._in(c, ("null", *CLOSED))
+                self._create(c, when)
+                return when
+            case "withdraw":
+                conditional, active = self._in(c, ("conditional",)), self._in(c, ("active",))
+                revocable = self.book.model.commitment[c].revocable
+                self._move(c, active, e.Const("withdrawn" if revocable else "violated"))
+                self._move(c, conditional, e.Const("withdrawn"))
+                return e.disj((conditional, active))
+            case "suspend":
+                when = self._in(c, LIVE)
+                self._suspend(c, when, None)
+                return when
+            case "reactivate":
+                when = e.conj((self._in(c, ("pending",)), e.negate(self._waits(c))))
+                self._resume(c, when)
+                return when
+            case _:
+                assert d is not None
+                return self._hand_over(operation, c, d)
+
+    def _create(self, commitment: str, when: Expr) -> None:
+        declared = self.book.model.commitment[commitment]
+        fulfilled = condition(declared.consequent, self.reading)
+        detached = condition(declared.antecedent, self.reading)
+        state = e.ite(fulfilled, e.Const("fulfilled"), e.ite(detached, e.Const("active"), e.Const("conditional")))
+        self._move(commitment, when, state)
+
+    def _hand_over(self, operation: Operation, c: str, d: str) -> Expr:
+        """Delegate or assign; the successor takes the state, and whoever waits for c now waits for d."""
+        when = self._in(c, LIVE)
+        if d in self.kept:
+            when = e.conj((when, self._in(d, ("null", *CLOSED))))
+            self._move(d, when, _live(self._state(c)))
+        if operation.retaining:
+            self._suspend(c, when, d)
+            return when
+        self._move(c, when, e.Const("delegated" if operation.verb == "delegate" else "assigned"))
+        for waiting, targets in self.book.retained.items():
+            if waiting in self.kept and c in targets and waiting != c:
+                follows = follows_of(kept_by(waiting, self.keeper))
+                self._put(follows, e.conj((when, e.equal(self._get(follows), e.Const(c)))), e.Const(d))
+                self.touched[waiting] = None
+        return when
+
+    def _waits(self, commitment: str) -> Expr:
+        """Return when a pending commitment waits for the one it was delegated to."""
+        if commitment not in self.book.retained:
+            return e.FALSE
+        return e.negate(e.equal(self._get(follows_of(kept_by(commitment, self.keeper))), e.Const("none")))
+
+    # --- automatic rules
+
+    def settle(self, commitments: Iterable[str]) -> None:
+        """Apply the automatic rules to these commitments until nothing changes."""
+        order, rounds = _order(self.book, [c for c in commitments if c in self.kept])
+        for _ in range(rounds):
+            for commitment in order:
+                self._settle(commitment)
+
+    def _settle(self, c: str) -> None:
+        declared = self.book.model.commitment[c]
+        fulfilled = condition(declared.consequent, self.reading)
+        self._move(c, e.conj((self._in(c, OPEN), fulfilled)), e.Const("fulfilled"))
+        if c in self.book.retained:
+            self._follow(c)
+        detached = condition(declared.antecedent, self.reading)
+        self._move(c, e.conj((self._in(c, ("conditional",)), detached)), e.Const("active"))
+
+    def _follow(self, c: str) -> None:
+        follows = follows_of(kept_by(c, self.keeper))
+        for d in self.book.retained[c]:
+            if d not in self.kept:
+                continue
+            waiting = e.conj((self._in(c, ("pending",)), e.equal(self._get(follows), e.Const(d))))
+            done, freed = self._in(d, ("fulfilled",)), self._in(d, ("released",))
+            broken = self._in(d, ("violated", "expired", "withdrawn"))
+            self._resume(c, e.conj((waiting, broken)))
+            self._move(c, e.conj((waiting, done)), e.Const("fulfilled"))
+            self._move(c, e.conj((waiting, freed)), e.Const("released"))
+
+    # --- time
+
+    def tick(self, commitment: str) -> None:
+        """Let one tick pass for the deadlines of a commitment."""
+        declared = self.book.model.commitment[commitment]
+        name = kept_by(commitment, self.keeper)
+        clock = self._get(clock_of(name))
+        for state, limit, outcome in (
+            ("active", declared.within, "violated"),
+            ("conditional", declared.expires, "expired"),
+        ):
+            if limit is None:
+                continue
+            running = self._in(commitment, (state,))
+            over = e.conj((running, e.equal(clock, e.Const(limit - 1))))
+            if limit > 1:
+                self._put(clock_of(name), e.conj((running, e.negate(over))), e.Arith("+", clock, e.Const(1)))
+            self._move(commitment, over, e.Const(outcome))
+
+    # --- result
+
+    def updates(self) -> dict[str, Expr]:
+        """Return what is written, each value by cases of the variable's own value before."""
+        changed = {}
+        for variable, value in self.values.items():
+            neat = by_cases(variable, value)
+            if neat != e.Read(variable):
+                changed[variable] = neat
+        return changed
+
+
+def _live(state: Expr) -> Expr:
+    """Return a state known to be conditional or active, written with constants only."""
+    return e.ite(e.equal(state, e.Const("active")), e.Const("active"), e.Const("conditional"))
+
+
+def _order(book: Book, commitments: list[str]) -> tuple[list[str], int]:
+    """Return an order in which the rules need one round only, or any order and enough rounds."""
+    inside = set(commitments)
+    graph = {c: [d for d in depends_on(book, c) if d in inside] for c in commitments}
+    try:
+        ordered = list(TopologicalSorter(graph).static_order())
+    except CycleError:
+        return commitments, len(commitments)
+    return ordered, 1
+
+
+def depends_on(book: Book, commitment: str) -> tuple[str, ...]:
+    """Return the commitments whose state the automatic rules of this one look at."""
+    declared = book.model.commitment[commitment]
+    mentioned = [*states_in(declared.antecedent, book.model), *states_in(declared.consequent, book.model)]
+    return tuple(dict.fromkeys((*mentioned, *book.retained.get(commitment, ()))))
+
+
+def states_in(term: Term, model: CheckedModel) -> Iterable[str]:
+    """Yield the commitments whose lifecycle state the term mentions."""
+    match term:
+        case InState(commitment):
+            yield commitment
+        case FactRef(fact):
+            yield from states_in(model.fact[fact].meaning, model)
+        case Apply(_, operands):
+            for operand in operands:
+                yield from states_in(operand, model)
+        case _:
+            pass
+
+
+def by_cases(variable: str, value: Expr) -> Expr:
+    """Write an update as a distinction by the variable's own value before, where it reads it."""
+    tested = sorted(set(_tests(value, variable)), key=str)
+    if not tested:
+        return value
+    groups: dict[Expr, list[bool | int | str]] = {}
+    for old in tested:
+        groups.setdefault(_given(value, variable, old), []).append(old)
+    rest = _given(value, variable, None)
+    outcome = rest
+    for result, olds in groups.items():
+        kept = e.Read(variable) if result in [e.Const(old) for old in olds] and len(olds) == 1 else result
+        if kept != rest:
+            outcome = e.ite(e.one_of(e.Read(variable), olds), kept, outcome)
+    return outcome
+
+
+def _tests(value: Expr, variable: str) -> Iterable[bool | int | str]:
+    """Yield the constants that the variable is compared with."""
+    match value:
+        case e.Equal(e.Read(name), e.Const(constant)) if name == variable:
+            yield constant
+        case _:
+            for child in e.children(value):
+                yield from _tests(child, variable)
+
+
+def _given(value: Expr, variable: str, old: bool | int | str | None) -> Expr:
+    """Simplify, knowing the variable's value; None means it is none of the values it is compared with."""
+    match value:
+        case e.Equal(e.Read(name), e.Const(constant)) if name == variable:
+            return e.TRUE if constant == old and old is not None else e.FALSE
+        case e.Read(name) if name == variable and old is not None:
+            return e.Const(old)
+        case e.Const() | e.Read():
+            return value
+        case e.Not(operand):
+            return e.negate(_given(operand, variable, old))
+        case e.And(operands):
+            return e.conj(_given(operand, variable, old) for operand in operands)
+        case e.Or(operands):
+            return e.disj(_given(operand, variable, old) for operand in operands)
+        case e.Equal(left, right):
+            return e.equal(_given(left, variable, old), _given(right, variable, old))
+        case e.Less(left, right):
+            return e.Less(_given(left, variable, old), _given(right, variable, old))
+        case e.Arith(op, left, right):
+            return e.Arith(op, _given(left, variable, old), _given(right, variable, old))
+        case e.Ite(condition_, then, otherwise):
+            return e.ite(
+                _given(condition_, variable, old), _given(then, variable, old), _given(otherwise, variable, old)
+            )

@@ -1,0 +1,219 @@
+"""From a checked model to the interpreted system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cplc.lowering.dependence import Dependence
+from cplc.lowering.expressions import Reading, condition, in_flight
+from cplc.lowering.lifecycle import Book, make_book, states_in
+from cplc.lowering.steps import Hazard, Workshop, copies
+from cplc.lowering.vocabulary import copy_of, kept_by
+from cplc.semantics.model import CheckedModel
+from cplc.semantics.terms import Apply, FactRef, InState, Knowledge, OverPaths, Social, Strategic, Term
+from cplc.system import expr as e
+from cplc.system.model import (
+    Agent,
+    Commitment,
+    Justice,
+    Message,
+    Shared,
+    Step,
+    System,
+    Variable,
+    VariableKind,
+)
+
+View = tuple[str, str]
+"""A role and a commitment that it keeps a view of."""
+
+
+def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
+    """Return the system that a model means; ``observers`` are views to keep besides those that guards need."""
+    local = _guard_views(model)
+    book = make_book(model, _viewers(model, local | set(observers)))
+    variables = {variable.name: variable for variable in _variables(book, local)}
+    workshop = Workshop(book, Dependence(book), variables)
+    steps, hazards = _steps(workshop)
+    reading = Reading(model)
+    return System(
+        name=model.name,
+        header=_header(model),
+        variables=tuple(variables.values()),
+        agents=tuple(
+            Agent(
+                role.name,
+                role.family,
+                tuple(v.name for v in variables.values() if v.owner == role.name),
+            )
+            for role in model.roles
+        ),
+        shared=tuple(_shared(book, local)),
+        messages=tuple(
+            Message(
+                message.name,
+                message.sender,
+                message.receiver,
+                tuple(parameter.name for parameter in message.parameters),
+                e.Read(copy_of(message.name, message.sender)),
+                e.Read(copy_of(message.name, message.receiver)),
+                in_flight(message),
+                span=message.span,
+            )
+            for message in model.messages
+        ),
+        commitments=tuple(
+            Commitment(
+                commitment.name,
+                commitment.debtor,
+                commitment.creditor,
+                commitment.name,
+                condition(commitment.antecedent, reading),
+                condition(commitment.consequent, reading),
+                commitment.within,
+                commitment.expires,
+                views=tuple(
+                    (viewer, kept_by(commitment.name, viewer))
+                    for viewer, kept in book.viewers.items()
+                    if viewer is not None and commitment.name in kept
+                ),
+                span=commitment.span,
+            )
+            for commitment in model.commitments
+        ),
+        steps=steps,
+        justice=tuple(_justice(steps)),
+        fairness=tuple(condition(term, reading) for term in model.fairness),
+        hazards=hazards,
+    )
+
+
+def _header(model: CheckedModel) -> tuple[tuple[str, str], ...]:
+    shown = ", ".join(
+        f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in model.parameters
+    )
+    return (
+        ("protocol", model.name),
+        *((("parameters", shown),) if shown else ()),
+        ("channels", "sync" if model.sync else "async"),
+    )
+
+
+# --- views
+
+
+def parties(model: CheckedModel, commitment: str) -> tuple[str, str]:
+    declared = model.commitment[commitment]
+    return declared.debtor, declared.creditor
+
+
+def all_views(model: CheckedModel) -> frozenset[View]:
+    """Return the views of both parties of every commitment."""
+    return frozenset((party, name) for name in model.commitment for party in parties(model, name))
+
+
+def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
+    """Yield the views that a formula asks for."""
+    match term:
+        case InState(commitment, _, str(view)):
+            yield view, commitment
+        case FactRef(fact):
+            yield from views_in(model.fact[fact].meaning, model)
+        case Apply(_, operands):
+            for operand in operands:
+                yield from views_in(operand, model)
+        case OverPaths(_, body) | Social(_, _, _, body) | Knowledge(_, _, body) | Strategic(_, body):
+            yield from views_in(body, model)
+        case _:
+            pass
+
+
+def _guard_views(model: CheckedModel) -> set[View]:
+    """Return the views that are part of local states: of both parties where a guard of either mentions it."""
+    asked: set[str] = set()
+    for message in model.messages:
+        terms = [message.guard, *(update.value for update in (*message.updates, *message.receipt))]
+        asked.update(name for term in terms for name in states_in(term, model))
+    return {(party, name) for name in asked for party in parties(model, name)}
+
+
+def _viewers(model: CheckedModel, wanted: set[View]) -> dict[str | None, frozenset[str]]:
+    """Return who keeps what, closed under what a view needs to run."""
+    linked: dict[str, set[str]] = {name: set() for name in model.commitment}
+    for message in model.messages:
+        for operation in message.operations:
+            if operation.target is not None:
+                linked[operation.commitment].add(operation.target)
+                linked[operation.target].add(operation.commitment)
+    for commitment in model.commitments:
+        for term in (commitment.antecedent, commitment.consequent):
+            linked[commitment.name].update(states_in(term, model))
+    kept: dict[str, set[str]] = {}
+    pending = sorted(wanted)
+    while pending:
+        viewer, name = pending.pop()
+        if name in kept.setdefault(viewer, set()):
+            continue
+        kept[viewer].add(name)
+        pending += [(viewer, other) for other in sorted(linked[name]) if viewer in parties(model, other)]
+    everything: dict[str | None, frozenset[str]] = {None: frozenset(model.commitment)}
+    return everything | {role.name: frozenset(kept[role.name]) for role in model.roles if role.name in kept}
+
+
+# --- variables
+
+
+def _variables(book: Book, local: set[View]) -> Iterator[Variable]:
+    model = book.model
+    for own in model.variables:
+        initial = own.domain if own.initial is None else (own.initial,)
+        yield Variable(own.name, own.domain, initial, "own", own.role, own.name)
+    for message in model.messages:
+        fields = {p.name: p.domain for p in message.parameters}
+        for role in (message.sender, message.receiver):
+            domains: list[tuple[VariableKind, tuple[bool | int | str, ...]]] = [("copy", (False, True))]
+            domains += [("field", domain) for domain in fields.values()]
+            domains += [("parity", (False, True))] if message.repeatable else []
+            for name, (kind, domain) in zip(copies(message, role), domains, strict=True):
+                yield Variable(name, domain, (domain[0],), kind, role, message.name)
+    for keeper, kept in book.viewers.items():
+        for commitment in model.commitments:
+            if commitment.name not in kept:
+                continue
+            seen = keeper is not None and (keeper, commitment.name) in local
+            for name, kind_, domain in book.variables(commitment.name, keeper):
+                owner = keeper if seen and keeper is not None and kind_ == "view" else "Env"
+                yield Variable(name, domain, (domain[0],), kind_, owner, commitment.name)  # type: ignore[arg-type]
+
+
+def _shared(book: Book, local: set[View]) -> Iterator[Shared]:
+    model = book.model
+    for message in model.messages:
+        pairs = zip(copies(message, message.sender), copies(message, message.receiver), strict=True)
+        for at_sender, at_receiver in pairs:
+            yield Shared(message.sender, message.receiver, at_sender, at_receiver)
+    for commitment in model.commitments:
+        debtor, creditor = commitment.debtor, commitment.creditor
+        if (debtor, commitment.name) in local:
+            mine, theirs = kept_by(commitment.name, debtor), kept_by(commitment.name, creditor)
+            yield Shared(debtor, creditor, mine, theirs)
+
+
+# --- steps
+
+
+def _steps(workshop: Workshop) -> tuple[tuple[Step, ...], tuple[Hazard, ...]]:
+    made = [pair for message in workshop.model.messages for pair in workshop.of_message(message)]
+    steps = [step for step, _ in made if not e.is_false(step.guard)]
+    steps += [step for scope in workshop.model.scopes if (step := workshop.restart(scope.name)) is not None]
+    steps += [step for step in [workshop.tick()] if step is not None]
+    return tuple(steps), tuple(hazard for _, hazard in made if hazard is not None)
+
+
+def _justice(steps: tuple[Step, ...]) -> Iterator[Justice]:
+    groups: dict[tuple[str, str], list[int]] = {}
+    for index, step in enumerate(steps):
+        groups.setdefault((step.kind, step.event), []).append(index)
+    for (kind, event), members in groups.items():
+        sender = steps[members[0]].actor if kind in ("send", "exchange") else None
+        yield Justice(f"{kind} {event}".strip(), tuple(members), sender)

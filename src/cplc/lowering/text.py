@@ -1,0 +1,58 @@
+"""Resolved terms as the user would write them."""
+
+from __future__ import annotations
+
+from cplc.lowering.lifecycle import CLOSED, OPEN
+from cplc.semantics.terms import (
+    Apply,
+    Const,
+    FactRef,
+    Field,
+    Happened,
+    InFlight,
+    InState,
+    Own,
+    Sent,
+    Term,
+    Terminal,
+    Var,
+)
+
+
+def atom_text(term: Term) -> str:
+    """Return the text of a term without temporal operators."""
+    match term:
+        case Const(value):
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        case Happened(name) | FactRef(name) | Var(name) | Own(name):
+            return name
+        case Sent(message):
+            return f"sent({message})"
+        case InFlight(message):
+            return f"inflight({message})"
+        case Field(message, parameter):
+            return f"{message}.{parameter}"
+        case InState(commitment, states, view):
+            subject = commitment if view is None else f"{commitment}@{view}"
+            if states == frozenset(OPEN):
+                return f"open({subject})"
+            if states == frozenset(CLOSED):
+                return f"closed({subject})"
+            return " | ".join(f"{state}({subject})" for state in sorted(states))
+        case Terminal():
+            return "terminal"
+        case Apply("-", (operand,)):
+            return f"-{_inner(operand)}"
+        case Apply(op, (left, right)):
+            return f"{_inner(left)} {op} {_inner(right)}"
+        case Apply("!", (operand,)):
+            return f"!{_inner(operand)}"
+        case Apply(op, operands):
+            return f" {op} ".join(_inner(operand) for operand in operands)
+        case _:
+            raise AssertionError(f"not an atom: {term}")
+
+
+def _inner(term: Term) -> str:
+    text = atom_text(term)
+    return f"({text})" if isinstance(term, Apply) and len(term.operands) > 1 else text

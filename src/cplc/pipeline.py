@@ -1,0 +1,219 @@
+"""From a text to verdicts: one cached stage per property. Ask for what you want; what it needs is made.
+
+Nothing heavy is imported before it is needed, so that `cplc --version` and `cplc check` start at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic
+from cplc.semantics import Analysis, analyse
+from cplc.semantics.loading import loader
+from cplc.source import Source, Span
+from cplc.syntax.parser import parse, parse_formula
+
+if TYPE_CHECKING:
+    from cplc.lowering import View
+    from cplc.semantics.model import CheckedModel
+    from cplc.syntax import ast
+    from cplc.system.model import System
+    from cplc.verification.results import Question, Result
+
+Channels = Literal["sync", "async"]
+EngineName = Literal["auto", "symbolic", "explicit"]
+
+
+class UnknownQuestion(LookupError):
+    """The file has no property or check of that name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(name)
+        self.name = name
+        self.known = tuple(known)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question and the system it is asked of: that of the protocol, with the views that the question mentions."""
+
+    question: Question
+    system: System
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """Everything known of one text under one choice of parameters and channels."""
+
+    source: Source
+    path: Path | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    channels: Channels | None = None
+    protocol: str | None = None
+    """Which protocol of the file; None for the last."""
+    _systems: dict[frozenset[View], System] = field(default_factory=dict, compare=False, repr=False)
+
+    # --- reading and checking
+
+    @cached_property
+    def _parsed(self) -> tuple[ast.File, tuple[Diagnostic, ...]]:
+        return parse(self.source)
+
+    @cached_property
+    def _analysis(self) -> Analysis:
+        return analyse(
+            self._parsed[0],
+            load=loader(self.path, parse),
+            parameters=self.parameters,
+            channels=self.channels,
+            protocol=self.protocol,
+        )
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Every problem of the text and of what it imports, in the order of the text."""
+        found = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics))
+        return tuple(sorted(found, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
+
+    @property
+    def ok(self) -> bool:
+        """Whether the text means something: it has no errors."""
+        return self._analysis.model is not None and not any(diagnostic.is_error for diagnostic in self.diagnostics)
+
+    @property
+    def model(self) -> CheckedModel:
+        assert self._analysis.model is not None
+        return self._analysis.model
+
+    # --- the system
+
+    @property
+    def system(self) -> System:
+        return self.system_with(frozenset())
+
+    def system_with(self, views: frozenset[View]) -> System:
+        """Return the system in which these views are kept besides those that guards need."""
+        from cplc.lowering import lower
+
+        if views not in self._systems:
+            self._systems[views] = lower(self.model, views)
+        return self._systems[views]
+
+    # --- questions
+
+    @cached_property
+    def _asked(self) -> tuple[Asked, ...]:
+        """The model's own well-behaviour, the properties and the checks; default checks where there are none."""
+        from cplc.verification.checks import default_checks
+
+        model = self.model
+        checks = [(check.name, check.expect_holds, check.span) for check in model.checks]
+        if not model.properties and not model.checks:
+            checks = [(name, True, None) for name in default_checks(self.system)]
+        properties = [self._property(index) for index in range(len(model.properties))]
+        return (*self._hazards, *properties, *(self._check(*check) for check in checks))
+
+    @property
+    def _hazards(self) -> tuple[Asked, ...]:
+        from cplc.verification.checks import in_range
+
+        return tuple(Asked(question, self.system) for question in in_range(self.system))
+
+    def _property(self, index: int) -> Asked:
+        from cplc.lowering import lower_formula, views_in
+        from cplc.system.printer import formula_text
+        from cplc.verification.results import Question
+
+        declared = self.model.properties[index]
+        system = self.system_with(self._observed(views_in(declared.formula, self.model)))
+        formula = lower_formula(declared.formula, self.model, system)
+        question = Question(
+            name=declared.name,
+            kind="property",
+            formula=formula,
+            text=formula_text(formula),
+            expected="holds" if declared.expect_holds else "fails",
+            assuming=frozenset(declared.assuming),
+            title=declared.title,
+            span=declared.span,
+        )
+        return Asked(question, system)
+
+    def _observed(self, views: Iterator[View]) -> frozenset[View]:
+        """Return those views that are not part of the system anyway."""
+        kept = {(role, commitment.name) for commitment in self.system.commitments for role, _ in commitment.views}
+        return frozenset(views) - kept
+
+    def _check(self, name: str, expect_holds: bool, span: Span | None) -> Asked:
+        from cplc.lowering import all_views
+        from cplc.verification.checks import build_check
+
+        views = all_views(self.model) if name == "aligned" else ()
+        system = self.system_with(self._observed(iter(views)))
+        expected: Literal["holds", "fails"] = "holds" if expect_holds else "fails"
+        return Asked(build_check(name, system, expected=expected, span=span), system)
+
+    def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
+        """Return what the file asks, or the properties and checks of these names."""
+        if not names:
+            return self._asked
+        known = {asked.question.name: asked for asked in reversed(self._asked)}
+        for name in names:
+            if name not in known:
+                raise UnknownQuestion(name, list(known))
+        return tuple(asked for asked in self._asked if asked.question.name in names)
+
+    def formula_question(self, text: str, assuming: Sequence[str] = ()) -> Asked | tuple[Diagnostic, ...]:
+        """Return the question that a formula of the command line asks, or what is wrong with it."""
+        from cplc.lowering import lower_formula, views_in
+        from cplc.verification.results import Question
+
+        source = Source("--formula", text)
+        expr, problems = parse_formula(source)
+        term = None
+        if expr is not None:
+            term, more = self._analysis.resolve_formula(expr)
+            problems = (*problems, *more)
+        roles, wrong = self._analysis.resolve_roles(assuming)
+        problems = (*problems, *wrong)
+        if term is None or any(problem.is_error for problem in problems):
+            return problems
+        system = self.system_with(self._observed(views_in(term, self.model)))
+        formula = lower_formula(term, self.model, system)
+        span = Span(source, 0, len(text))
+        question = Question("formula", "formula", formula, text, assuming=frozenset(roles), span=span)
+        return Asked(question, system)
+
+    def verify(self, asked: Sequence[Asked], engine: EngineName = "auto") -> Iterator[Result]:
+        """Yield the verdict of each question as soon as it is known."""
+        from cplc.verification.verify import Verifier
+
+        verifiers: dict[int, Verifier] = {}
+        for one in asked:
+            verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
+            yield verifier.answer(one.question)
+
+
+def load(
+    name: str, parameters: Mapping[str, str] | None = None, channels: Channels | None = None
+) -> Compilation | Diagnostic:
+    """Return the compilation of a file, or the problem that keeps it from being read."""
+    path = Path(name)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except IsADirectoryError:
+        return _unreadable(name, f"`{name}` is a directory, not a file")
+    except UnicodeDecodeError as problem:
+        return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")
+    except (OSError, ValueError) as problem:
+        return _unreadable(name, f"cannot read `{name}`: {getattr(problem, 'strerror', None) or problem}")
+    return Compilation(Source(name, text), path, parameters or {}, channels)
+
+
+def _unreadable(name: str, message: str) -> Diagnostic:
+    return rules.UNREADABLE_FILE.at(Span(Source(name, ""), 0, 0), message)
