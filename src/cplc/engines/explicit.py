@@ -1,0 +1,396 @@
+"""The engine that reads as the definition: reachable states one by one, and sets of them.
+
+It is the reference for every other engine and shares no algorithm with them: search for what is reachable,
+strongly connected components for fairness, dictionaries of local views for knowledge and commitments.
+
+A set is a string of bytes, one for each reachable state in breadth-first order: 1 where the state is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable
+from functools import cached_property
+from itertools import compress
+from typing import Literal
+
+from cplc.engines.explicit_graph import Graph, components, explore, members, reaching
+from cplc.engines.explicit_states import Table
+from cplc.engines.explicit_views import Sides
+from cplc.engines.interface import Engine
+from cplc.system import expr
+from cplc.system.expr import Expr
+from cplc.system.formula import (
+    And,
+    Atom,
+    Commits,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    Iff,
+    Implies,
+    Knows,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+    Path,
+    Release,
+    Until,
+    WeakUntil,
+)
+from cplc.system.model import Justice, State, System
+
+States = bytes
+_WIDE = 16
+"""Conditions over more bits than this are taken apart, lest every state be a pattern of its own."""
+_REMEMBERED_BYTES = 1 << 26
+
+
+class ExplicitEngine(Engine[States]):
+    """One system, its states enumerated. No more than ``limit`` of them."""
+
+    name = "explicit"
+
+    def __init__(self, system: System, limit: int = 5_000_000) -> None:
+        self.system = system
+        self._limit = limit
+        self._remembered: dict[Hashable, States] = {}
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return explore(self.system, self._limit)
+
+    @cached_property
+    def _size(self) -> int:
+        return len(self._graph.states)
+
+    # --- sets
+
+    @cached_property
+    def reachable(self) -> States:
+        return b"\1" * self._size
+
+    @cached_property
+    def _nothing(self) -> States:
+        return bytes(self._size)
+
+    @cached_property
+    def initial(self) -> States:
+        return (b"\1" * self._graph.initial).ljust(self._size, b"\0")
+
+    def where(self, condition: Expr) -> States:
+        return self._once(("where", condition), lambda: self._where(condition))
+
+    def _where(self, condition: Expr) -> States:
+        packing = self._graph.packing
+        mask = packing.mask(expr.reads(condition))
+        if mask.bit_count() > _WIDE:
+            match condition:
+                case expr.And(operands):
+                    return self._all(self.where(operand) for operand in operands)
+                case expr.Or(operands):
+                    return self._any(self.where(operand) for operand in operands)
+                case expr.Not(operand):
+                    return self.complement(self.where(operand))
+                case expr.Ite(test, then, otherwise):
+                    chosen = self.where(test)
+                    kept = self.both(chosen, self.where(then))
+                    return self.either(kept, self.without(self.where(otherwise), chosen))
+                case _:
+                    pass
+        holds = Table(packing.condition(condition))
+        return bytes([holds[state & mask] for state in self._graph.states])
+
+    def both(self, left: States, right: States) -> States:
+        return (int.from_bytes(left, "little") & int.from_bytes(right, "little")).to_bytes(self._size, "little")
+
+    def either(self, left: States, right: States) -> States:
+        return (int.from_bytes(left, "little") | int.from_bytes(right, "little")).to_bytes(self._size, "little")
+
+    def without(self, left: States, right: States) -> States:
+        return (int.from_bytes(left, "little") & ~int.from_bytes(right, "little")).to_bytes(self._size, "little")
+
+    def _all(self, sets: Iterable[States]) -> States:
+        found = self.reachable
+        for states in sets:
+            found = self.both(found, states)
+        return found
+
+    def _any(self, sets: Iterable[States]) -> States:
+        found = self._nothing
+        for states in sets:
+            found = self.either(found, states)
+        return found
+
+    def is_empty(self, states: States) -> bool:
+        return 1 not in states
+
+    def count(self, states: States) -> int:
+        return states.count(1)
+
+    def pick(self, states: States) -> State:
+        """Return the state that breadth-first search finds first."""
+        number = states.find(1)
+        if number < 0:
+            raise ValueError("an empty set has no state to pick")
+        return self._graph.packing.unpack(self._graph.states[number])
+
+    def single(self, state: State) -> States:
+        number = self._graph.number.get(self._graph.packing.pack(state))
+        if number is None:
+            raise ValueError("the state is not reachable")
+        return self._set((number,))
+
+    def _set(self, numbers: Iterable[int]) -> States:
+        found = bytearray(self._size)
+        for number in numbers:
+            found[number] = 1
+        return bytes(found)
+
+    def _once(self, key: Hashable, compute: Callable[[], States]) -> States:
+        """Return what was computed before, if it is still remembered."""
+        known = self._remembered.get(key)
+        if known is None:
+            known = compute()
+            if len(self._remembered) * self._size > _REMEMBERED_BYTES:
+                self._remembered.clear()
+            self._remembered[key] = known
+        return known
+
+    # --- steps
+
+    def successors(self, states: States, steps: Iterable[int] | None = None) -> States:
+        graph = self._graph
+        if steps is None:
+            return self._set(target for state in members(states) for target in graph.after(state))
+        taken = frozenset(steps)
+        return self._set(target for state in members(states) for step, target in graph.edges(state) if step in taken)
+
+    def predecessors(self, states: States, steps: Iterable[int] | None = None) -> States:
+        graph = self._graph
+        before = self._set(source for state in members(states) for source in graph.before(state))
+        if steps is None:
+            return before
+        taken = frozenset(steps)
+        return self._set(
+            source
+            for source in members(before)
+            if any(step in taken and states[target] for step, target in graph.edges(source))
+        )
+
+    # --- formulas
+
+    def satisfying(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> States:
+        return self._once((formula, assuming), lambda: self._satisfying(formula, assuming))
+
+    def _satisfying(self, formula: Formula, assuming: frozenset[str]) -> States:
+        def states(operand: Formula) -> States:
+            return self.satisfying(operand, assuming)
+
+        match formula:
+            case Atom(condition):
+                return self.where(condition)
+            case Not(operand):
+                return self.complement(states(operand))
+            case And(operands):
+                return self._all(map(states, operands))
+            case Or(operands):
+                return self._any(map(states, operands))
+            case Implies(left, right):
+                return self.either(self.complement(states(left)), states(right))
+            case Iff(left, right):
+                one, other = states(left), states(right)
+                return self.either(self.both(one, other), self.complement(self.either(one, other)))
+            case OnPaths(quantifier, path):
+                if quantifier == "E":
+                    return self._some_path(path, assuming)
+                return self.complement(self._any(self._some_path(way, assuming) for way in _ways_to_fail(path)))
+            case Commits(debtor, creditor, operand):
+                return self._commits(debtor, creditor, states(operand))
+            case Fulfils(debtor, creditor, operand):
+                return self.accessible(debtor, creditor, self._commits(debtor, creditor, states(operand)))
+            case Knows(mode, agents, operand):
+                return self._knowledge(mode, agents, states(operand))
+
+    # --- paths
+
+    def _some_path(self, path: Path, assuming: frozenset[str]) -> States:
+        """Return the states from which a fair run satisfies the path formula."""
+
+        def states(operand: Formula) -> States:
+            return self.satisfying(operand, assuming)
+
+        match path:
+            case Next(operand):
+                return self._next(self._ending(states(operand), assuming))
+            case Finally(operand, bound):
+                return self._until(self.reachable, self._ending(states(operand), assuming), bound)
+            case Until(left, right, bound):
+                return self._until(states(left), self._ending(states(right), assuming), bound)
+            case Globally(operand, bound):
+                if bound is None:
+                    return self._fair_globally(states(operand), assuming)
+                return self._globally_for(states(operand), bound, assuming)
+            case WeakUntil(left, right):
+                until = self._until(states(left), self._ending(states(right), assuming), None)
+                return self.either(until, self._fair_globally(states(left), assuming))
+            case Release(left, right):
+                released = self.both(states(left), states(right))
+                until = self._until(states(right), self._ending(released, assuming), None)
+                return self.either(until, self._fair_globally(states(right), assuming))
+
+    def _fair(self, assuming: frozenset[str]) -> States:
+        """Return the states that begin a fair run.
+
+        Justice is met by taking turns, whatever the state. Only conditions of fairness can leave a state without.
+        """
+        if not self.system.fairness:
+            return self.reachable
+        return self._once(("fair", assuming), lambda: self._fair_globally(self.reachable, assuming))
+
+    def _ending(self, goal: States, assuming: frozenset[str]) -> States:
+        """Return the states of the goal in which a path may end, because some fair run goes on from there."""
+        return self.both(goal, self._fair(assuming))
+
+    def _next(self, goal: States) -> States:
+        """Return the states with a successor in the goal; one in the goal may idle."""
+        return self.either(goal, self.predecessors(goal))
+
+    def _until(self, through: States, goal: States, bound: int | None) -> States:
+        if bound is None:
+            return reaching(self._graph, through, goal)
+        found = goal
+        for _ in range(bound):
+            more = self.either(found, self.both(through, self._next(found)))
+            if more == found:
+                break
+            found = more
+        return found
+
+    def _globally_for(self, keep: States, bound: int, assuming: frozenset[str]) -> States:
+        found = self._ending(keep, assuming)
+        for _ in range(bound):
+            fewer = self.both(keep, self._next(found))
+            if fewer == found:
+                break
+            found = fewer
+        return found
+
+    def _fair_globally(self, keep: States, assuming: frozenset[str]) -> States:
+        """Return the states from which a fair run stays in the set.
+
+        It ends up in a part of the set that is strongly connected, if only by idling, and meets every constraint.
+        """
+        graph = self._graph
+        constraints = _Constraints(self, graph, self.system.constraints(assuming))
+        resting = self._set(state for state in members(keep) if constraints.met_within((state,)))
+        found = reaching(graph, keep, resting)
+        rest = components(graph, self.without(keep, found))
+        cycling = self._set(member for part in rest if constraints.met_within(part) for member in part)
+        return self.either(found, reaching(graph, keep, cycling))
+
+    # --- knowledge and commitments
+
+    def _knowledge(self, mode: Literal["each", "together", "common"], agents: tuple[str, ...], known: States) -> States:
+        match mode:
+            case "each":
+                return self._all(self._knows((agent,), known) for agent in agents)
+            case "together":
+                return self._knows(agents, known)
+            case "common":
+                return self._common_knowledge(agents, known)
+
+    def _knows(self, agents: tuple[str, ...], known: States) -> States:
+        return self.complement(self.indistinguishable(agents, self.complement(known)))
+
+    def indistinguishable(self, agents: tuple[str, ...], states: States) -> States:
+        views = self._local_states(agents)
+        seen = set(compress(views, states))
+        return bytes([view in seen for view in views])
+
+    def _local_states(self, agents: Iterable[str]) -> list[int]:
+        """Return, for every reachable state, what these agents see of it."""
+        mask = self._graph.packing.mask(name for agent in agents for name in self.system.agent[agent].local)
+        return [state & mask for state in self._graph.states]
+
+    def _common_knowledge(self, agents: tuple[str, ...], known: States) -> States:
+        """Return the states from which no chain of look-alikes, of one agent after the other, leads out of the set."""
+        leader = list(range(self._size))
+
+        def leading(state: int) -> int:
+            while leader[state] != state:
+                leader[state] = leader[leader[state]]
+                state = leader[state]
+            return state
+
+        for agent in agents:
+            first: dict[int, int] = {}
+            for state, view in enumerate(self._local_states((agent,))):
+                alike = first.setdefault(view, state)
+                if alike != state:
+                    leader[leading(state)] = leading(alike)
+        if not agents:
+            return self.reachable
+        doubtful = {leading(state) for state in members(self.complement(known))}
+        return bytes([leading(state) not in doubtful for state in range(self._size)])
+
+    def accessible(self, debtor: str, creditor: str, states: States) -> States:
+        sides = Sides(self._graph.packing, self.system, debtor, creditor)
+        seen = {sides.from_debtor(state) for state in compress(self._graph.states, states)}
+        return bytes([sides.to_creditor(state) in seen for state in self._graph.states])
+
+    def _commits(self, debtor: str, creditor: str, content: States) -> States:
+        sides = Sides(self._graph.packing, self.system, debtor, creditor)
+        missing = {sides.to_creditor(state) for state in compress(self._graph.states, self.complement(content))}
+        return bytes([sides.from_debtor(state) not in missing for state in self._graph.states])
+
+
+def _ways_to_fail(path: Path) -> tuple[Path, ...]:
+    """Return paths one of which is there exactly where the path is not."""
+    match path:
+        case Next(operand):
+            return (Next(Not(operand)),)
+        case Finally(operand, bound):
+            return (Globally(Not(operand), bound),)
+        case Globally(operand, bound):
+            return (Finally(Not(operand), bound),)
+        case Until(left, right, bound):
+            return (Until(Not(right), And((Not(left), Not(right))), bound), Globally(Not(right), bound))
+        case WeakUntil(left, right):
+            return (Until(Not(right), And((Not(left), Not(right)))),)
+        case Release(left, right):
+            return (Until(Not(left), Not(right)),)
+
+
+class _Constraints:
+    """What a run must meet again and again: justice and the conditions of fairness, a bit for each."""
+
+    def __init__(self, engine: ExplicitEngine, graph: Graph, justice: tuple[Justice, ...]) -> None:
+        self._graph = graph
+        self._justice = (1 << len(justice)) - 1
+        self._steps = [0] * len(engine.system.steps)
+        for number, constraint in enumerate(justice):
+            for step in constraint.steps:
+                self._steps[step] |= 1 << number
+        conditions = enumerate(engine.system.fairness, len(justice))
+        self._fairness = [(1 << number, engine.where(condition)) for number, condition in conditions]
+        self._everything = (1 << len(justice) + len(self._fairness)) - 1
+
+    def met_within(self, part: Collection[int]) -> bool:
+        """Whether a run that visits all of these states, and takes all steps between them, is fair."""
+        met = 0
+        for state in part:
+            enabled = 0
+            for step, target in self._graph.edges(state):
+                constraints = self._steps[step]
+                enabled |= constraints
+                if target in part:
+                    met |= constraints
+            met |= self._justice & ~enabled
+            for bit, holds in self._fairness:
+                if holds[state]:
+                    met |= bit
+            if met == self._everything:
+                return True
+        return False

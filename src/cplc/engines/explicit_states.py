@@ -1,0 +1,122 @@
+"""States as whole numbers, a bit field for each variable, and expressions as functions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+from typing import Generic, TypeVar
+
+from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
+from cplc.system.model import State, System
+
+T = TypeVar("T")
+_TABLE_SIZE = 1 << 16
+
+
+class Table(dict[int, T], Generic[T]):
+    """A function of a bit pattern that remembers its values, but never more than a fixed number of them."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[[int], T]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, pattern: int) -> T:
+        if len(self) >= _TABLE_SIZE:
+            self.clear()
+        value = self[pattern] = self._function(pattern)
+        return value
+
+
+class Packing:
+    """Where in the number each variable has its bits."""
+
+    def __init__(self, system: System) -> None:
+        widths = [(len(variable.domain) - 1).bit_length() for variable in system.variables]
+        self._variables = system.variables
+        self._shift = dict(zip(system.variable, accumulate(widths, initial=0), strict=False))
+        self._bits = {name: (1 << width) - 1 for name, width in zip(system.variable, widths, strict=True)}
+        self._domain = {variable.name: variable.domain for variable in system.variables}
+        self._code = {name: {value: code for code, value in enumerate(domain)} for name, domain in self._domain.items()}
+        self.width = sum(widths)
+
+    def mask(self, variables: Iterable[str]) -> int:
+        """Return the bits of these variables."""
+        found = 0
+        for name in variables:
+            found |= self._bits[name] << self._shift[name]
+        return found
+
+    def bits(self, variable: str, value: Value) -> int:
+        """Return the value in the variable's place."""
+        code = self._code[variable].get(value)
+        if code is None:
+            raise ValueError(f"`{variable}` cannot be {value!r}")
+        return code << self._shift[variable]
+
+    def pack(self, state: State) -> int:
+        return sum(self.bits(variable.name, state[variable.name]) for variable in self._variables)
+
+    def unpack(self, packed: int) -> State:
+        return {variable.name: self.value(variable.name, packed) for variable in self._variables}
+
+    def value(self, variable: str, packed: int) -> Value:
+        return self._domain[variable][packed >> self._shift[variable] & self._bits[variable]]
+
+    def evaluator(self, expr: Expr) -> Callable[[int], Value]:
+        """Return the expression as a function of the packed state."""
+        match expr:
+            case Const(value):
+                return lambda _: value
+            case Read(name):
+                shift, bits, domain = self._shift[name], self._bits[name], self._domain[name]
+                return lambda state: domain[state >> shift & bits]
+            case Not(operand):
+                inner = self.evaluator(operand)
+                return lambda state: not inner(state)
+            case And(operands):
+                conjuncts = [self.evaluator(operand) for operand in operands]
+                return lambda state: all(conjunct(state) for conjunct in conjuncts)
+            case Or(operands):
+                disjuncts = [self.evaluator(operand) for operand in operands]
+                return lambda state: any(disjunct(state) for disjunct in disjuncts)
+            case Equal(left, right):
+                one, other = self.evaluator(left), self.evaluator(right)
+                return lambda state: one(state) == other(state)
+            case Less(left, right):
+                low, high = self._number(left), self._number(right)
+                return lambda state: low(state) < high(state)
+            case Arith(op, left, right):
+                return _arithmetic(op, self._number(left), self._number(right))
+            case Ite(condition, then, otherwise):
+                test, yes, no = self.evaluator(condition), self.evaluator(then), self.evaluator(otherwise)
+                return lambda state: yes(state) if test(state) else no(state)
+
+    def condition(self, expr: Expr) -> Callable[[int], bool]:
+        """Return an expression that is a truth value as a function of the packed state."""
+        evaluate = self.evaluator(expr)
+        return lambda state: bool(evaluate(state))
+
+    def _number(self, expr: Expr) -> Callable[[int], int]:
+        evaluate = self.evaluator(expr)
+
+        def number(state: int) -> int:
+            value = evaluate(state)
+            if isinstance(value, str):
+                raise TypeError(f"`{value}` is not a number")
+            return value
+
+        return number
+
+
+def _arithmetic(op: str, left: Callable[[int], int], right: Callable[[int], int]) -> Callable[[int], int]:
+    match op:
+        case "+":
+            return lambda state: left(state) + right(state)
+        case "-":
+            return lambda state: left(state) - right(state)
+        case "*":
+            return lambda state: left(state) * right(state)
+        case _:
+            return lambda state: left(state) % divisor if (divisor := right(state)) else 0
