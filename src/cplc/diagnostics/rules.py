@@ -12,4 +12,63 @@ UNREADABLE_FILE = Rule("unreadable-file", "a file that is missing, a directory o
 SYNTAX = Rule("syntax", "text that is not CPL")
 TOO_DEEP = Rule("too-deep", "an expression nested deeper than can be read")
 
+# --- imports and names
+IMPORT_CYCLE = Rule("import-cycle", "files that import each other in a circle")
+NO_PROTOCOL = Rule("no-protocol", "a file that declares neither a protocol nor a macro, or not the one asked for")
+UNKNOWN_NAME = Rule("unknown-name", "a name that nothing declares")
+AMBIGUOUS_NAME = Rule("ambiguous-name", "a name that two imported files declare")
+DUPLICATE_NAME = Rule("duplicate-name", "a name that is declared twice")
+RESERVED_NAME = Rule("reserved-name", "a name that the language itself uses")
+SHADOWED_NAME = Rule("shadowed-name", "a local name that hides another one", severity="warning")
+WRONG_KIND = Rule("wrong-kind", "a name of one kind where another kind is meant")
+MISPLACED_DECLARATION = Rule("misplaced-declaration", "a declaration in a loop that belongs to the protocol")
+RECURSIVE_DEFINITION = Rule("recursive-definition", "a macro or a protocol that uses itself")
+
+# --- types and numbers
+TYPE_MISMATCH = Rule("type-mismatch", "an expression of the wrong type")
+NOT_CONSTANT = Rule("not-constant", "an index, range or deadline that is not known before the protocol runs")
+WRONG_INDICES = Rule("wrong-indices", "a family without its indices, or with a wrong number of them")
+WRONG_ARGUMENTS = Rule("wrong-arguments", "arguments that a macro, a lifecycle atom or a used protocol does not take")
+EMPTY_RANGE = Rule("empty-range", "a type without values, or a family of less than none")
+INDEX_OUT_OF_RANGE = Rule("index-out-of-range", "an instance that the family does not have")
+VALUE_OUT_OF_RANGE = Rule("value-out-of-range", "a value that its type does not have")
+DIVISION_BY_ZERO = Rule("division-by-zero", "a remainder of a division by zero")
+BAD_DEADLINE = Rule("bad-deadline", "a deadline that is not a positive number of ticks")
+UNKNOWN_PARAMETER = Rule("unknown-parameter", "a value for a parameter that the protocol does not have")
+MISSING_VALUE = Rule("missing-value", "a parameter without a value")
+UNBOUND_ROLE = Rule("unbound-role", "a role of a used protocol that is not bound, or bound to the wrong thing")
+TOO_LARGE = Rule("too-large", "more instances or values than can be handled")
+LEFT_OUT_INSTANCE = Rule(
+    "left-out-instance", "an instance that does not exist because its two roles are the same", severity="warning"
+)
+
+# --- messages and commitments
+NOT_A_STATE_CONDITION = Rule("not-a-state-condition", "a guard, fact or condition that asks more than the present state")
+UNSEEN = Rule("unseen", "a guard on what its agent cannot see")
+FOREIGN_VARIABLE = Rule("foreign-variable", "an assignment to the variable of another role")
+DUPLICATE_ASSIGNMENT = Rule("duplicate-assignment", "two values for one variable at once")
+UNKNOWN_OPERATION = Rule("unknown-operation", "a verb that is no operation on commitments")
+FOREIGN_OPERATION = Rule("foreign-operation", "an operation by a role that may not perform it")
+WRONG_TARGET = Rule("wrong-target", "a delegation or assignment to an unfit commitment")
+CHOICE_OF_MANY = Rule("choice-of-many", "a choice that no single role can make")
+FOREIGN_RESET = Rule("foreign-reset", "a reset of a message between other roles")
+SAME_ROLE = Rule("same-role", "two roles that must differ and are one")
+NOT_A_PARTY = Rule("not-a-party", "the view of a role that the commitment does not concern")
+CYCLIC_CONDITION = Rule("cyclic-condition", "facts or commitments whose meaning depends on itself")
+UNTOLD_COUNTERPARTY = Rule(
+    "untold-counterparty", "a message that changes a commitment without the other side knowing", severity="warning"
+)
+UNTOLD_CREDITOR = Rule("untold-creditor", "a commitment whose creditor never hears of it", severity="warning")
+NEVER_CREATED = Rule("never-created", "a commitment that no message creates", severity="warning")
+NEVER_SENT = Rule("never-sent", "a message whose guard can never hold", severity="warning")
+RESET_IN_FLIGHT = Rule("reset-in-flight", "a reset that may lose a message in flight", severity="warning")
+UNUSED = Rule("unused", "something declared that nothing refers to", severity="warning")
+
+# --- formulas
+UNSUPPORTED_FORMULA = Rule("unsupported-formula", "a formula that this version does not decide")
+NOTHING_SHARED = Rule("nothing-shared", "a commitment modality between agents who share no variable")
+UNKNOWN_CHECK = Rule("unknown-check", "a built-in check that does not exist")
+UNSUPPORTED_CHECK = Rule("unsupported-check", "a built-in check that this version does not decide")
+DUPLICATE_PROPERTY = Rule("duplicate-property", "two properties of one name", severity="warning")
+
 RULES: tuple[Rule, ...] = tuple(value for value in list(vars().values()) if isinstance(value, Rule))

@@ -1,0 +1,146 @@
+"""Imports: which files a file needs, read once each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
+from cplc.resources import shipped
+from cplc.semantics.problems import Problems
+from cplc.source import Source
+from cplc.syntax import ast
+
+Parse = Callable[[Source], tuple[ast.File, tuple[Diagnostic, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A file that was read; ``diagnostics`` are those of its syntax."""
+
+    source: Source
+    file: ast.File
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotLoaded:
+    """Why a file could not be read, as a sentence."""
+
+    reason: str
+    notes: tuple[Note, ...] = ()
+
+
+class Load(Protocol):
+    """How imports are read. Two imports of one file give sources of one name."""
+
+    def __call__(self, importing: Source, target: str, is_path: bool) -> Loaded | NotLoaded: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One file and what its imports are, as positions in the program; None where one could not be read."""
+
+    source: Source
+    file: ast.File
+    imports: tuple[tuple[ast.Import, int | None], ...]
+
+
+Program = tuple[Unit, ...]
+"""All files, the main one first."""
+
+
+def load_from_disk(parse: Parse) -> Load:
+    """Return a loader for the standard library and for files beside the importing one."""
+
+    def load(importing: Source, target: str, is_path: bool) -> Loaded | NotLoaded:
+        if is_path:
+            name = os.path.normpath(Path(importing.name).parent / target)
+            return _read(name, target, parse)
+        first, *rest = target.split(".")
+        if first != "std" or not rest:
+            return NotLoaded(
+                f"`{target}` is neither a path in quotes nor a name of the standard library",
+                (Note('write `import "./file.cpl"` for a file and `import std.name` for the standard library'),),
+            )
+        folder = shipped("stdlib")
+        path = folder.joinpath(*rest).with_suffix(".cpl")
+        if not path.is_file():
+            known = [".".join(("std", *p.relative_to(folder).with_suffix("").parts)) for p in folder.rglob("*.cpl")]
+            return NotLoaded(f"the standard library has no `{target}`", did_you_mean(target, known))
+        return _read(str(path), target, parse)
+
+    return load
+
+
+def _read(name: str, target: str, parse: Parse) -> Loaded | NotLoaded:
+    try:
+        text = Path(name).read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return NotLoaded(f"there is no file `{target}`", (Note(f"looked for `{name}`"),))
+    except IsADirectoryError:
+        return NotLoaded(f"`{target}` is a directory")
+    except UnicodeDecodeError as error:
+        return NotLoaded(f"`{target}` is not UTF-8 text: byte {error.start} cannot be read")
+    except (OSError, ValueError) as error:
+        return NotLoaded(f"`{target}` cannot be read: {getattr(error, 'strerror', None) or error}")
+    source = Source(name, text)
+    return Loaded(source, *parse(source))
+
+
+def load_program(source: Source, file: ast.File, load: Load, problems: Problems) -> Program:
+    """Return the file with all that it imports, directly or not."""
+    files = [(source, file)]
+    positions = {os.path.normpath(source.name): 0}
+    units: list[Unit] = []
+    while len(units) < len(files):
+        importing, tree = files[len(units)]
+        imports: list[tuple[ast.Import, int | None]] = []
+        for wanted in tree.imports:
+            outcome = load(importing, wanted.target, wanted.is_path)
+            if isinstance(outcome, NotLoaded):
+                problems.report(rules.UNREADABLE_FILE, wanted.span, _sentence(outcome.reason), *outcome.notes)
+                imports.append((wanted, None))
+                continue
+            key = os.path.normpath(outcome.source.name)
+            if key not in positions:
+                positions[key] = len(files)
+                files.append((outcome.source, outcome.file))
+                problems.extend(outcome.diagnostics)
+            imports.append((wanted, positions[key]))
+        units.append(Unit(importing, tree, tuple(imports)))
+    _report_cycles(units, problems)
+    return tuple(units)
+
+
+def _sentence(reason: str) -> str:
+    return reason[:1].upper() + reason[1:] if not reason.startswith("`") else reason
+
+
+def _report_cycles(units: list[Unit], problems: Problems) -> None:
+    """Report each import that leads back to a file on the way to it."""
+    done: set[int] = set()
+    for start in range(len(units)):
+        path: list[int] = []
+        stack: list[tuple[int, bool]] = [(start, True)]
+        while stack:
+            position, entering = stack.pop()
+            if not entering:
+                path.pop()
+                done.add(position)
+                continue
+            if position in done:
+                continue
+            path.append(position)
+            stack.append((position, False))
+            for wanted, target in units[position].imports:
+                if target in path:
+                    cycle = [*path[path.index(target) :], target]
+                    shown = " -> ".join(Path(units[p].source.name).name for p in cycle)
+                    problems.report(rules.IMPORT_CYCLE, wanted.span, f"This import leads back to itself: {shown}")
+                elif target is not None and target not in done:
+                    stack.append((target, True))

@@ -1,0 +1,427 @@
+"""Protocols as they were declared, with every name resolved: families not yet unrolled.
+
+Symbols stand for declarations and are compared by identity. Trees stand for expressions; loop variables, the
+parameters of protocols and indices are still in them, quantifiers and arithmetic too, macros are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from cplc.semantics.model import Verb
+from cplc.semantics.terms import Op, Value
+from cplc.semantics.types import Enum, Type
+from cplc.source import Span
+from cplc.syntax import ast
+
+# --- blocks -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyDomain:
+    role: RoleSymbol
+    owner: tuple[PartSymbol, ...] = ()
+    indices: tuple[Tree, ...] = ()
+    """The family of a used part's role, where ``owner`` is not empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberDomain:
+    low: Tree
+    high: Tree
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binder:
+    """The variable of a loop or quantifier."""
+
+    name: str
+    domain: FamilyDomain | NumberDomain
+    span: Span
+
+
+Chain = tuple[Binder, ...]
+"""The loops around a declaration, outermost first."""
+
+# --- symbols ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ranged:
+    """A declared type: its bounds are trees, as they may depend on parameters."""
+
+    type: Type
+    low: Tree | None = None
+    high: Tree | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParameterSymbol:
+    name: str
+    declared: Ranged
+    default: Tree | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VariableSymbol:
+    name: str
+    declared: Ranged
+    initial: Tree | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoleSymbol:
+    name: str
+    size: Tree | None
+    variables: Mapping[str, VariableSymbol]
+    span: Span
+
+    @property
+    def is_family(self) -> bool:
+        return self.size is not None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MessageSymbol:
+    name: str
+    chain: Chain
+    parameters: Mapping[str, Ranged]
+    node: ast.Message
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactSymbol:
+    name: str
+    chain: Chain
+    node: ast.Fact
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommitmentSymbol:
+    name: str
+    chain: Chain
+    node: ast.Commitment
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartSymbol:
+    name: str
+    chain: Chain
+    signature: Signature
+    node: ast.Use
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MacroSymbol:
+    name: str
+    node: ast.Define
+    home: Signature | None
+    """The protocol it stands in; None at the top of a file."""
+    unit: int
+    """The position of its file among those read."""
+    span: Span
+
+
+Symbol = RoleSymbol | MessageSymbol | FactSymbol | CommitmentSymbol | PartSymbol
+Indexed = MessageSymbol | FactSymbol | CommitmentSymbol | PartSymbol
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signature:
+    """What a protocol declares."""
+
+    name: str
+    unit: int
+    node: ast.Protocol
+    parameters: dict[str, ParameterSymbol]
+    symbols: dict[str, Symbol]
+    macros: dict[str, MacroSymbol]
+    blocks: dict[int, Binder]
+    """The binder of each `for`, by the identity of its node."""
+
+    @property
+    def roles(self) -> list[RoleSymbol]:
+        return [symbol for symbol in self.symbols.values() if isinstance(symbol, RoleSymbol)]
+
+
+# --- trees --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Literal_:
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterValue:
+    """A parameter of the protocol."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoopValue:
+    """The variable of a loop or quantifier: a number or a role instance."""
+
+    binder: Binder
+
+
+@dataclass(frozen=True, slots=True)
+class RoleAt:
+    """A single role, or one instance of a family; of a used part where ``owner`` is not empty."""
+
+    role: RoleSymbol
+    index: Tree | None
+    span: Span
+    owner: tuple[PartSymbol, ...] = ()
+    owner_indices: tuple[Tree, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every instance of a role."""
+
+    role: RoleSymbol
+    span: Span
+    owner: tuple[PartSymbol, ...] = ()
+    owner_indices: tuple[Tree, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOf:
+    """The number of a role instance in its family."""
+
+    role: RoleTree
+
+
+@dataclass(frozen=True, slots=True)
+class SameRole:
+    left: RoleTree
+    right: RoleTree
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One instance of what was declared in loops: the parts on the way to it and all indices, outermost first."""
+
+    symbol: Indexed
+    owner: tuple[PartSymbol, ...]
+    indices: tuple[Tree, ...]
+    is_current: bool
+    """No index was written: it is the instance of the loops around."""
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    kind: Literal["received", "sent", "inflight"]
+    message: Instance
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    message: Instance
+    parameter: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class OwnParameter:
+    """A parameter of the message in whose clauses it stands."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class VariableOf:
+    role: RoleTree
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class FactAt:
+    fact: Instance
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    commitment: Instance
+    states: frozenset[str]
+    view: RoleTree | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class IsTerminal:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """``&`` and ``|`` take any number of operands."""
+
+    op: Op
+    operands: tuple[Tree, ...]
+    span: Span
+    bound: Tree | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    kind: Literal["forall", "exists"]
+    binder: Binder
+    body: Tree
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class OverPaths:
+    quantifier: Literal["A", "E"]
+    path: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Social:
+    modality: Literal["C", "Fu", "SC"]
+    debtor: RoleTree
+    creditor: RoleTree
+    body: Tree
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    modality: Literal["K", "EK", "DK", "CK"]
+    group: tuple[RoleTree | AllOf, ...]
+    body: Tree
+    span: Span
+
+
+RoleTree = RoleAt | LoopValue
+Tree = (
+    Literal_ | ParameterValue | LoopValue | RoleAt | IndexOf | SameRole | Event | Payload | OwnParameter | VariableOf
+    | FactAt | Lifecycle | IsTerminal | Apply | Quantified | OverPaths | Social | Knowledge
+)  # fmt: skip
+
+TRUE = Literal_(True)
+FALSE = Literal_(False)
+
+# --- bodies -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    verb: Verb
+    commitment: Instance
+    target: Instance | None
+    retaining: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    role: RoleTree
+    variable: str
+    value: Tree
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    symbol: MessageSymbol
+    sender: RoleTree
+    receiver: RoleTree
+    guards: tuple[Tree, ...]
+    operations: tuple[Operation, ...]
+    updates: tuple[Assignment, ...]
+    receipt: tuple[Assignment, ...]
+    resets: tuple[Instance, ...]
+    restarts: bool
+    repeatable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    members: tuple[Instance, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    symbol: FactSymbol
+    meaning: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    symbol: CommitmentSymbol
+    debtor: RoleTree
+    creditor: RoleTree
+    antecedent: Tree
+    consequent: Tree
+    within: Tree | None
+    expires: Tree | None
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    sender: RoleTree | AllOf
+    receiver: RoleTree | AllOf
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    binder: Binder
+    body: tuple[Body, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    symbol: PartSymbol
+    roles: tuple[tuple[RoleSymbol, RoleTree | AllOf, Span], ...]
+    values: tuple[tuple[ParameterSymbol, Tree, Span], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    node: ast.Property
+    assuming: tuple[RoleTree | AllOf | None, ...]
+    """None stands for ``all``."""
+    formula: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    node: ast.Check
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    condition: Tree
+    span: Span
+
+
+Body = Message | Choice | Fact | Commitment | Channel | Loop | Part | Property | Check | Fairness
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    signature: Signature
+    body: tuple[Body, ...]
+
+
+def enumeration(type_: Type) -> Enum | None:
+    return type_ if isinstance(type_, Enum) else None

@@ -1,0 +1,65 @@
+"""The types of expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cplc.semantics.tree import RoleSymbol
+
+
+@dataclass(frozen=True, slots=True)
+class Bool:
+    """A condition on one state, formulas that quantify over runs included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """A whole number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One instance of a role."""
+
+    role: RoleSymbol
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One temporal operator over conditions: what `A` and `E` take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What stands where an error was reported, or for a macro's parameter: fits everywhere."""
+
+
+Type = Bool | Int | Enum | Role | Path | Unknown
+
+BOOL = Bool()
+INT = Int()
+PATH = Path()
+UNKNOWN = Unknown()
+
+
+def described(type_: Type) -> str:
+    match type_:
+        case Bool():
+            return "a condition"
+        case Int():
+            return "a number"
+        case Enum(members):
+            return "one of " + ", ".join(f"`{member}`" for member in members)
+        case Role():
+            return "a role"
+        case Path():
+            return "a temporal operator"
+        case Unknown():
+            return "anything"

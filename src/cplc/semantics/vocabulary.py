@@ -1,0 +1,41 @@
+"""The words that the language itself gives a meaning to."""
+
+from __future__ import annotations
+
+from typing import Final, get_args
+
+from cplc.semantics.model import Verb
+
+OPEN_STATES: Final = frozenset({"conditional", "active", "pending"})
+CLOSED_STATES: Final = frozenset(
+    {"fulfilled", "violated", "withdrawn", "released", "expired", "delegated", "assigned", "compensated"}
+)
+STATES: Final[dict[str, frozenset[str]]] = {
+    **{state: frozenset({state}) for state in ("null", *sorted(OPEN_STATES), *sorted(CLOSED_STATES))},
+    "open": OPEN_STATES,
+    "closed": CLOSED_STATES,
+}
+"""What may be asked of a commitment, and the lifecycle states it stands for."""
+
+VERBS: Final[tuple[str, ...]] = get_args(Verb)
+
+BY_DEBTOR: Final = frozenset({"create", "fulfill", "violate", "withdraw", "expire", "delegate", "compensate"})
+BY_CREDITOR: Final = frozenset({"release", "expire", "assign", "suspend", "reactivate"})
+
+CHECKS: Final = (
+    "sound", "live", "deadlock_free", "fulfillable", "resolvable", "effective", "consistent", "robust", "aligned",
+    "no_delegation_loop", "violable", "honourable",
+)  # fmt: skip
+UNSUPPORTED_CHECKS: Final = {"honourable": "it asks what a role can bring about on its own, which needs strategies"}
+
+EVENTS: Final = {"sent": "sent", "inflight": "inflight"}
+
+_TEMPORAL = ("X", "F", "G", "U", "W", "R", "Y", "O", "H", "S")
+OPERATORS: Final = frozenset(
+    {"A", "E", *_TEMPORAL, *(path + op for path in "AE" for op in "XFG")}
+    | {"C", "Fu", "SC", "K", "EK", "DK", "CK", "therefore", "does", "sent", "inflight", "terminal"}
+)
+"""Names that only single roles may have."""
+
+LITERALS: Final = frozenset({"true", "false", "forall", "exists"})
+"""Names that nothing may have."""
