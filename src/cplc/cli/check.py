@@ -1,0 +1,57 @@
+"""``cplc check``: what is wrong with a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, compilation_of, exit_for, finished
+from cplc.cli.options import colour_option, format_option, model_options, strict_option
+from cplc.cli.output import Colour, Format
+from cplc.diagnostics.render import in_order, summary
+
+
+@click.command(
+    "check",
+    epilog=f"""{EXPLAINED}
+\b
+Examples:
+  cplc check examples/netbill.cpl
+  cplc check examples/netbill.cpl --format concise
+""",
+)
+@model_options
+@format_option
+@colour_option
+@strict_option
+def command(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    form: Format,
+    colour: Colour,
+    strict: bool,
+) -> Exit:
+    """Report what is wrong with FILE, without verifying anything; `-` reads standard input."""
+    found = finished(lambda: compilation_of(file, definitions, channels)[1], Limits(), "checking")
+    if isinstance(found, str):
+        output.write(f"{found}\n", err=True)
+        return Exit.UNKNOWN
+    code = exit_for(found, strict=strict)
+    output.write_diagnostics(found, form=form, colour=colour, err=False)
+    if form == "json":
+        output.write_json(
+            {
+                "file": file,
+                "parameters": dict(definitions),
+                "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(found)],
+                "exit": code,
+            }
+        )
+    elif form == "text" and not found:
+        output.write(f"{file}: {summary(found)}\n")
+    return code

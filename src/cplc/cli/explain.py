@@ -1,0 +1,36 @@
+"""``cplc explain``: what a code means."""
+
+from __future__ import annotations
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+
+
+@click.command(
+    "explain",
+    epilog=f"""{EXPLAINED}
+\b
+Examples:
+  cplc explain
+  cplc explain unknown-name
+""",
+)
+@click.argument("code", required=False)
+def command(code: str | None) -> Exit:
+    """Explain the rule called CODE, as in `error[CODE]`; without CODE, list all rules."""
+    from cplc.diagnostics.core import did_you_mean
+    from cplc.diagnostics.rules import RULES
+    from cplc.resources import shipped
+
+    if code is None:
+        width = max(len(rule.code) for rule in RULES)
+        for rule in sorted(RULES, key=lambda rule: rule.code):
+            output.write(f"{rule.code:{width}}  {rule.severity:7}  {rule.summary}\n")
+        return Exit.EXPECTED
+    if code not in {rule.code for rule in RULES}:
+        hints = "".join(f"; {note.message}" for note in did_you_mean(code, (rule.code for rule in RULES)))
+        raise click.UsageError(f"there is no rule `{code}`{hints}")
+    output.write((shipped("rules") / f"{code}.md").read_text(encoding="utf-8").rstrip("\n") + "\n")
+    return Exit.EXPECTED

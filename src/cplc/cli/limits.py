@@ -1,0 +1,156 @@
+"""Work that can be stopped: it runs in a thread of its own, and the main thread watches time, memory and Ctrl-C.
+
+An operation on decision diagrams cannot be cancelled, so work that is stopped is abandoned: whoever catches
+`Interrupted` reports what is finished and ends the process.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import FrameType
+from typing import TypeVar
+
+Event = TypeVar("Event")
+
+_STACK = 64 * 2**20
+"""Decision diagrams are walked recursively, one level for each variable."""
+_POLL = 0.05
+
+
+class Interrupted(Exception):
+    """The work was stopped before its end; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    seconds: float | None = None
+    memory: int | None = None
+    """In bytes; None stands for most of what the machine has."""
+
+
+def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], None]) -> Iterator[Event]:
+    """Yield what the work yields, in the calling thread; raise `Interrupted` when a limit is reached.
+
+    What the work raises is raised here. ``waiting`` is called now and then while there is nothing to yield.
+    """
+    if sys.platform == "emscripten":  # no threads there
+        yield from work
+        return
+    reached = _guards(limits)
+    queue: SimpleQueue[Event | _End] = SimpleQueue()
+    _start(work, queue)
+    with _termination():
+        while True:
+            for reason in reached():
+                raise Interrupted(reason)
+            try:
+                item = queue.get(timeout=_POLL)
+            except Empty:
+                waiting()
+                continue
+            if isinstance(item, _End):
+                if isinstance(item.error, MemoryError):
+                    raise Interrupted("memory is used up")
+                if item.error is not None:
+                    raise item.error
+                return
+            yield item
+
+
+def computed(work: Callable[[], Event], limits: Limits, *, waiting: Callable[[], None]) -> Event:
+    """Return what the work returns; raise what it raises, and `Interrupted` when a limit is reached."""
+
+    def once() -> Iterator[Event]:
+        yield work()
+
+    (result,) = supervised(once(), limits, waiting=waiting)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    error: BaseException | None
+
+
+def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End]) -> None:
+    def run() -> None:
+        try:
+            for event in work:
+                queue.put(event)
+        except BaseException as error:  # it is raised again in the main thread
+            queue.put(_End(error))
+        else:
+            queue.put(_End(None))
+
+    before = threading.stack_size(_STACK)
+    try:
+        threading.Thread(target=run, name="cplc-work", daemon=True).start()
+    finally:
+        threading.stack_size(before)
+
+
+@contextmanager
+def _termination() -> Iterator[None]:
+    """Let a polite request to end count as an interruption."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Interrupted("the run was terminated")
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _guards(limits: Limits) -> Callable[[], Iterator[str]]:
+    """Return a function that yields the reason to stop, once there is one."""
+    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+    most = limits.memory or _default_memory()
+
+    def reached() -> Iterator[str]:
+        if deadline is not None and time.monotonic() > deadline:
+            yield f"the time limit of {limits.seconds:g} s was reached"
+        if most is not None and _memory_in_use() > most:
+            yield f"the memory limit of {most // 2**20} MB was reached"
+
+    return reached
+
+
+def _default_memory() -> int | None:
+    """Return 80 % of what the machine, or the container, has."""
+    sizes = []
+    with suppress(OSError, ValueError, AttributeError):
+        import os
+
+        sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):
+            sizes.append(int(Path(file).read_text(encoding="ascii")))
+    return min(sizes) * 8 // 10 if sizes else None
+
+
+def _memory_in_use() -> int:
+    """Return the bytes in use now, or the most that were ever in use where only that is known."""
+    with suppress(OSError):
+        import os
+
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    with suppress(ImportError):
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+    return 0

@@ -1,0 +1,103 @@
+"""The command ``cplc``: which commands there are, and what happens to whatever goes wrong in them."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from cplc import __version__
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.output import write
+
+_COMMANDS = ("check", "verify", "stats", "lower", "explain")
+
+_REPORT_TO = "Please report it with the command, the file and the output of CPLC_DEBUG=1."
+
+
+class _Commands(click.Group):
+    """Commands that are imported when they are asked for: each one is ``command`` in the module of its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        found: click.Command = importlib.import_module(f"cplc.cli.{name}").command
+        return found
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=f"""{EXPLAINED}
+\b
+Examples:
+  cplc verify examples/netbill.cpl
+  cplc verify examples/netbill.cpl -D customers=20 --property safe
+  cplc verify examples/netbill.cpl --formula 'EF fulfilled(goods[1])'
+  cplc explain unknown-name
+""",
+)
+@click.version_option(__version__, message="cplc %(version)s")
+def commands() -> None:
+    """A compiler and model checker for commitment protocols."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        code = commands.main(list(arguments), prog_name="cplc", standalone_mode=False)
+    except click.ClickException as mistake:
+        mistake.show()
+        return Exit.WRONG
+    except (KeyboardInterrupt, click.Abort):
+        write("interrupted\n", err=True)
+        return Exit.UNKNOWN
+    except BrokenPipeError:
+        _discard_output()
+        return Exit.UNKNOWN
+    except Exception as error:  # a mistake of the user is never an exception
+        return _bug(error)
+    return int(code or Exit.EXPECTED)
+
+
+def main() -> None:
+    """Run the command line of the process and end the process."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    code = run(sys.argv[1:])
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except OSError:
+        _discard_output()
+        code = code or Exit.UNKNOWN
+    # Work that was stopped cannot be joined, and freeing millions of nodes one by one would only take time.
+    if threading.active_count() > 1:
+        os._exit(code)
+    sys.exit(code)
+
+
+def _discard_output() -> None:
+    """Let nothing more be written to a pipe that nobody reads."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 1)
+    os.close(sink)
+
+
+def _bug(error: Exception) -> int:
+    if os.environ.get("CPLC_DEBUG"):
+        write("".join(traceback.format_exception(error)), err=True)
+    detail = str(error).splitlines()
+    write(f"cplc {__version__}: this is a bug in cplc: {type(error).__name__}{': ' if detail else ''}", err=True)
+    write(f"{detail[0][:200] if detail else ''}\n{_REPORT_TO}\n", err=True)
+    return Exit.WRONG

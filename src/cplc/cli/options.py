@@ -1,0 +1,117 @@
+"""The options that several commands share, and what their values mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+_SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def definition(text: str) -> tuple[str, str]:
+    """Read ``name=value``."""
+    name, _, value = text.partition("=")
+    if not name.strip() or not value.strip():
+        raise click.BadParameter(f"`{text}` is not of the form name=value")
+    return name.strip(), value.strip()
+
+
+def duration(text: str) -> float:
+    """Read a number of seconds, or a number with ``s``, ``m`` or ``h``."""
+    written = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([smh]?)\s*", text)
+    seconds = float(written[1]) * _SECONDS[written[2]] if written else 0.0
+    if seconds <= 0:
+        raise click.BadParameter(f"`{text}` is not a time such as 30, 90s or 5m")
+    return seconds
+
+
+def size(text: str) -> int:
+    """Read a number of megabytes, or a number with ``MB`` or ``GB``; return bytes."""
+    written = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(MB?|GB?)?\s*", text, re.IGNORECASE)
+    unit = 2**30 if written and (written[2] or "").upper().startswith("G") else 2**20
+    found = int(float(written[1]) * unit) if written else 0
+    if found <= 0:
+        raise click.BadParameter(f"`{text}` is not a size such as 500MB or 2GB")
+    return found
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Read names with commas between them; a comma in brackets belongs to its name."""
+    found = tuple(name.strip() for name in re.split(r",(?![^\[]*\])", text))
+    if not all(found):
+        raise click.BadParameter(f"`{text}` is not a list of names such as Mer,Cus")
+    return found
+
+
+def model_options(command: Command) -> Command:
+    """Add the file, and what changes the model that it stands for."""
+    command = click.option(
+        "--channels",
+        type=click.Choice(["sync", "async"]),
+        help="Deliver messages at once (sync) or later (async), whatever the file says.",
+    )(command)
+    command = click.option(
+        "-D",
+        "definitions",
+        type=definition,
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Give a parameter of the protocol a value. May be repeated.",
+    )(command)
+    return click.argument("file")(command)
+
+
+def colour_option(command: Command) -> Command:
+    return click.option(
+        "--color",
+        "colour",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="When to use colours; NO_COLOR turns `auto` off.",
+    )(command)
+
+
+def format_option(command: Command) -> Command:
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(["text", "concise", "json"]),
+        default="text",
+        show_default=True,
+        envvar="CPLC_OUTPUT_FORMAT",
+        show_envvar=True,
+        help="How to print the outcome.",
+    )(command)
+
+
+def limit_options(command: Command) -> Command:
+    """Add the engine and what stops it."""
+    command = click.option(
+        "--memory",
+        type=size,
+        metavar="SIZE",
+        help="Give up beyond this, for example 500MB or 2GB.  [default: 80 % of the machine]",
+    )(command)
+    command = click.option(
+        "--timeout",
+        type=duration,
+        metavar="SECONDS",
+        help="Give up after this time: seconds, or 90s, 5m, 1h.",
+    )(command)
+    return click.option(
+        "--engine",
+        type=click.Choice(["auto", "symbolic", "explicit"]),
+        default="auto",
+        show_default=True,
+        help="How to explore the states.",
+    )(command)
+
+
+strict_option = click.option("--strict", is_flag=True, help="Treat every warning as something unexpected: exit code 1.")

@@ -1,0 +1,138 @@
+"""How commands speak: text and JSON on standard output, everything about the run itself on standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import IO, Literal
+
+import click
+
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
+from cplc.source import Span
+
+Colour = Literal["auto", "always", "never"]
+Format = Literal["text", "concise", "json"]
+FORMAT_VERSION = 1
+
+
+def write(text: str, *, err: bool = False) -> None:
+    """Write the text, as it is, at once."""
+    click.echo(text, nl=False, err=err, color=True)
+
+
+def style_for(colour: Colour, *, err: bool = False) -> Style:
+    """Return how diagnostics are coloured on that stream."""
+    return _coloured if has_colour(colour, err=err) else plain
+
+
+def has_colour(colour: Colour, *, err: bool = False) -> bool:
+    if colour == "auto":
+        return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and _is_terminal(err=err)
+    return colour == "always"
+
+
+def _is_terminal(*, err: bool) -> bool:
+    stream: IO[str] | None = sys.stderr if err else sys.stdout
+    return stream is not None and stream.isatty()
+
+
+def _coloured(text: str, part: Part) -> str:
+    match part:
+        case "error":
+            return click.style(text, fg="red", bold=True)
+        case "warning":
+            return click.style(text, fg="yellow", bold=True)
+        case "note":
+            return click.style(text, fg="cyan", bold=True)
+        case "frame":
+            return click.style(text, fg="blue")
+        case "message":
+            return click.style(text, bold=True)
+        case "place":
+            return text
+
+
+def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: Format, colour: Colour, err: bool) -> None:
+    """Write diagnostics for people; in JSON they are part of the document instead."""
+    match form:
+        case "text":
+            write(rendered(diagnostics, style_for(colour, err=err)), err=err)
+        case "concise":
+            for diagnostic in in_order(diagnostics):
+                write(f"{diagnostic.concise()}\n", err=err)
+        case "json":
+            pass
+
+
+def write_json(document: Mapping[str, object]) -> None:
+    """Write one document, with the version of its format first."""
+    write(json.dumps({"format_version": FORMAT_VERSION, **document}, ensure_ascii=False, indent=2) + "\n")
+
+
+def diagnostic_data(diagnostic: Diagnostic) -> dict[str, object]:
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity,
+        "message": diagnostic.message,
+        **_place(diagnostic.span),
+        "notes": [_note_data(note) for note in diagnostic.notes],
+    }
+
+
+def _note_data(note: Note) -> dict[str, object]:
+    return {"message": note.message, **(_place(note.span) if note.span else {})}
+
+
+def _place(span: Span) -> dict[str, object]:
+    """Return where a span is: lines and columns from one, the end exclusive."""
+    line, column = span.position
+    end_line, end_column = span.source.position(span.end)
+    return {
+        "file": span.source.name,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+    }
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def progress(what: Callable[[], str]) -> Callable[[], None]:
+    """Return a function that shows what is going on, on a terminal and after a second of silence only.
+
+    Calling ``clear_progress`` before other output removes the line.
+    """
+    began = time.monotonic()
+
+    def show() -> None:
+        if not _is_terminal(err=True) or time.monotonic() - began < 1:
+            return
+        seconds = int(time.monotonic() - began)
+        write(f"\r\x1b[2K{what()} … {seconds} s", err=True)
+
+    return show
+
+
+def clear_progress() -> None:
+    if _is_terminal(err=True):
+        write("\r\x1b[2K", err=True)

@@ -1,0 +1,138 @@
+"""``cplc stats``: how large the system is that a file stands for."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.limits import Interrupted, Limits, supervised
+from cplc.cli.load import Channels, compilation_of, exit_for
+from cplc.cli.options import colour_option, format_option, limit_options, model_options
+from cplc.cli.output import Colour, Format
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.render import in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cplc.system.model import System
+
+
+@click.command(
+    "stats",
+    epilog=f"""{EXPLAINED}
+\b
+Examples:
+  cplc stats examples/netbill.cpl
+  cplc stats examples/netbill.cpl -D customers=50 --format json
+""",
+)
+@model_options
+@limit_options
+@format_option
+@colour_option
+def command(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    engine: Literal["auto", "symbolic", "explicit"],
+    timeout: float | None,
+    memory: int | None,
+    form: Format,
+    colour: Colour,
+) -> Exit:
+    """Count what the system of FILE consists of, and its reachable states."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    figures: dict[str, object] = {}
+    interrupted: str | None = None
+
+    def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
+        from cplc.pipeline import count_reachable
+
+        compilation, found = compilation_of(file, definitions, channels)
+        yield found
+        if compilation:
+            yield _sizes(compilation.system)
+            yield {"reachable_states": count_reachable(compilation.system, engine)}
+
+    try:
+        for event in supervised(work(), Limits(timeout, memory), waiting=output.progress(lambda: "counting states")):
+            if isinstance(event, tuple):
+                diagnostics = event
+            else:
+                figures |= event
+    except Interrupted as stop:
+        interrupted = str(stop)
+    except KeyboardInterrupt:
+        interrupted = "the run was interrupted"
+    output.clear_progress()
+
+    code = exit_for(diagnostics, strict=False)
+    if interrupted:
+        code = Exit.UNKNOWN
+        if figures:
+            figures["reachable_states"] = None
+    output.write_diagnostics(diagnostics, form=form, colour=colour, err=True)
+    sys.set_int_max_str_digits(0)  # the number of states may have more digits than Python writes by default
+    if form == "json":
+        output.write_json(
+            {
+                "file": file,
+                "parameters": dict(definitions),
+                "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+                **figures,
+                "interrupted": interrupted,
+                "exit": code,
+            }
+        )
+        return code
+    output.write(_table(figures) if form == "text" else _list(figures))
+    if interrupted:
+        output.write(f"{interrupted}\n", err=True)
+    return code
+
+
+def _sizes(system: System) -> dict[str, object]:
+    return {
+        "protocol": system.name,
+        "agents": len(system.agents),
+        "messages": len(system.messages),
+        "commitments": len(system.commitments),
+        "variables": len(system.variables),
+        "steps": len(system.steps),
+        "upper_bound_of_states": math.prod(len(variable.domain) for variable in system.variables),
+    }
+
+
+def _table(figures: dict[str, object]) -> str:
+    """Return one line for each figure, their names aligned."""
+    width = max(map(len, figures), default=0)
+    return "".join(f"{name.replace('_', ' '):{width}}  {_figure(value)}\n" for name, value in figures.items())
+
+
+def _list(figures: dict[str, object]) -> str:
+    return "".join(f"{name}: {'unknown' if value is None else value}\n" for name, value in figures.items())
+
+
+def _figure(value: object) -> str:
+    """Return a figure readably: digits in groups, and the magnitude of what is too long to read."""
+    match value:
+        case int() if value >= 10**15:
+            return f"{value:,} (about {_magnitude(value)})"
+        case int():
+            return f"{value:,}"
+        case None:
+            return "unknown"
+        case _:
+            return str(value)
+
+
+def _magnitude(value: int) -> str:
+    digits = str(value)
+    return f"{digits[0]}.{digits[1]}e{len(digits) - 1}"

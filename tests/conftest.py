@@ -1,0 +1,36 @@
+"""Options and settings of the whole suite."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Deterministic everywhere: a test that fails, fails again.
+settings.register_profile(
+    "default",
+    derandomize=True,
+    deadline=None,
+    max_examples=50,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("ci", parent=settings.get_profile("default"), max_examples=100)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write what comes out as what is expected")
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what the developer has set for `cplc` out of the tests."""
+    for name in ("CPLC_OUTPUT_FORMAT", "CPLC_DEBUG", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)

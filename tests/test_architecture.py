@@ -1,0 +1,104 @@
+"""Who may import whom, and which library lives where."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_SOURCE = Path(__file__).parents[1] / "src" / "cplc"
+
+_MAY_IMPORT: dict[str, set[str]] = {
+    "source": set(),
+    "resources": set(),
+    "diagnostics": {"source"},
+    "system": {"source"},
+    "syntax": {"source", "diagnostics", "resources"},
+    "semantics": {"syntax", "source", "diagnostics", "resources"},
+    "lowering": {"semantics", "system", "diagnostics", "source"},
+    "engines": {"system"},
+    "verification": {"engines", "system", "source"},
+    "report": {"verification", "system", "diagnostics", "source"},
+    "export": {"system"},
+}
+_MAY_IMPORT["pipeline"] = set(_MAY_IMPORT)
+_MAY_IMPORT["cli"] = {"pipeline", "report", "verification", "system", "diagnostics", "source", "resources", "__init__"}
+_MAY_IMPORT["__main__"] = {"cli"}
+_MAY_IMPORT["__init__"] = {"pipeline", "verification", "source"}
+
+_AT_HOME = {
+    "textx": "syntax",
+    "arpeggio": "syntax",
+    "lark": "syntax",
+    "click": "cli",
+    "jinja2": "export",
+    "oxidd": "engines",
+    "dd": "engines",
+}
+"""The part that each library may be imported in."""
+
+
+def _imports() -> Iterator[tuple[Path, str, str]]:
+    """Yield each file, its part, and every module that it imports, wherever in the file that is written."""
+    for path in sorted(_SOURCE.glob("**/*.py")):
+        part = path.relative_to(_SOURCE).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Import(names):
+                    yield from ((path, part, alias.name) for alias in names)
+                case ast.ImportFrom(module=str(module), names=names, level=0):
+                    if module == "cplc":
+                        yield from ((path, part, f"cplc.{alias.name}") for alias in names)
+                    else:
+                        yield path, part, module
+                case ast.ImportFrom():
+                    pytest.fail(f"{path}: relative imports hide the part they come from")
+
+
+def _part_of(module: str) -> str:
+    """Return the part that a module of ours belongs to; names of the package itself belong to ``__init__``."""
+    name = module.split(".")[1] if "." in module else "__init__"
+    return name if (_SOURCE / name).is_dir() or (_SOURCE / f"{name}.py").is_file() else "__init__"
+
+
+def test_every_part_has_a_place_in_the_order() -> None:
+    parts = {part for _, part, _ in _imports()}
+    assert parts <= set(_MAY_IMPORT)
+    assert len(parts) > 5
+
+
+def test_imports_go_one_way() -> None:
+    wrong = [
+        f"{path.relative_to(_SOURCE)} imports {module}"
+        for path, part, module in _imports()
+        if module.split(".")[0] == "cplc" and _part_of(module) not in {part, *_MAY_IMPORT[part]}
+    ]
+    assert wrong == []
+
+
+def test_every_library_has_one_home() -> None:
+    wrong = [
+        f"{path.relative_to(_SOURCE)} imports {module}"
+        for path, part, module in _imports()
+        if _AT_HOME.get(module.split(".")[0], part) != part
+    ]
+    assert wrong == []
+
+
+def test_the_order_has_no_cycle() -> None:
+    below: dict[str, set[str]] = {}
+    remaining = dict(_MAY_IMPORT)
+    while remaining:
+        free = [part for part, others in remaining.items() if others <= set(below) | {"__init__", part}]
+        assert free, f"these import each other: {sorted(remaining)}"
+        for part in free:
+            below[part] = remaining.pop(part)
+
+
+@pytest.mark.parametrize("path", sorted(_SOURCE.glob("**/*.py")), ids=lambda path: str(path.relative_to(_SOURCE)))
+def test_modules_are_one_idea(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 480, "split it by construct"
+    assert not text.strip() or ast.get_docstring(ast.parse(text)), "say what it is for"

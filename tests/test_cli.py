@@ -1,0 +1,27 @@
+"""Every transcript in tests/cli and in the documentation is what the command line says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.literate import ConsoleTest, blocks, check_console, console_tests
+
+_ROOT = Path(__file__).parents[1]
+_FILES = [
+    *sorted((_ROOT / "tests" / "cli").glob("**/*.md")),
+    *(
+        path
+        for path in [_ROOT / "README.md", *sorted((_ROOT / "docs").glob("**/*.md"))]
+        if any(block.language == "console" for block in blocks(path))
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [pytest.param(test, id=f"{path.stem}::{test.name}") for path in _FILES for test in console_tests(path)],
+)
+def test_transcript(test: ConsoleTest, tmp_path: Path, update_golden: bool) -> None:
+    (tmp_path / "examples").symlink_to(_ROOT / "examples", target_is_directory=True)
+    check_console(test, tmp_path, update=update_golden)

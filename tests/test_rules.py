@@ -1,0 +1,46 @@
+"""Every rule is explained by an example that breaks it and one that does not, and the language tests exercise it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.literate import blocks, language_tests
+
+from cplc.diagnostics.core import Rule
+from cplc.diagnostics.rules import RULES
+from cplc.pipeline import Compilation
+from cplc.resources import shipped
+from cplc.source import Source
+
+_TESTS = sorted((Path(__file__).parent / "language").glob("**/*.md"))
+
+
+def _codes(text: str, directory: Path) -> set[str]:
+    compilation = Compilation(Source("example.cpl", text), path=directory / "example.cpl")
+    return {diagnostic.code for diagnostic in compilation.diagnostics}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_rule_is_explained_by_examples(rule: Rule, tmp_path: Path) -> None:
+    page = shipped("rules") / f"{rule.code}.md"
+    assert page.is_file(), f"write {page}"
+    assert page.read_text(encoding="utf-8").startswith(f"# {rule.code}\n")
+    examples = [block.text for block in blocks(page) if block.language == "cpl"]
+    assert len(examples) >= 2, f"{page} needs an example that breaks the rule and one that does not"
+    assert _codes(examples[0], tmp_path) == {rule.code}
+    assert _codes(examples[1], tmp_path) == set()
+
+
+def test_every_page_explains_a_rule() -> None:
+    assert {page.stem for page in shipped("rules").glob("*.md")} == {rule.code for rule in RULES}
+
+
+def test_every_code_is_unique() -> None:
+    assert len({rule.code for rule in RULES}) == len(RULES)
+
+
+def test_every_rule_is_exercised() -> None:
+    announced = {one.code for path in _TESTS for test in language_tests(path) for one in test.announced}
+    assert {rule.code for rule in RULES} - announced == set()
+    assert announced - {rule.code for rule in RULES} == set()
