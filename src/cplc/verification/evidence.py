@@ -1,0 +1,331 @@
+"""Why a formula has its value: shortest runs, lassos and pairs of states, found with any engine.
+
+What one run or one state shows (`E` true, `A` false, `K` false, `C` false, `Fu` true) gets that run or state. What
+rests on all of them is marked `exhaustive`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic
+
+from cplc.engines.interface import Engine, S
+from cplc.system.expr import Const, Read, conj, equal
+from cplc.system.formula import (
+    And,
+    Atom,
+    Commits,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    Iff,
+    Implies,
+    Knows,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+    Path,
+    Release,
+    Until,
+    WeakUntil,
+    subformulas,
+)
+from cplc.system.model import State
+from cplc.system.trace import Evidence, Move, Run
+from cplc.verification.interpreter import Key, key
+from cplc.verification.paths import Paths
+from cplc.verification.replay import SOME_FAIR_RUN, EvidenceError
+
+Claim = tuple[Formula, bool]
+Part = tuple[int, Evidence]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Come to where all of ``target`` is so, ``along`` being so all the way."""
+
+    along: tuple[Claim, ...]
+    target: tuple[Claim, ...]
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stay:
+    """Stay where ``along`` is so, for ever or for ``bound`` steps."""
+
+    along: tuple[Claim, ...]
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """Take one step to where ``target`` is so."""
+
+    target: tuple[Claim, ...]
+
+
+def explain(
+    engine: Engine[S], formula: Formula, state: State, holds: bool, assuming: frozenset[str] = frozenset()
+) -> Evidence:
+    """Return why the formula has this value in a reachable state; the engine has decided that it has."""
+    return _Explainer(engine, assuming).evidence(formula, state, holds)
+
+
+def explain_initial(engine: Engine[S], formula: Formula, assuming: frozenset[str] = frozenset()) -> Evidence:
+    """Return why the formula holds in every initial state, by one of them, or why it fails in some."""
+    explainer = _Explainer(engine, assuming)
+    failing = engine.without(engine.initial, engine.satisfying(formula, assuming))
+    holds = engine.is_empty(failing)
+    return explainer.evidence(formula, explainer.choice(formula, engine.initial if holds else failing, holds), holds)
+
+
+class _Explainer(Generic[S]):
+    def __init__(self, engine: Engine[S], assuming: frozenset[str]) -> None:
+        self.engine = engine
+        self.assuming = assuming
+        self.paths: Paths[S] = Paths(engine, assuming)
+        self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.fairness else engine.reachable
+        self._known: dict[tuple[Formula, bool, Key], Evidence] = {}
+
+    # --- sets
+    def where(self, claim: Claim) -> S:
+        formula, value = claim
+        satisfying = self.engine.satisfying(formula, self.assuming)
+        return satisfying if value else self.engine.complement(satisfying)
+
+    def where_all(self, claims: Iterable[Claim]) -> S:
+        states = self.engine.reachable
+        for claim in claims:
+            states = self.engine.both(states, self.where(claim))
+        return states
+
+    def is_so(self, claim: Claim, state: State) -> bool:
+        return self.paths.contains(self.where(claim), state)
+
+    def choice(self, formula: Formula, states: S, holds: bool) -> State:
+        """Return the state of the set in which the value is shown most shortly."""
+        engine = self.engine
+        match formula:
+            case And(operands) | Or(operands) if holds == isinstance(formula, Or):
+                for operand in operands:
+                    some = engine.both(states, self.where((operand, holds)))
+                    if not engine.is_empty(some):
+                        return self.choice(operand, some, holds)
+            case Not(operand):
+                return self.choice(operand, states, not holds)
+            case OnPaths(quantifier, path) if holds == (quantifier == "E"):
+                for shape in _shapes(path, holds):
+                    if isinstance(shape, _Reach):
+                        target = engine.both(self.where_all(shape.target), self.fair)
+                        layers = self.paths.distances(states, self.where_all(shape.along), target)
+                        if layers is not None:
+                            return engine.pick(engine.both(states, layers[-1]))
+            case _:
+                pass
+        return engine.pick(states)
+
+    # --- evidence
+    def evidence(self, formula: Formula, state: State, holds: bool) -> Evidence:
+        known = (formula, holds, key(state))
+        if known not in self._known:
+            self._known[known] = self._evidence(formula, state, holds)
+        return self._known[known]
+
+    def _evidence(self, formula: Formula, state: State, holds: bool) -> Evidence:
+        match formula:
+            case OnPaths(quantifier, path) if holds == (quantifier == "E"):
+                return self._on_path(formula, path, state, holds)
+            case Knows(_, _, _) if not holds:
+                return self._ignorance(formula, state)
+            case Commits(debtor, creditor, operand) if not holds:
+                accessible = self.engine.accessible(debtor, creditor, self.engine.single(state))
+                others = self.engine.both(accessible, self.where((operand, False)))
+                return self._pair(formula, holds, state, others, (operand, False), (debtor, creditor))
+            case Fulfils(debtor, creditor, operand) if holds:
+                return self._fulfilment(formula, Commits(debtor, creditor, operand), state)
+            case OnPaths() | Knows() | Commits() | Fulfils():
+                return Evidence(formula, holds, Run(state, ()), exhaustive=True)
+            case _:
+                return Evidence(formula, holds, Run(state, ()), self._parts(0, state, [(formula, holds)]))
+
+    def _parts(self, position: int, state: State, claims: Iterable[Claim]) -> tuple[Part, ...]:
+        """Return the evidence that the claims need in this state beyond the values of the variables."""
+        needed: dict[Claim, None] = {}
+        for claim in claims:
+            needed.update(dict.fromkeys(self._needs(claim, state)))
+        return tuple((position, self.evidence(formula, state, holds)) for formula, holds in needed)
+
+    def _needs(self, claim: Claim, state: State) -> list[Claim]:
+        formula, holds = claim
+        match formula:
+            case Atom():
+                return []
+            case Not(operand):
+                return self._needs((operand, not holds), state)
+            case And(operands) | Or(operands) if holds == isinstance(formula, And):
+                return [need for operand in operands for need in self._needs((operand, holds), state)]
+            case And(operands) | Or(operands):
+                return self._cheapest([(operand, holds) for operand in operands], state)
+            case Implies(left, right) if holds:
+                return self._cheapest([(left, False), (right, True)], state)
+            case Implies(left, right):
+                return self._needs((left, True), state) + self._needs((right, False), state)
+            case Iff(left, right):
+                values = [(side, self.is_so((side, True), state)) for side in (left, right)]
+                return [need for value in values for need in self._needs(value, state)]
+            case _:
+                return [claim]
+
+    def _cheapest(self, claims: list[Claim], state: State) -> list[Claim]:
+        """Return what one true claim among these needs, one of the state alone if there is such."""
+        plain_first = sorted(claims, key=lambda claim: not _is_plain(claim[0]))
+        for claim in plain_first:
+            if self.is_so(claim, state):
+                return self._needs(claim, state)
+        raise EvidenceError("a formula has a value that none of its parts gives it")
+
+    # --- runs
+    def _on_path(self, formula: Formula, path: Path, state: State, holds: bool) -> Evidence:
+        for shape in _shapes(path, holds):
+            found = self._run(shape, state)
+            if found is not None:
+                run, parts = found
+                if run.loop is None and self.engine.system.fairness:
+                    last = run.states[-1]
+                    parts = (*parts, (len(run.moves), self.evidence(SOME_FAIR_RUN, last, True)))
+                return Evidence(formula, holds, run, parts)
+        raise EvidenceError("a run is said to exist and none can be found")
+
+    def _run(self, shape: _Reach | _Stay | _Once, state: State) -> tuple[Run, tuple[Part, ...]] | None:
+        match shape:
+            case _Reach(along, target, bound):
+                goal = self.engine.both(self.where_all(target), self.fair)
+                moves = self.paths.way(state, self.where_all(along), goal)
+                if moves is None or (bound is not None and len(moves) > bound):
+                    return None
+                run = Run(state, moves)
+                return run, (*self._all_along(run.states[:-1], along), *self._parts(len(moves), run.states[-1], target))
+            case _Once(target):
+                goal = self.engine.both(self.where_all(target), self.fair)
+                steps = (*self.paths.moves(state), Move(None, state))
+                run = Run(state, (self.paths.first_into(goal, steps),))
+                return run, self._parts(1, run.states[1], target)
+            case _Stay(along, None):
+                always = OnPaths("E", Globally(_conjunction(along)))
+                staying = self.engine.satisfying(always, self.assuming)
+                if not self.paths.contains(staying, state):
+                    return None
+                run = self.paths.lasso(state, staying)
+                return run, self._all_along(run.states[:-1], along)
+            case _Stay(along, bound):
+                run = Run(state, (Move(None, state),) * (bound or 0))
+                return run, self._all_along(run.states, along)
+
+    def _all_along(self, states: tuple[State, ...], along: tuple[Claim, ...]) -> tuple[Part, ...]:
+        return tuple(part for position, state in enumerate(states) for part in self._parts(position, state, along))
+
+    # --- pairs of states
+    def _pair(
+        self, formula: Formula, holds: bool, state: State, others: S, claim: Claim, agents: tuple[str, ...]
+    ) -> Evidence:
+        here = self.engine.both(others, self.engine.single(state))
+        if self.engine.is_empty(others):
+            raise EvidenceError("two states are said to be related and the other one cannot be found")
+        elsewhere = self.paths.from_initial(others if self.engine.is_empty(here) else here)
+        there = self.evidence(claim[0], elsewhere.states[-1], claim[1])
+        return Evidence(formula, holds, Run(state, ()), elsewhere=elsewhere, there=there, agents=agents)
+
+    def _fulfilment(self, formula: Formula, commitment: Commits, state: State) -> Evidence:
+        """Find a state with the commitment from which this one is accessible."""
+        debtor, creditor = commitment.debtor, commitment.creditor
+        system = self.engine.system
+        shared = system.shared_between(debtor, creditor)
+        caught_up = {at_creditor for _, at_creditor in shared}
+        seen = {name: state[name] for name in system.agent[debtor].local}
+        seen |= {name: state[name] for name in system.agent[creditor].local if name not in caught_up}
+        known = [equal(Read(name), Const(value)) for name, value in seen.items()]
+        known += [equal(Read(at_debtor), Const(state[at_creditor])) for at_debtor, at_creditor in shared]
+        others = self.engine.both(self.engine.where(conj(known)), self.where((commitment, True)))
+        return self._pair(formula, True, state, others, (commitment, True), (debtor, creditor))
+
+    def _ignorance(self, formula: Knows, state: State) -> Evidence:
+        engine, agents = self.engine, formula.agents
+        here, lacking = engine.single(state), self.where((formula.operand, False))
+        match formula.mode:
+            case "together":
+                others = engine.both(engine.indistinguishable(agents, here), lacking)
+                return self._pair(formula, False, state, others, (formula.operand, False), agents)
+            case "each":
+                steps = 1
+            case "common":
+                steps, near = 1, self._looking_like(agents, lacking)
+                while engine.is_empty(engine.both(near, here)):
+                    steps, near = steps + 1, self._looking_like(agents, near)
+        return self._link(formula, state, lacking, steps)
+
+    def _looking_like(self, agents: tuple[str, ...], states: S) -> S:
+        """Return the states that some of the agents, alone, cannot tell from one of the set."""
+        union = states
+        for agent in agents:
+            union = self.engine.either(union, self.engine.indistinguishable((agent,), states))
+        return union
+
+    def _link(self, formula: Knows, state: State, lacking: S, steps: int) -> Evidence:
+        """Return the first pair of a chain of this many that leads to where the operand fails."""
+        nearer = lacking
+        for _ in range(steps - 1):
+            nearer = self._looking_like(formula.agents, nearer)
+        claim: Claim = (formula.operand, False) if steps == 1 else (formula, False)
+        for agent in formula.agents:
+            others = self.engine.both(self.engine.indistinguishable((agent,), self.engine.single(state)), nearer)
+            if not self.engine.is_empty(others):
+                return self._pair(formula, False, state, others, claim, (agent,))
+        raise EvidenceError("somebody is said not to know and everybody does")
+
+
+def _shapes(path: Path, holds: bool) -> tuple[_Reach | _Stay | _Once, ...]:
+    """Return the runs that give the path formula this value, the simplest kind first."""
+    match path:
+        case Next(operand):
+            return (_Once(((operand, holds),)),)
+        case Finally(operand, bound) if holds:
+            return (_Reach((), ((operand, True),), bound),)
+        case Finally(operand, bound):
+            return (_Stay(((operand, False),), bound),)
+        case Globally(operand, bound) if holds:
+            return (_Stay(((operand, True),), bound),)
+        case Globally(operand, bound):
+            return (_Reach((), ((operand, False),), bound),)
+        case Until(left, right, bound) if holds:
+            return (_Reach(((left, True),), ((right, True),), bound),)
+        case Until(left, right, bound):
+            neither = ((left, False), (right, False))
+            return (_Reach(((right, False),), neither, bound), _Stay(((right, False),), bound))
+        case WeakUntil(left, right) if holds:
+            return (_Reach(((left, True),), ((right, True),)), _Stay(((left, True),)))
+        case WeakUntil(left, right):
+            return (_Reach(((right, False),), ((left, False), (right, False))),)
+        case Release(left, right) if holds:
+            return (_Reach(((right, True),), ((left, True), (right, True))), _Stay(((right, True),)))
+        case Release(left, right):
+            return (_Reach(((left, False),), ((right, False),)),)
+
+
+def _conjunction(claims: tuple[Claim, ...]) -> Formula:
+    match claims:
+        case ((formula, holds),):
+            return formula if holds else _negation(formula)
+        case _:
+            return And(tuple(_conjunction((claim,)) for claim in claims))
+
+
+def _negation(formula: Formula) -> Formula:
+    return formula.operand if isinstance(formula, Not) else Not(formula)
+
+
+def _is_plain(formula: Formula) -> bool:
+    """Whether the variables of one state decide it."""
+    return not any(isinstance(part, OnPaths | Knows | Commits | Fulfils) for part in subformulas(formula))

@@ -1,0 +1,107 @@
+"""A system executed one concrete state at a time, straight from the meaning given in `cplc.system.model`.
+
+It shares no code with the engines, so that what they claim can be checked against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
+from cplc.system.model import State, System
+
+
+def value(expr: Expr, state: State) -> Value:
+    """Return what the expression is worth in the state."""
+    match expr:
+        case Read(variable):
+            return state[variable]
+        case Const(constant):
+            return constant
+        case And(operands):
+            return all(value(operand, state) for operand in operands)
+        case Or(operands):
+            return any(value(operand, state) for operand in operands)
+        case Not(operand):
+            return not value(operand, state)
+        case Equal(left, right):
+            return value(left, state) == value(right, state)
+        case Less(left, right):
+            return _number(left, state) < _number(right, state)
+        case Ite(condition, then, otherwise):
+            return value(then if value(condition, state) else otherwise, state)
+        case Arith(op, left, right):
+            return _arithmetic(op, _number(left, state), _number(right, state))
+
+
+def holds(condition: Expr, state: State) -> bool:
+    """Return whether the condition is true in the state."""
+    return bool(value(condition, state))
+
+
+def _number(expr: Expr, state: State) -> int:
+    number = value(expr, state)
+    if not isinstance(number, int):
+        raise TypeError(f"{number!r} is not a number")
+    return number
+
+
+def _arithmetic(op: str, left: int, right: int) -> int:
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "%":
+            return left % right if right else 0
+        case _:
+            raise ValueError(f"no such operation: {op}")
+
+
+Key = frozenset[tuple[str, Value]]
+
+
+def key(state: State) -> Key:
+    """Return what can stand for the state in a dictionary."""
+    return frozenset(state.items())
+
+
+class Interpreter:
+    """The states and steps of one system. The idle step is not among the steps."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    def initial_states(self) -> Iterator[State]:
+        names = [variable.name for variable in self.system.variables]
+        for values in product(*(variable.initial for variable in self.system.variables)):
+            yield dict(zip(names, values, strict=True))
+
+    def is_initial(self, state: State) -> bool:
+        return self.is_state(state) and all(
+            state[variable.name] in variable.initial for variable in self.system.variables
+        )
+
+    def is_state(self, state: State) -> bool:
+        """Whether it gives every variable, and nothing else, a value of its domain."""
+        return state.keys() == self.system.variable.keys() and all(
+            state[variable.name] in variable.domain for variable in self.system.variables
+        )
+
+    def is_enabled(self, state: State, step: int) -> bool:
+        return holds(self.system.steps[step].guard, state)
+
+    def enabled(self, state: State) -> tuple[int, ...]:
+        return tuple(step for step in range(len(self.system.steps)) if self.is_enabled(state, step))
+
+    def after(self, state: State, step: int) -> tuple[State, ...]:
+        """Return where the step leads: nowhere if it is not enabled, to several states if it frees variables."""
+        if not self.is_enabled(state, step):
+            return ()
+        taken = self.system.steps[step]
+        changed = state | {name: value(update, state) for name, update in taken.updates}
+        initial = (self.system.variable[name].initial for name in taken.free)
+        return tuple(changed | dict(zip(taken.free, values, strict=True)) for values in product(*initial))

@@ -1,0 +1,199 @@
+"""Shortest ways through sets of states, and fair cycles in them, on any engine.
+
+Distances come from the engine's sets, walking backwards from where the run is to end; the run itself is then walked
+forwards state by state with the interpreter. Where the two disagree one of them is wrong: `EvidenceError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Generic
+
+from cplc.engines.interface import Engine, S
+from cplc.system.expr import Equal, Expr, Read, conj, disj, negate
+from cplc.system.model import Justice, State
+from cplc.system.trace import Move, Run
+from cplc.verification.interpreter import Interpreter, Key, key
+from cplc.verification.replay import EvidenceError, Goal, goals, unmet
+
+Moves = tuple[Move, ...]
+
+
+class Paths(Generic[S]):
+    """Runs on one engine, fair when these roles keep going."""
+
+    def __init__(self, engine: Engine[S], assuming: frozenset[str]) -> None:
+        self.engine = engine
+        self.interpreter = Interpreter(engine.system)
+        self.constraints = engine.system.constraints(assuming)
+        self.goals = goals(engine.system, assuming)
+        self._moves: dict[Key, Moves] = {}
+
+    def contains(self, states: S, state: State) -> bool:
+        return not self.engine.is_empty(self.engine.both(states, self.engine.single(state)))
+
+    # --- finite ways
+    def distances(self, starts: S, within: S, target: S) -> tuple[S, ...] | None:
+        """Return the states by their distance from the target, up to the first that are among the starts.
+
+        All but those of the target are within the given set. None if no start leads there.
+        """
+        engine = self.engine
+        layers = [target]
+        seen = target
+        while engine.is_empty(engine.both(layers[-1], starts)):
+            layer = engine.without(engine.both(engine.predecessors(layers[-1]), within), seen)
+            if engine.is_empty(layer):
+                return None
+            layers.append(layer)
+            seen = engine.either(seen, layer)
+        return tuple(layers)
+
+    def way(self, start: State, within: S, target: S) -> Moves | None:
+        """Return a shortest way from a state into the target, if there is one."""
+        layers = self.distances(self.engine.single(start), within, target)
+        return None if layers is None else self._descent(start, layers)
+
+    def from_initial(self, target: S) -> Run:
+        """Return a shortest run from an initial state into a set of reachable states that is not empty."""
+        layers = self.distances(self.engine.initial, self.engine.reachable, target)
+        if layers is None:
+            raise EvidenceError("a state is called reachable and no run leads there")
+        start = self.engine.pick(self.engine.both(layers[-1], self.engine.initial))
+        return Run(start, self._descent(start, layers))
+
+    def _descent(self, start: State, layers: tuple[S, ...]) -> Moves:
+        moves: Moves = ()
+        for layer in reversed(layers[:-1]):
+            moves += (self.first_into(layer, self.moves(_end(start, moves))),)
+        return moves
+
+    def moves(self, state: State) -> Moves:
+        """Return what can happen next, the idle step left out."""
+        known = key(state)
+        if known not in self._moves:
+            self._moves[known] = tuple(self._taken(state, self.interpreter.enabled(state)))
+        return self._moves[known]
+
+    def _taken(self, state: State, steps: Iterable[int]) -> Iterator[Move]:
+        for step in steps:
+            for after in self.interpreter.after(state, step):
+                yield Move(step, after)
+
+    def first_into(self, states: S, moves: Iterable[Move]) -> Move:
+        """Return the first move into the set; the engine says that there is one."""
+        for move in moves:
+            if self.contains(states, move.state):
+                return move
+        raise EvidenceError("the engine knows a step that the interpreter cannot take")
+
+    # --- endless ways
+    def lasso(self, start: State, within: S) -> Run:
+        """Return a fair run from a state of a set in which every state begins a fair run that never leaves it."""
+        at_rest = self.way(start, within, self.engine.both(within, self._rest))
+        if at_rest is not None:
+            return Run(start, at_rest + self._resting(_end(start, at_rest)), len(at_rest))
+        return self._shortened(self._cyclic(start, within), within)
+
+    @cached_property
+    def _rest(self) -> S:
+        """States in which a fair run may stay for ever: nothing that must happen is enabled or changes anything."""
+        return self.engine.where(conj(self._rests(goal) for goal in self.goals))
+
+    def _rests(self, goal: Goal) -> Expr:
+        if not isinstance(goal, Justice):
+            return goal
+        steps = (self.engine.system.steps[index] for index in goal.steps)
+        idle_ticks = (
+            conj((step.guard, *(Equal(value, Read(name)) for name, value in step.updates)))
+            for step in steps
+            if step.kind == "tick" and not step.free
+        )
+        return disj((negate(self.engine.system.enabled(goal)), *idle_ticks))
+
+    def _resting(self, state: State) -> Moves:
+        here = self.engine.single(state)
+        ticks: dict[int | None, Move] = {}
+        for justice in self.constraints:
+            if any(self.interpreter.is_enabled(state, step) for step in justice.steps):
+                move = self.first_into(here, self._taken(state, justice.steps))
+                ticks[move.step] = move
+        return tuple(ticks.values()) or (Move(None, state),)
+
+    def _cyclic(self, start: State, within: S) -> Run:
+        """Return a lasso that visits what every constraint asks for in turn.
+
+        Where no way leads back to the entry the search goes on from where it got to; it never comes back, so it ends.
+        """
+        before: Moves = ()
+        while True:
+            entry = _end(start, before)
+            loop = self._round(entry, within)
+            back = self.way(_end(entry, loop), within, self.engine.single(entry))
+            if back is not None:
+                return Run(start, before + (loop + back or (Move(None, entry),)), len(before))
+            before += loop
+
+    def _round(self, entry: State, within: S) -> Moves:
+        moves: Moves = ()
+        missing = unmet(self.interpreter, self.goals, Run(entry, moves))
+        while missing:
+            moves += self._meeting(missing[0], _end(entry, moves), within)
+            missing = unmet(self.interpreter, missing[1:], Run(entry, moves))
+        return moves
+
+    def _meeting(self, goal: Goal, state: State, within: S) -> Moves:
+        """Return a way that meets the goal: a state that is as asked for, or one of its steps taken."""
+        engine = self.engine
+        if not isinstance(goal, Justice):
+            return self._surely(state, within, engine.both(within, engine.where(goal)))
+        off = engine.without(within, engine.enabled(goal))
+        taking = engine.both(within, engine.predecessors(within, goal.steps))
+        moves = self._surely(state, within, engine.either(off, taking))
+        here = _end(state, moves)
+        if self.contains(off, here):
+            return moves
+        return (*moves, self.first_into(within, self._taken(here, goal.steps)))
+
+    def _surely(self, state: State, within: S, target: S) -> Moves:
+        moves = self.way(state, within, target)
+        if moves is None:
+            raise EvidenceError("a fair run is said to exist and a part of it cannot be found")
+        return moves
+
+    # --- shorter lassos
+    def _shortened(self, run: Run, within: S) -> Run:
+        entry = run.loop or 0
+        loop = self._without_detours(Run(run.states[entry], run.moves[entry:], 0))
+        on_loop = self.engine.single(loop.start)
+        for move in loop.moves:
+            on_loop = self.engine.either(on_loop, self.engine.single(move.state))
+        prefix = self._surely(run.start, within, on_loop)
+        turn = loop.states.index(_end(run.start, prefix))
+        return Run(run.start, prefix + loop.moves[turn:] + loop.moves[:turn], len(prefix))
+
+    def _without_detours(self, loop: Run) -> Run:
+        """Leave out what a fair loop can do without, the longest detours first."""
+        while True:
+            fair = (run for run in self._cuts(loop) if not unmet(self.interpreter, self.goals, run))
+            shorter = next(fair, None)
+            if shorter is None:
+                return loop
+            loop = shorter
+
+    def _cuts(self, loop: Run) -> Iterator[Run]:
+        states, size = loop.states, len(loop.moves)
+        for length in range(size, 0, -1):
+            for first in range(size - length + 1):
+                last = first + length
+                if states[first] == states[last] and length < size:
+                    yield Run(loop.start, loop.moves[:first] + loop.moves[last:], 0)
+                if length > 1:
+                    for move in self.moves(states[first]):
+                        if move.state == states[last]:
+                            yield Run(loop.start, (*loop.moves[:first], move, *loop.moves[last:]), 0)
+
+
+def _end(start: State, moves: Moves) -> State:
+    return moves[-1].state if moves else start

@@ -1,0 +1,335 @@
+"""Evidence checked against the system by executing it: no verdict is shown whose run does not replay.
+
+What rests on all runs or all states (`exhaustive` evidence) cannot be replayed and is taken as said; everything
+else is recomputed here from the system alone, by the definitions, with three truth values: what the run and the
+evidence for its parts leave open is unknown, and unknown is not enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from cplc.system.expr import TRUE, Expr
+from cplc.system.formula import (
+    And,
+    Atom,
+    Commits,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    Iff,
+    Implies,
+    Knows,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+    Path,
+    Release,
+    Until,
+    WeakUntil,
+)
+from cplc.system.model import Justice, State, System
+from cplc.system.trace import Evidence, Run
+from cplc.verification.interpreter import Interpreter, holds
+
+__all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_problems", "unmet"]
+
+Goal = Justice | Expr
+"""What a fair run meets infinitely often: a constraint, or a condition that the user asks for."""
+
+SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))
+
+_Truth = bool | None
+
+
+class EvidenceError(Exception):
+    """What an engine claims and what the system does differ: a bug in us."""
+
+
+def goals(system: System, assuming: frozenset[str]) -> tuple[Goal, ...]:
+    """Return what a fair run meets infinitely often when these roles keep going."""
+    return (*system.constraints(assuming), *system.fairness)
+
+
+def unmet(interpreter: Interpreter, goals: Sequence[Goal], loop: Run) -> tuple[Goal, ...]:
+    """Return the goals that a run which is nothing but a loop never meets."""
+    return tuple(goal for goal in goals if not _meets(interpreter, goal, loop))
+
+
+def _meets(interpreter: Interpreter, goal: Goal, loop: Run) -> bool:
+    if not isinstance(goal, Justice):
+        return any(holds(goal, state) for state in loop.states)
+    return any(move.step in goal.steps for move in loop.moves) or any(
+        not any(interpreter.is_enabled(state, step) for step in goal.steps) for state in loop.states
+    )
+
+
+def replay(system: System, evidence: Evidence, assuming: frozenset[str] = frozenset()) -> list[str]:
+    """Return everything that is wrong with the evidence for a verdict on the system; nothing, if it is good."""
+    check = _Replay(system, assuming)
+    problems = list(check.evidence(evidence))
+    if not check.interpreter.is_initial(evidence.run.start):
+        problems.append("the run does not begin in an initial state")
+    return problems
+
+
+def run_problems(interpreter: Interpreter, run: Run, goals: Sequence[Goal] = ()) -> Iterator[str]:
+    """Yield every way in which this is not a run of the system from some state, fair if it is endless."""
+    if not interpreter.is_state(run.start):
+        yield "the run begins in what is not a state"
+        return
+    before = run.start
+    for number, move in enumerate(run.moves, 1):
+        if not interpreter.is_state(move.state):
+            yield f"step {number} leads to what is not a state"
+            return
+        if move.step is None:
+            if move.state != before:
+                yield f"step {number} is idle and changes something"
+        elif not 0 <= move.step < len(interpreter.system.steps):
+            yield f"step {number} is none of the system"
+        elif not interpreter.is_enabled(before, move.step):
+            yield f"step {number} takes `{interpreter.system.steps[move.step].name}`, which is not enabled"
+        elif move.state not in interpreter.after(before, move.step):
+            yield f"step {number} takes `{interpreter.system.steps[move.step].name}`, which does not lead there"
+        before = move.state
+    if run.loop is not None:
+        yield from _loop_problems(interpreter, run, run.loop, goals)
+
+
+def _loop_problems(interpreter: Interpreter, run: Run, entry: int, goals: Sequence[Goal]) -> Iterator[str]:
+    if not 0 <= entry < len(run.moves):
+        yield "the loop has no step"
+        return
+    if run.states[entry] != run.states[-1]:
+        yield "the loop does not close"
+    for goal in unmet(interpreter, goals, Run(run.states[entry], run.moves[entry:])):
+        yield f"the loop is not fair to {goal.name if isinstance(goal, Justice) else 'a fairness condition'}"
+
+
+class _Replay:
+    def __init__(self, system: System, assuming: frozenset[str]) -> None:
+        self.system = system
+        self.interpreter = Interpreter(system)
+        self.goals = goals(system, assuming)
+        self.good: dict[int, Evidence] = {}
+
+    def evidence(self, evidence: Evidence) -> Iterator[str]:
+        """Yield what is wrong with one piece of evidence and with all that it rests on."""
+        if id(evidence) in self.good:
+            return
+        problems = list(self._problems(evidence))
+        if not problems:
+            self.good[id(evidence)] = evidence
+        yield from problems
+
+    def _problems(self, evidence: Evidence) -> Iterator[str]:
+        run_wrong = list(run_problems(self.interpreter, evidence.run, self.goals))
+        yield from run_wrong
+        if run_wrong:
+            return
+        if evidence.exhaustive:
+            yield from _exhaustive_problems(evidence)
+            return
+        states = evidence.run.states
+        for position, part in evidence.parts:
+            if not 0 <= position < len(states) or part.run.start != states[position]:
+                yield "the evidence for a part does not begin where it is needed"
+                return
+            yield from self.evidence(part)
+        yield from self._conclusion(evidence)
+
+    def _conclusion(self, evidence: Evidence) -> Iterator[str]:
+        facts = _Facts(evidence)
+        match evidence.formula:
+            case Knows() | Commits() | Fulfils():
+                yield from self._pair(evidence)
+            case OnPaths("E", path) if evidence.holds:
+                yield from self._on_run(evidence, facts, path, True)
+            case OnPaths("A", path) if not evidence.holds:
+                yield from self._on_run(evidence, facts, path, False)
+            case OnPaths():
+                yield "no single run can show what is said of all runs"
+            case formula:
+                if evidence.run.moves:
+                    yield "a run is given for what one state decides"
+                if facts.truth(formula, 0) is not evidence.holds:
+                    yield "the state does not have the value claimed"
+
+    def _on_run(self, evidence: Evidence, facts: _Facts, path: Path, wanted: bool) -> Iterator[str]:
+        if _on_run(facts, path) is not wanted:
+            yield "the run does not give the path formula the value claimed"
+        last = len(evidence.run.moves)
+        if evidence.run.loop is None and self.system.fairness and facts.known(SOME_FAIR_RUN, last) is not True:
+            yield "no fair run is shown to go on where the run ends"
+
+    # --- pairs of states
+    def _pair(self, evidence: Evidence) -> Iterator[str]:
+        elsewhere, there = evidence.elsewhere, evidence.there
+        if elsewhere is None or there is None or elsewhere.loop is not None or evidence.run.moves:
+            yield "a pair of states is needed, and a run to the other one"
+            return
+        yield from run_problems(self.interpreter, elsewhere)
+        if not self.interpreter.is_initial(elsewhere.start):
+            yield "the run to the other state does not begin in an initial state"
+        if there.run.start != elsewhere.states[-1]:
+            yield "the evidence for the other state begins in another one"
+        yield from self.evidence(there)
+        here, other = evidence.run.start, elsewhere.states[-1]
+        said = (there.formula, there.holds)
+        match evidence.formula:
+            case Knows(mode, agents, operand) if not evidence.holds:
+                common = mode == "common" and said == (evidence.formula, False)
+                if said != (operand, False) and not common:
+                    yield "the other state is not shown to lack what should be known"
+                if mode == "together" and set(evidence.agents) != set(agents):
+                    yield "not all the agents who know together are considered"
+                if not evidence.agents or not set(evidence.agents) <= set(agents):
+                    yield "the pair is one of other agents"
+                if mode != "together" and len(evidence.agents) != 1:
+                    yield "one agent is enough, and needed"
+                yield from self._alike(evidence.agents, here, other)
+            case Commits(debtor, creditor, operand) if not evidence.holds:
+                if said != (operand, False):
+                    yield "the other state is not shown to lack what is committed to"
+                if not self._accessible(debtor, creditor, here, other):
+                    yield "the other state is not accessible"
+            case Fulfils(debtor, creditor, operand) if evidence.holds:
+                if said != (Commits(debtor, creditor, operand), True):
+                    yield "no commitment is shown at the other state"
+                if not self._accessible(debtor, creditor, other, here):
+                    yield "the other state does not see this one"
+            case _:
+                yield "no pair of states can show what is said of all states"
+
+    def _alike(self, agents: Iterable[str], here: State, other: State) -> Iterator[str]:
+        for name in agents:
+            if any(here[variable] != other[variable] for variable in self.system.agent[name].local):
+                yield f"{name} can tell the two states apart"
+
+    def _accessible(self, debtor: str, creditor: str, here: State, other: State) -> bool:
+        """Whether ``other`` is accessible from ``here`` by the definition of CTLC+."""
+        shared = [
+            (pair.at_first, pair.at_second) if pair.first == debtor else (pair.at_second, pair.at_first)
+            for pair in self.system.shared
+            if {pair.first, pair.second} == {debtor, creditor}
+        ]
+        copies = {at_creditor for _, at_creditor in shared}
+        return (
+            all(here[name] == other[name] for name in self.system.agent[debtor].local)
+            and all(here[at_debtor] == other[at_creditor] for at_debtor, at_creditor in shared)
+            and all(here[name] == other[name] for name in self.system.agent[creditor].local if name not in copies)
+        )
+
+
+def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
+    if evidence.run.moves or evidence.parts or evidence.elsewhere is not None or evidence.there is not None:
+        yield "what rests on all runs or all states has a run or parts"
+    match evidence.formula:
+        case Knows() | Commits() | OnPaths("A", _):
+            universal = evidence.holds
+        case Fulfils() | OnPaths("E", _):
+            universal = not evidence.holds
+        case _:
+            universal = False
+    if not universal:
+        yield "what one run or one state would show is said to rest on all of them"
+
+
+class _Facts:
+    """What is known at each state of a run: the conditions that hold there, and what the parts show."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.run = evidence.run
+        self.states = evidence.run.states
+        self._shown: list[Mapping[Formula, bool]] = [
+            {part.formula: part.holds for position, part in evidence.parts if position == here}
+            for here in range(len(self.states))
+        ]
+
+    def known(self, formula: Formula, position: int) -> _Truth:
+        return self._shown[position].get(formula)
+
+    def truth(self, formula: Formula, position: int) -> _Truth:
+        match formula:
+            case Atom(condition, _):
+                return holds(condition, self.states[position])
+            case Not(operand):
+                return _not(self.truth(operand, position))
+            case And(operands):
+                return _all(self.truth(operand, position) for operand in operands)
+            case Or(operands):
+                return _any(self.truth(operand, position) for operand in operands)
+            case Implies(left, right):
+                return _any((_not(self.truth(left, position)), self.truth(right, position)))
+            case Iff(left, right):
+                values = (self.truth(left, position), self.truth(right, position))
+                return None if None in values else values[0] == values[1]
+            case _:
+                return self.known(formula, position)
+
+
+def _on_run(facts: _Facts, path: Path) -> _Truth:
+    """Return the value of a path formula on the run; of a finite run, on every run that begins with it."""
+
+    def at(formula: Formula) -> Callable[[int], _Truth]:
+        return lambda position: facts.truth(formula, position)
+
+    def everywhere(_: int) -> _Truth:
+        return True
+
+    match path:
+        case Next(operand):
+            return facts.truth(operand, 1) if facts.run.moves else None
+        case Finally(operand, bound):
+            return _until(facts.run, everywhere, at(operand), bound, endless=False)
+        case Globally(operand, bound):
+            hit = _until(facts.run, everywhere, lambda here: _not(facts.truth(operand, here)), bound, endless=False)
+            return _not(hit)
+        case Until(left, right, bound):
+            return _until(facts.run, at(left), at(right), bound, endless=False)
+        case WeakUntil(left, right):
+            return _until(facts.run, at(left), at(right), None, endless=True)
+        case Release(left, right):
+            return _until(
+                facts.run,
+                at(right),
+                lambda here: _all((facts.truth(left, here), facts.truth(right, here))),
+                None,
+                endless=True,
+            )
+
+
+def _until(
+    run: Run, left: Callable[[int], _Truth], right: Callable[[int], _Truth], bound: int | None, *, endless: bool
+) -> _Truth:
+    """Return the value of ``left`` until ``right``; where all of an endless run is ``left``, it is ``endless``."""
+    last = len(run.moves) if run.loop is None else len(run.moves) - 1
+    positions = list(range(last + 1))
+    value: _Truth = None if run.loop is None else endless
+    if bound is not None and bound <= last:
+        positions = positions[: bound + 1]
+        value = False
+    for position in reversed(positions):
+        value = _any((right(position), _all((left(position), value))))
+    return value
+
+
+def _not(value: _Truth) -> _Truth:
+    return None if value is None else not value
+
+
+def _all(values: Iterable[_Truth]) -> _Truth:
+    result: _Truth = True
+    for value in values:
+        if value is False:
+            return False
+        if value is None:
+            result = None
+    return result
+
+
+def _any(values: Iterable[_Truth]) -> _Truth:
+    return _not(_all(_not(value) for value in values))
