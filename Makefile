@@ -1,0 +1,48 @@
+# Everything that can be made. Each target works alone in a fresh clone; `make help` lists them.
+
+PYTHON ?= python3.11
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format golden build clean
+
+help:  ## list what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed  ## verify the example examples/netbill.cpl
+	$(BIN)/cplc verify examples/netbill.cpl
+
+test: $(VENV)/.installed-dev  ## run the whole test suite
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.installed-dev  ## everything that must be true before a change is merged
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+format: $(VENV)/.installed-dev  ## format the code and repair what can be repaired
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+golden: $(VENV)/.installed-dev  ## rewrite the expected outputs; read the difference before you commit it
+	$(BIN)/python -m pytest --update-golden -q
+
+build: $(VENV)/.installed-dev  ## build the source distribution and the wheel
+	$(BIN)/python -m build
+
+clean:  ## remove everything that was made
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,48 @@
+"""How long the program takes before it does anything: ``python -m benchmarks.startup``.
+
+Prints the best and the median of several runs of each command, and the modules that cost most.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+_RUNS = 11
+_COMMANDS = {
+    "python -c pass": ["-c", "pass"],
+    "cplc --version": ["-m", "cplc", "--version"],
+    "cplc --help": ["-m", "cplc", "--help"],
+    "cplc check netbill": ["-m", "cplc", "check", "examples/netbill.cpl"],
+    "cplc verify netbill": ["-m", "cplc", "verify", "examples/netbill.cpl"],
+}
+
+
+def _seconds(arguments: list[str]) -> float:
+    began = time.perf_counter()
+    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return time.perf_counter() - began
+
+
+def _slowest_imports(arguments: list[str], *, count: int) -> list[tuple[float, str]]:
+    """Return the modules that take longest themselves, in milliseconds."""
+    done = subprocess.run([sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=False)
+    found = re.findall(r"import time:\s+(\d+) \|\s+\d+ \|\s+(\S+)", done.stderr)
+    return sorted(((int(time) / 1000, name) for time, name in found), reverse=True)[:count]
+
+
+def main() -> None:
+    print(f"{'command':22} {'best':>8} {'median':>8}")
+    for name, arguments in _COMMANDS.items():
+        times = [_seconds(arguments) for _ in range(_RUNS)]
+        print(f"{name:22} {min(times) * 1000:6.0f}ms {statistics.median(times) * 1000:6.0f}ms")
+    print("\nslowest imports of `cplc verify`:")
+    for milliseconds, name in _slowest_imports(_COMMANDS["cplc verify netbill"], count=8):
+        print(f"{milliseconds:8.1f}ms  {name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Whatever is given to it, `cplc` says what is wrong, exits with 2 within seconds, and shows no traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[1]
+_SECONDS = 30
+"""Far more than it takes, so that a busy machine is no failure."""
+
+_MODEL = """protocol P {
+  role A
+  role B
+  A -> B : m
+  property p: EF m
+}
+"""
+
+
+def _cplc(
+    *arguments: str, cwd: Path, given: bytes = b"", environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "cplc", *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(_ROOT / "src"), **(environment or {})},
+        input=given,
+        capture_output=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def _is_refused(done: subprocess.CompletedProcess[str]) -> None:
+    said = done.stdout + done.stderr
+    assert "Traceback" not in said
+    assert "bug in cplc" not in said
+    assert done.returncode == 2, said[-2000:]
+    assert "error" in said.lower()
+    assert max(map(len, said.splitlines())) < 1000
+
+
+def _nested(opening: str, inside: str, closing: str) -> Callable[[], bytes]:
+    text = f"protocol P {{ role A role B A -> B : m property p: {opening * 10_000}{inside}{closing * 10_000} }}"
+    return lambda: text.encode()
+
+
+_TEXTS: dict[str, Callable[[], bytes]] = {
+    "empty": lambda: b"",
+    "blank": lambda: b" \n\t\n",
+    "only a comment": lambda: b"// nothing\n",
+    "binary": lambda: bytes(range(256)) * 40,
+    "latin-1": lambda: "protocol Caf\u00e9 { }".encode("latin-1"),
+    "utf-16": lambda: _MODEL.encode("utf-16"),
+    "zeros": lambda: b"\0" * 1000,
+    "truncated": lambda: _MODEL[:40].encode(),
+    "open string": lambda: b'protocol P "never closed {',
+    "open comment": lambda: b"protocol P { /* never closed",
+    "10 MB of garbage": lambda: b"x -> y : z ( \n" * 750_000,
+    "10 MB in one line": lambda: b"a" * 10_000_000,
+    "10 MB of a role": lambda: b"protocol P { role " + b"a" * 10_000_000,
+    "parentheses": _nested("(", "m", ")"),
+    "open parentheses": _nested("(", "m", ""),
+    "negations": _nested("!", "m", ""),
+    "next": _nested("AX ", "m", ""),
+    "implications": _nested("m -> ", "m", ""),
+    "commitments": _nested("C(A -> B, ", "m", ")"),
+    "braces": lambda: b"protocol P " + b"{" * 10_000,
+    "loops": lambda: b"protocol P { role A[2] " + b"for i in A { " * 10_000 + b"}" * 10_001,
+    "a family of a million": lambda: b"protocol P { role A role B[1000000] for b in B { A -> b : m } }",
+    "a huge range": lambda: b"protocol P { role A { var x: 0..1000000000000 } role B A -> B : m }",
+    "a huge number": lambda: b"protocol P { role A[" + b"9" * 10_000 + b"] }",
+    "a missing import": lambda: b'import "./gone.cpl"\n' + _MODEL.encode(),
+    "a missing library": lambda: b"import std.nothing\n" + _MODEL.encode(),
+    "an import of itself": lambda: b'import "./bad.cpl"\n' + _MODEL.encode(),
+    "an import of a directory": lambda: b'import "./."\n' + _MODEL.encode(),
+    "escape sequences": lambda: b"protocol \x1b[31m P { \x1b]0;title\x07 }",
+}
+
+
+@pytest.mark.parametrize("text", _TEXTS.values(), ids=_TEXTS)
+def test_a_bad_file_is_refused(text: Callable[[], bytes], tmp_path: Path) -> None:
+    (tmp_path / "bad.cpl").write_bytes(text())
+    done = _cplc("verify", "bad.cpl", cwd=tmp_path)
+    _is_refused(done)
+    assert "bad.cpl" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_directory_is_refused(tmp_path: Path) -> None:
+    _is_refused(_cplc("verify", ".", cwd=tmp_path))
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    _is_refused(_cplc("verify", "gone.cpl", cwd=tmp_path))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret.cpl").write_text(_MODEL, encoding="utf-8")
+    (tmp_path / "secret.cpl").chmod(0)
+    _is_refused(_cplc("verify", "secret.cpl", cwd=tmp_path))
+
+
+def test_bad_standard_input_is_refused(tmp_path: Path) -> None:
+    _is_refused(_cplc("verify", "-", cwd=tmp_path, given=b"\xff\xfe"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["frobnicate"],
+        ["verify"],
+        ["verify", "m.cpl", "other.cpl"],
+        ["verify", "m.cpl", "--engine", "magic"],
+        ["verify", "m.cpl", "--timeout", "soon"],
+        ["verify", "m.cpl", "--timeout", "0"],
+        ["verify", "m.cpl", "--memory", "-1"],
+        ["verify", "m.cpl", "-D", "n"],
+        ["verify", "m.cpl", "-D", "n=1"],
+        ["verify", "m.cpl", "--property", "q"],
+        ["verify", "m.cpl", "--formula", "EF"],
+        ["verify", "m.cpl", "--formula", "EF nothing"],
+        ["verify", "m.cpl", "--formula", "EF m", "--assuming", "Nobody"],
+        ["verify", "m.cpl", "--formula", "EF m", "--property", "p"],
+        ["verify", "m.cpl", "--assuming", "A"],
+        ["explain", "no-such-rule"],
+        ["explain", "../adr/0001"],
+    ],
+    ids=" ".join,
+)
+def test_a_bad_command_is_refused(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "m.cpl").write_text(_MODEL, encoding="utf-8")
+    _is_refused(_cplc(*arguments, cwd=tmp_path))
