@@ -1,0 +1,253 @@
+"""Walk the reference interpreter and a lowered system side by side and say where they first part.
+
+The system is evaluated here, from the definitions of its expressions and steps, by no engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from tests.reference.semantics import Graph, Inapplicable, Move, Reference, State, World
+
+from cplc.system import expr as e
+from cplc.system.expr import Expr, Value
+from cplc.system.model import Step, System
+
+Valuation = dict[str, Value]
+
+
+def value(expr: Expr, state: Mapping[str, Value]) -> Value:
+    """Return the value of an expression in a state of the system."""
+    match expr:
+        case e.Const(constant):
+            return constant
+        case e.Read(variable):
+            return state[variable]
+        case e.Not(operand):
+            return not value(operand, state)
+        case e.And(operands):
+            return all(value(operand, state) for operand in operands)
+        case e.Or(operands):
+            return any(value(operand, state) for operand in operands)
+        case e.Equal(left, right):
+            return value(left, state) == value(right, state)
+        case e.Less(left, right):
+            return _number(left, state) < _number(right, state)
+        case e.Arith(op, left, right):
+            one, other = _number(left, state), _number(right, state)
+            match op:
+                case "+":
+                    return one + other
+                case "-":
+                    return one - other
+                case "*":
+                    return one * other
+                case "%":
+                    return one % other if other else 0
+        case e.Ite(condition, then, otherwise):
+            return value(then if value(condition, state) else otherwise, state)
+
+
+def _number(expr: Expr, state: Mapping[str, Value]) -> int:
+    number = value(expr, state)
+    assert isinstance(number, int), f"{expr} is no number"
+    return number
+
+
+def initial(system: System) -> list[Valuation]:
+    choices = product(*(variable.initial for variable in system.variables))
+    return [dict(zip((v.name for v in system.variables), values, strict=True)) for values in choices]
+
+
+def taken(system: System, step: Step, state: Valuation) -> Iterator[Valuation]:
+    """Yield where an enabled step leads; every value must be of the variable's domain."""
+    after = state | {name: value(update, state) for name, update in step.updates}
+    for name, new in after.items():
+        assert new in system.variable[name].domain, f"{step.name} makes {name} = {new!r}"
+    for values in product(*(system.variable[name].initial for name in step.free)):
+        yield after | dict(zip(step.free, values, strict=True))
+
+
+def _label(step: Step) -> Move:
+    return Move(step.kind, step.event, tuple(sent for _, sent in step.payload))
+
+
+class Apart(AssertionError):
+    """The two differ; the text says how, and the steps that lead there."""
+
+
+class Lockstep:
+    """Both walked from their initial states, step by step of the same name."""
+
+    def __init__(self, reference: Reference, graph: Graph, system: System) -> None:
+        self.reference, self.graph, self.system = reference, graph, system
+        self.names = [variable.name for variable in system.variables]
+        self.found: dict[tuple[Value, ...], int] = {}
+        """The states of the system that were met, and the state of the reference that each goes with."""
+        self.came_by: dict[tuple[Value, ...], tuple[tuple[Value, ...], Move] | None] = {}
+        self.inapplicable: set[Inapplicable] = set()
+
+    def walk(self) -> None:
+        """Meet all states; raise where something differs."""
+        waiting: list[Valuation] = []
+        beginnings = {self._seen_in_reference(n): n for n in self.graph.initial}
+        for state in initial(self.system):
+            seen = self._seen_in_system(state)
+            if seen not in beginnings:
+                raise Apart(f"initial state {seen} only in the system")
+            self._meet(state, beginnings[seen], None, waiting)
+        if len(waiting) != len(beginnings):
+            raise Apart("the reference has other initial states")
+        while waiting:
+            state = waiting.pop(0)
+            self._compare_steps(state, waiting)
+        if len(set(self.found.values())) != len(self.found):
+            raise Apart(f"{len(self.found)} states of the system for {len(self.graph.states)}: {self._twins()}")
+        if len(self.found) != len(self.graph.states):
+            raise Apart("the reference has more states")
+
+    def _meet(
+        self, state: Valuation, number: int, by: tuple[tuple[Value, ...], Move] | None, waiting: list[Valuation]
+    ) -> None:
+        key = tuple(state[name] for name in self.names)
+        if key in self.found:
+            if self.found[key] != number:
+                raise Apart(f"one state of the system for two, after {self._run(key)} and {by}")
+            return
+        self.found[key], self.came_by[key] = number, by
+        ours, theirs = self._seen_in_reference(number), self._seen_in_system(state)
+        if ours != theirs:
+            difference = {name: (ours.get(name), theirs.get(name)) for name in ours | theirs}
+            difference = {name: pair for name, pair in difference.items() if pair[0] != pair[1]}
+            raise Apart(f"after {self._run(key)} (reference, system): {difference}")
+        waiting.append(state)
+
+    def _compare_steps(self, state: Valuation, waiting: list[Valuation]) -> None:
+        key = tuple(state[name] for name in self.names)
+        number = self.found[key]
+        ours: dict[Move, list[int]] = {}
+        for move, target in self.graph.steps[number]:
+            ours.setdefault(move, []).append(target)
+        theirs: dict[Move, Step] = {}
+        for step in self.system.steps:
+            if value(step.guard, state):
+                if _label(step) in theirs:
+                    raise Apart(f"two steps {_label(step)}")
+                theirs[_label(step)] = step
+        if ours.keys() != theirs.keys():
+            more, less = set(ours) - set(theirs), set(theirs) - set(ours)
+            raise Apart(f"after {self._run(key)} only the reference has {more}, only the system {less}")
+        for move, step in theirs.items():
+            self._note_operations(step, state)
+            targets = {self._seen_in_reference(n): n for n in ours[move]}
+            reached = list(taken(self.system, step, state))
+            if len(reached) != len(targets):
+                raise Apart(f"after {self._run(key)} {move} leads to {len(targets)} and {len(reached)} states")
+            for after in reached:
+                if len(reached) == 1:
+                    self._meet(after, ours[move][0], (key, move), waiting)
+                    continue
+                seen = self._seen_in_system(after)
+                if seen not in targets:
+                    raise Apart(f"after {self._run(key)} {move} leads to {seen} only in the system")
+                self._meet(after, targets[seen], (key, move), waiting)
+
+    def _note_operations(self, step: Step, state: Valuation) -> None:
+        for operation in step.operations:
+            if not value(operation.applicable, state):
+                found = str(value(operation.state_before, state))
+                self.inapplicable.add(Inapplicable(step.event, operation.verb, operation.commitment, found))
+
+    # --- what can be seen of a state
+
+    def _seen_in_reference(self, number: int) -> Seen:
+        model, world = self.reference.model, World(self.reference, self.graph.states[number])
+        seen: dict[str, object] = {}
+        for message in model.messages:
+            seen[f"sent {message.name}"] = world.sent[message.name] is not None
+            seen[f"received {message.name}"] = world.received[message.name] is not None
+            seen[f"in flight {message.name}"] = world.in_flight(message.name)
+            for at, copy in ((message.sender, world.sent), (message.receiver, world.received)):
+                there = copy[message.name]
+                seen[f"payload {message.name}@{at}"] = None if there is None else there.payload
+        seen |= world.own
+        seen |= {f"commitment {name}": life.state for name, life in world.env.items()}
+        seen |= {f"view {name}@{role}": life.state for (name, role), life in world.views.items()}
+        return Seen(seen)
+
+    def _seen_in_system(self, state: Valuation) -> Seen:
+        seen: dict[str, object] = {}
+        for message in self.system.messages:
+            seen[f"sent {message.name}"] = value(message.sent, state)
+            seen[f"received {message.name}"] = value(message.received, state)
+            seen[f"in flight {message.name}"] = value(message.in_flight, state)
+            for at, there in ((message.sender, message.sent), (message.receiver, message.received)):
+                payload = tuple(
+                    state[v.name]
+                    for v in self.system.variables
+                    if (v.kind, v.owner, v.about) == ("field", at, message.name)
+                )
+                seen[f"payload {message.name}@{at}"] = payload if value(there, state) else None
+        seen |= {v.about: state[v.name] for v in self.system.variables if v.kind == "own"}
+        for commitment in self.system.commitments:
+            seen[f"commitment {commitment.name}"] = state[commitment.variable]
+            seen |= {f"view {commitment.name}@{role}": state[variable] for role, variable in commitment.views}
+        return Seen(seen)
+
+    # --- local states
+
+    def compare_local_states(self) -> None:
+        """Each role must tell the same states apart; pairs must share something in both or neither."""
+        for agent in self.system.agents:
+            if agent.name == "Env":
+                continue
+            pairs = {
+                (
+                    tuple(self.reference.local(self.graph.states[number], agent.name).items()),
+                    tuple(key[self.names.index(name)] for name in agent.local),
+                )
+                for key, number in self.found.items()
+            }
+            if not len(pairs) == len({ours for ours, _ in pairs}) == len({theirs for _, theirs in pairs}):
+                raise Apart(f"{agent.name} tells other states apart: its local state is {agent.local}")
+
+    # --- words
+
+    def _run(self, key: tuple[Value, ...]) -> str:
+        moves: list[str] = []
+        by = self.came_by[key]
+        while by is not None:
+            key, move = by
+            moves.insert(0, f"{move.kind} {move.event}{move.payload or ''}")
+            by = self.came_by[key]
+        return "[" + "; ".join(moves) + "]"
+
+    def _twins(self) -> str:
+        first: dict[int, tuple[Value, ...]] = {}
+        for key, number in self.found.items():
+            if number in first:
+                other = first[number]
+                differ = [(n, a, b) for n, a, b in zip(self.names, other, key, strict=True) if a != b]
+                return f"after {self._run(other)} and {self._run(key)}: {differ}"
+            first[number] = key
+        return ""
+
+
+class Seen(dict[str, object]):
+    """What can be seen of a state by name; equal and hashed by content."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+def hazardous(lockstep: Lockstep) -> bool:
+    """Whether a state that was met is one that the system says must not be reached."""
+    return any(
+        value(condition, dict(zip(lockstep.names, key, strict=True)))
+        for key in lockstep.found
+        for _, condition, _ in lockstep.system.hazards
+    )
+
+
+__all__ = ["Apart", "Lockstep", "State", "hazardous"]

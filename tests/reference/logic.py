@@ -1,0 +1,299 @@
+"""A naive checker of resolved formulas on the explicit graph of the reference interpreter.
+
+Sets of states are sets of numbers. Every operator is computed from its definition: runs are infinite, the idle step
+is always possible, and the fair runs are those that meet every justice infinitely often ("not enabled, or taken") and
+every fairness condition of the file infinitely often. Path formulas are those of CTL, with bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property
+
+from tests.reference.lifecycle import OPEN
+from tests.reference.semantics import Graph, Move, Reference, View, World, mentioned
+
+from cplc.semantics import terms as t
+from cplc.semantics.terms import Term
+
+States = frozenset[int]
+
+
+class NotComparable(Exception):
+    """The formula relates two roles that share no variable."""
+
+
+class Logic:
+    """The states that satisfy a formula, on the runs where the assumed roles keep going."""
+
+    def __init__(self, reference: Reference, graph: Graph, assuming: Collection[str] = ()) -> None:
+        self.reference, self.graph = reference, graph
+        self.assuming = frozenset(assuming)
+        self.all: States = frozenset(range(len(graph.states)))
+        self.following = [sorted({target for _, target in steps} | {n}) for n, steps in enumerate(graph.steps)]
+        self.preceding: list[list[int]] = [[] for _ in graph.states]
+        for source, targets in enumerate(self.following):
+            for target in targets:
+                self.preceding[target].append(source)
+
+    def is_valid(self, formula: Term) -> bool:
+        """Whether it holds at every initial state."""
+        return self.satisfying(formula).issuperset(self.graph.initial)
+
+    # --- state formulas
+
+    def satisfying(self, formula: Term) -> States:
+        sat = self.satisfying
+        match formula:
+            case t.Terminal():
+                return frozenset(
+                    n for n, steps in enumerate(self.graph.steps) if all(move.kind == "tick" for move, _ in steps)
+                )
+            case t.Apply("!", (operand,)):
+                return self.all - sat(operand)
+            case t.Apply("&", operands):
+                return self.all.intersection(*map(sat, operands))
+            case t.Apply("|", operands):
+                return frozenset[int]().union(*map(sat, operands))
+            case t.Apply("->", (left, right)):
+                return (self.all - sat(left)) | sat(right)
+            case t.Apply("<->", (left, right)):
+                return self.all - (sat(left) ^ sat(right))
+            case t.OverPaths("E", path, None):
+                return self._some_path(path)
+            case t.OverPaths("A", path, None):
+                return self._every_path(path)
+            case t.Social("C", debtor, creditor, body):
+                return self._committed(debtor, creditor, sat(body))
+            case t.Social("Fu", debtor, creditor, body):
+                commits = self._committed(debtor, creditor, sat(body))
+                return frozenset(s for n in commits for s in self._accessible(debtor, creditor)[n])
+            case t.Social("SC", debtor, creditor, body):
+                return self._open_between(debtor, creditor) & self._some_path(body)
+            case t.Knowledge("K", (role,), body):
+                return self._knows((role,), sat(body))
+            case t.Knowledge("EK", group, body):
+                return self.all.intersection(*(self._knows((role,), sat(body)) for role in group))
+            case t.Knowledge("DK", group, body):
+                return self._knows(group, sat(body))
+            case t.Knowledge("CK", group, body):
+                return self._commonly_known(group, sat(body))
+            case _:
+                return self._where(lambda world: self.reference.holds(formula, world))
+
+    def _where(self, condition: Callable[[World], bool]) -> States:
+        return frozenset(n for n, state in enumerate(self.graph.states) if condition(World(self.reference, state)))
+
+    def _open_between(self, debtor: str, creditor: str) -> States:
+        names = [c.name for c in self.reference.model.commitments if (c.debtor, c.creditor) == (debtor, creditor)]
+        return self._where(lambda world: any(world.env[name].state in OPEN for name in names))
+
+    # --- knowledge and commitment by local states
+
+    def _local(self, role: str) -> list[dict[View, object]]:
+        return [self.reference.local(state, role) for state in self.graph.states]
+
+    def _knows(self, group: tuple[str, ...], body: States) -> States:
+        looks = list(zip(*([tuple(local.items()) for local in self._local(role)] for role in group), strict=True))
+        doubtful = {looks[n] for n in self.all - body}
+        return frozenset(n for n in self.all if looks[n] not in doubtful)
+
+    def _commonly_known(self, group: tuple[str, ...], body: States) -> States:
+        """Return the greatest Z with Z = everyone knows (body and Z)."""
+        known = self.all
+        while True:
+            smaller = self.all.intersection(*(self._knows((role,), body & known) for role in group))
+            if smaller == known:
+                return known
+            known = smaller
+
+    def _accessible(self, debtor: str, creditor: str) -> list[States]:
+        """Return for each state those accessible by ``debtor -> creditor``."""
+        ours, theirs = self._local(debtor), self._local(creditor)
+        shared = self._shared(debtor, creditor)
+        if not shared:
+            raise NotComparable(debtor, creditor)
+        found: dict[object, set[int]] = {}
+        for n in self.all:
+            apart = tuple(value for name, value in theirs[n].items() if name not in shared)
+            found.setdefault((tuple(ours[n].items()), tuple(theirs[n][x] for x in shared), apart), set()).add(n)
+        reached = []
+        for n in sorted(self.all):
+            apart = tuple(value for name, value in theirs[n].items() if name not in shared)
+            key = (tuple(ours[n].items()), tuple(ours[n][x] for x in shared), apart)
+            reached.append(frozenset(found.get(key, ())))
+        return reached
+
+    def _shared(self, first: str, second: str) -> list[View]:
+        """Return what both have a copy of, in one order."""
+        one = self.reference.local(self.graph.states[0], first)
+        other = self.reference.local(self.graph.states[0], second)
+        return [name for name in one if name in other and name[0] != "own"]
+
+    def _committed(self, debtor: str, creditor: str, body: States) -> States:
+        return frozenset(n for n, reached in enumerate(self._accessible(debtor, creditor)) if reached <= body)
+
+    # --- path formulas
+
+    def _before(self, states: Collection[int]) -> States:
+        return frozenset(source for n in states for source in self.preceding[n])
+
+    def _some_path(self, path: Term) -> States:
+        """Return where some fair run satisfies the path formula."""
+        sat, fair = self.satisfying, self.fair
+        match path:
+            case t.Apply("X", (operand,), None):
+                return self._before(sat(operand) & fair)
+            case t.Apply("F", (operand,), bound):
+                return self._until(self.all, sat(operand), bound)
+            case t.Apply("G", (operand,), None):
+                return self._always(sat(operand))
+            case t.Apply("G", (operand,), int(bound)):
+                keep = now = sat(operand) & fair
+                for _ in range(bound):
+                    now = keep & self._before(now)
+                return now
+            case t.Apply("U", (left, right), bound):
+                return self._until(sat(left), sat(right), bound)
+            case t.Apply("W", (left, right), None):
+                return self._until(sat(left), sat(right), None) | self._always(sat(left))
+            case t.Apply("R", (left, right), None):
+                return self._until(sat(right), sat(left) & sat(right), None) | self._always(sat(right))
+            case _:
+                return sat(path) & fair
+
+    def _every_path(self, path: Term) -> States:
+        """Return where no fair run violates the path formula."""
+        sat = self.satisfying
+
+        def no(operand: Term) -> States:
+            return self.all - sat(operand)
+
+        match path:
+            case t.Apply("X", (operand,), None):
+                return self.all - self._before(no(operand) & self.fair)
+            case t.Apply("F", (operand,), None):
+                return self.all - self._always(no(operand))
+            case t.Apply("F", (operand,), int(bound)):
+                return self.all - self._missed(self.all, sat(operand), bound)
+            case t.Apply("G", (operand,), bound):
+                return self.all - self._until(self.all, no(operand), bound)
+            case t.Apply("U", (left, right), None):
+                return self.all - (self._until(no(right), no(left) & no(right), None) | self._always(no(right)))
+            case t.Apply("U", (left, right), int(bound)):
+                return self.all - self._missed(sat(left), sat(right), bound)
+            case t.Apply("W", (left, right), None):
+                return self.all - self._until(no(right), no(left) & no(right), None)
+            case t.Apply("R", (left, right), None):
+                return self.all - self._until(no(left), no(right), None)
+            case _:
+                return sat(path) | (self.all - self.fair)
+
+    def _until(self, left: States, right: States, bound: int | None) -> States:
+        """Return where some fair run passes through ``left`` to ``right``, within so many steps."""
+        found = right & self.fair
+        steps = 0
+        while bound is None or steps < bound:
+            more = found | (left & self._before(found))
+            if more == found:
+                break
+            found, steps = more, steps + 1
+        return found
+
+    def _missed(self, left: States, right: States, bound: int) -> States:
+        """Return where some fair run does not get through ``left`` to ``right`` within so many steps."""
+        missed = self.fair - right
+        for _ in range(bound):
+            missed = (self.fair - right) & ((self.all - left) | self._before(missed))
+        return missed
+
+    def _always(self, keep: States) -> States:
+        """Return where some fair run stays in ``keep``."""
+        found = frozenset(n for part in self._components(keep) if self._is_fair(part) for n in part)
+        while True:
+            more = found | (keep & self._before(found))
+            if more == found:
+                return found
+            found = more
+
+    # --- fairness
+
+    @cached_property
+    def fair(self) -> States:
+        """Where a fair run begins."""
+        return self._always(self.all)
+
+    @cached_property
+    def _justice(self) -> list[Callable[[Move], bool]]:
+        """One constraint for each receipt, restart and the tick, and for each message of the assumed roles."""
+        model = self.reference.model
+
+        def is_a(kinds: tuple[str, ...], event: str) -> Callable[[Move], bool]:
+            return lambda move: move.kind in kinds and move.event == event
+
+        constraints = [is_a(("receive",), message.name) for message in model.messages]
+        constraints += [is_a(("restart",), scope.name) for scope in model.scopes]
+        constraints.append(is_a(("tick",), ""))
+        constraints += [is_a(("send", "exchange"), m.name) for m in model.messages if m.sender in self.assuming]
+        return constraints
+
+    @cached_property
+    def _fairness(self) -> list[States]:
+        return [self.satisfying(condition) for condition in self.reference.model.fairness]
+
+    def _is_fair(self, part: States) -> bool:
+        """Whether some run that visits all of these states and steps for ever, and nothing else, is fair."""
+        steps = self.graph.steps
+        return all(part & often for often in self._fairness) and all(
+            any(not any(just(move) for move, _ in steps[n]) for n in part)
+            or any(just(move) and target in part for n in part for move, target in steps[n])
+            for just in self._justice
+        )
+
+    def _components(self, keep: States) -> Iterable[States]:
+        """Yield the strongly connected components of these states; Tarjan's algorithm without recursion."""
+        index: dict[int, int] = {}
+        low: dict[int, int] = {}
+        stack: list[int] = []
+        on_stack: set[int] = set()
+        for root in sorted(keep):
+            if root in index:
+                continue
+            work = [(root, iter(self.following[root]))]
+            index[root] = low[root] = len(index)
+            stack.append(root)
+            on_stack.add(root)
+            while work:
+                node, targets = work[-1]
+                for target in targets:
+                    if target not in keep:
+                        continue
+                    if target not in index:
+                        index[target] = low[target] = len(index)
+                        stack.append(target)
+                        on_stack.add(target)
+                        work.append((target, iter(self.following[target])))
+                        break
+                    if target in on_stack:
+                        low[node] = min(low[node], index[target])
+                else:
+                    work.pop()
+                    if work:
+                        low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                    if low[node] == index[node]:
+                        part = set()
+                        while node not in part:
+                            part.add(stack.pop())
+                        on_stack -= part
+                        yield frozenset(part)
+
+
+def holds(reference: Reference, graph: Graph, formula: Term, assuming: Collection[str] = ()) -> bool:
+    """Whether the formula holds, with the observers that it asks for."""
+    model = reference.model
+    asked = [mention for term in (formula, *model.fairness) for mention in mentioned(model, term)]
+    missing = {(at.commitment, at.view) for at in asked if at.view is not None} - set(reference.views)
+    if missing:
+        reference = Reference(model, {*reference.views, *missing})
+        graph = reference.explore()
+    return Logic(reference, graph, assuming).is_valid(formula)

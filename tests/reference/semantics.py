@@ -1,0 +1,489 @@
+"""A plain interpreter of checked protocols: states, the steps that are enabled in them, and where they lead.
+
+A state is the sender's and the receiver's copy of every message, the roles' own variables, the lives of the
+commitments as `Env` keeps them, and views. Counted as state are only the views that some guard needs: those of both
+parties of a commitment that a guard mentions, and those that in turn decide how such a view develops (the
+commitment that it is handed over to or from by a message of the viewer, or that its conditions mention). Other views
+are observers, and part of the state only when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple
+
+from tests.reference.lifecycle import NULL, Ledger, Life
+
+from cplc.semantics import terms as t
+from cplc.semantics.model import Assignment, CheckedModel, Message
+from cplc.semantics.terms import Term, Value
+
+
+class Copy(NamedTuple):
+    """A message that is there: its payload, and the alternating bit of a repeatable one."""
+
+    payload: tuple[Value, ...]
+    bit: bool
+
+
+class State(NamedTuple):
+    sent: tuple[Copy | None, ...]
+    received: tuple[Copy | None, ...]
+    own: tuple[Value, ...]
+    env: tuple[Life, ...]
+    views: tuple[Life, ...]
+
+
+class Move(NamedTuple):
+    """A step by name. ``kind`` is send, receive, exchange, restart or tick; only what sends has a payload."""
+
+    kind: str
+    event: str
+    payload: tuple[Value, ...] = ()
+
+
+class Inapplicable(NamedTuple):
+    """An operation that was performed where it does not apply."""
+
+    message: str
+    verb: str
+    commitment: str
+    state: str
+
+    def __str__(self) -> str:
+        return f"{self.message}: {self.verb} {self.commitment} in {self.state}"
+
+
+View = tuple[str, str]
+"""A commitment and the role that looks at it."""
+
+
+class TooLarge(Exception):
+    """There are more reachable states than was allowed for."""
+
+
+@dataclass
+class Graph:
+    """The reachable states in the order found, and the labelled steps between them (without the idle step)."""
+
+    states: list[State] = field(default_factory=list)
+    number: dict[State, int] = field(default_factory=dict)
+    initial: list[int] = field(default_factory=list)
+    steps: list[list[tuple[Move, int]]] = field(default_factory=list)
+
+    def add(self, state: State) -> int:
+        if state not in self.number:
+            self.number[state] = len(self.states)
+            self.states.append(state)
+            self.steps.append([])
+        return self.number[state]
+
+
+class World:
+    """One state taken apart, to be read and changed."""
+
+    def __init__(self, reference: Reference, state: State) -> None:
+        model = reference.model
+        self.sent = dict(zip((m.name for m in model.messages), state.sent, strict=True))
+        self.received = dict(zip((m.name for m in model.messages), state.received, strict=True))
+        self.own = dict(zip((v.name for v in model.variables), state.own, strict=True))
+        self.env = dict(zip((c.name for c in model.commitments), state.env, strict=True))
+        self.views = dict(zip(reference.views, state.views, strict=True))
+
+    def state(self) -> State:
+        return State(
+            tuple(self.sent.values()),
+            tuple(self.received.values()),
+            tuple(self.own.values()),
+            tuple(self.env.values()),
+            tuple(self.views.values()),
+        )
+
+    def in_flight(self, message: str) -> bool:
+        return self.sent[message] is not None and self.sent[message] != self.received[message]
+
+
+def mentioned(model: CheckedModel, term: Term) -> Iterator[t.InState]:
+    """Yield every mention of a commitment's state, those inside facts included."""
+    match term:
+        case t.InState():
+            yield term
+        case t.FactRef(fact):
+            yield from mentioned(model, model.fact[fact].meaning)
+        case t.Apply(_, operands, _):
+            for operand in operands:
+                yield from mentioned(model, operand)
+        case t.OverPaths(_, path, _) | t.Strategic(_, path):
+            yield from mentioned(model, path)
+        case t.Social(_, _, _, body) | t.Knowledge(_, _, body):
+            yield from mentioned(model, body)
+        case _:
+            pass
+
+
+class Reference:
+    """The meaning of one checked protocol, with these views kept besides those that guards need."""
+
+    def __init__(self, model: CheckedModel, observers: Iterable[View] = ()) -> None:
+        self.model = model
+        self.inapplicable: set[Inapplicable] = set()
+        self.out_of_range: set[str] = set()
+        """Messages on whose receipt a variable would have to leave its domain."""
+        self.local_views = self._local_views()
+        self.views: tuple[View, ...] = tuple(sorted(self._needed(self.local_views | set(observers))))
+        self.parent = {scope.name: scope.parent for scope in model.scopes}
+
+    # --- views
+
+    def is_party(self, role: str, commitment: str) -> bool:
+        return role in (self.model.commitment[commitment].debtor, self.model.commitment[commitment].creditor)
+
+    def _local_views(self) -> set[View]:
+        """Return the views that are part of local states: both parties' of what the clauses of either read."""
+        found = set()
+        for message in self.model.messages:
+            for role, clauses in (
+                (message.sender, [message.guard, *(update.value for update in message.updates)]),
+                (message.receiver, [update.value for update in message.receipt]),
+            ):
+                for clause in clauses:
+                    for mention in mentioned(self.model, clause):
+                        commitment = self.model.commitment[mention.commitment]
+                        assert self.is_party(role, commitment.name), f"{role} looks at {commitment.name}"
+                        found |= {(commitment.name, commitment.debtor), (commitment.name, commitment.creditor)}
+        return found
+
+    def _needed(self, views: set[View]) -> set[View]:
+        """Return these views and all that decide how they develop."""
+        needed, waiting = set(views), list(views)
+        for commitment in self.model.commitments:
+            for condition in (commitment.antecedent, commitment.consequent):
+                waiting += [(m.commitment, m.view) for m in mentioned(self.model, condition) if m.view is not None]
+        needed |= set(waiting)
+        while waiting:
+            name, role = waiting.pop()
+            for other in self._deciding(name, role):
+                if (other, role) not in needed and self.is_party(role, other):
+                    needed.add((other, role))
+                    waiting.append((other, role))
+        return needed
+
+    def _deciding(self, name: str, role: str) -> Iterator[str]:
+        """Yield the commitments whose state decides how this role's view of this one changes."""
+        for message in self.model.messages:
+            if role in (message.sender, message.receiver):
+                for operation in message.operations:
+                    if operation.target is not None and name in (operation.commitment, operation.target):
+                        yield operation.target if name == operation.commitment else operation.commitment
+        commitment = self.model.commitment[name]
+        for condition in (commitment.antecedent, commitment.consequent):
+            for mention in mentioned(self.model, condition):
+                yield mention.commitment
+
+    # --- values of terms
+
+    def copy(self, world: World, name: str, eye: str | None) -> Copy | None:
+        """Return a role's copy of a message, none if it has no part in it; without role the receiver's."""
+        message = self.model.message[name]
+        if eye == message.sender:
+            return world.sent[name]
+        return world.received[name] if eye in (None, message.receiver) else None
+
+    def value(
+        self, term: Term, world: World, eye: str | None = None, own: dict[str, Value] | None = None
+    ) -> Value | None:
+        """Return the value of a term as a role sees it, without role as it is; None where there is none."""
+
+        def of(operand: Term) -> Value | None:
+            return self.value(operand, world, eye, own)
+
+        def true(operand: Term) -> bool:
+            return of(operand) is True
+
+        match term:
+            case t.Const(value):
+                return value
+            case t.Happened(name):
+                return self.copy(world, name, eye) is not None
+            case t.Sent(name):
+                return eye in (None, self.model.message[name].sender) and world.sent[name] is not None
+            case t.InFlight(name):
+                return eye is None and world.in_flight(name)
+            case t.Field(name, parameter):
+                copy = self.copy(world, name, eye)
+                names = [p.name for p in self.model.message[name].parameters]
+                return None if copy is None else copy.payload[names.index(parameter)]
+            case t.Own(parameter):
+                assert own is not None
+                return own[parameter]
+            case t.Var(name):
+                return world.own[name] if eye in (None, self.model.variable[name].role) else None
+            case t.InState(name, states, view):
+                if eye is None and view is None:
+                    return world.env[name].state in states
+                if eye is None:
+                    assert view is not None
+                    return world.views[name, view].state in states
+                seen = world.views.get((name, eye))
+                return view in (None, eye) and seen is not None and seen.state in states
+            case t.FactRef(fact):
+                return true(self.model.fact[fact].meaning)
+            case t.Apply("!", (operand,)):
+                return not true(operand)
+            case t.Apply("&", operands):
+                return all(true(operand) for operand in operands)
+            case t.Apply("|", operands):
+                return any(true(operand) for operand in operands)
+            case t.Apply("->", (left, right)):
+                return not true(left) or true(right)
+            case t.Apply("<->", (left, right)):
+                return true(left) == true(right)
+            case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=" as op, (left, right)):
+                return compare(op, of(left), of(right))
+            case t.Apply("-", (operand,)):
+                return calculate("-", 0, of(operand))
+            case t.Apply("+" | "-" | "*" | "%" as op, (left, right)):
+                return calculate(op, of(left), of(right))
+            case _:
+                raise AssertionError(f"not a condition on one state: {term}")
+
+    def holds(self, term: Term, world: World, eye: str | None = None, own: dict[str, Value] | None = None) -> bool:
+        return self.value(term, world, eye, own) is True
+
+    # --- states
+
+    def initial(self) -> list[State]:
+        nothing = (None,) * len(self.model.messages)
+        values = [v.domain if v.initial is None else (v.initial,) for v in self.model.variables]
+        env = (NULL,) * len(self.model.commitments)
+        return [State(nothing, nothing, own, env, (NULL,) * len(self.views)) for own in product(*values)]
+
+    def moves(self, state: State) -> Iterator[tuple[Move, State]]:
+        """Yield every enabled step and where it leads. What goes wrong on the way is noted."""
+        world = World(self, state)
+        for message in self.model.messages:
+            if self._may_send(message, world):
+                for payload in product(*(parameter.domain for parameter in message.parameters)):
+                    yield from self._sendings(message, payload, state)
+            if not self.model.sync and world.in_flight(message.name):
+                yield from self._receiving(message, state)
+        for scope in self.model.scopes:
+            draining = any(world.in_flight(message.name) for message in self._inside(scope.name))
+            if self._is_ending(scope.name, world) and not draining:
+                yield from ((Move("restart", scope.name), after) for after in self._restarted(scope.name, state))
+        if self.has_deadlines:
+            yield Move("tick", ""), self._ticked(state)
+
+    def explore(self, limit: int = 100_000) -> Graph:
+        """Return all that can be reached."""
+        graph = Graph()
+        graph.initial = [graph.add(state) for state in self.initial()]
+        done = 0
+        while done < len(graph.states):
+            for move, after in self.moves(graph.states[done]):
+                graph.steps[done].append((move, graph.add(after)))
+            done += 1
+            if len(graph.states) > limit:
+                raise TooLarge
+        return graph
+
+    # --- sending and receiving
+
+    def _may_send(self, message: Message, world: World) -> bool:
+        """Whether channel, choice, round and scope allow it, whatever its guard says."""
+        channel = (message.sender, message.receiver)
+        busy = any(world.in_flight(m.name) for m in self.model.messages if (m.sender, m.receiver) == channel)
+        if busy and channel not in self.model.unordered:
+            return False
+        if world.in_flight(message.name) or (world.sent[message.name] is not None and not message.repeatable):
+            return False
+        if any(world.sent[rival] is not None for rival in message.rivals):
+            return False
+        scope: str | None = message.scope
+        while scope is not None:
+            if self._is_ending(scope, world):
+                return False
+            scope = self.parent[scope]
+        return True
+
+    def _sendings(self, message: Message, payload: tuple[Value, ...], state: State) -> Iterator[tuple[Move, State]]:
+        """Yield the sending of this payload, if the guard and the domains of the sender's variables allow it."""
+        before, world = World(self, state), World(self, state)
+        own = {parameter.name: value for parameter, value in zip(message.parameters, payload, strict=True)}
+        if not self.holds(message.guard, before, message.sender, own):
+            return
+        if not self._assign(message.updates, before, world, message.sender, own):
+            return
+        last = before.sent[message.name]
+        world.sent[message.name] = Copy(payload, message.repeatable and last is not None and not last.bit)
+        if not self.model.sync:
+            self._look(message, world, message.sender)
+            yield Move("send", message.name, payload), world.state()
+        elif self._take_effect(message, before, world, own, (message.sender, message.receiver)):
+            yield Move("exchange", message.name, payload), world.state()
+
+    def _receiving(self, message: Message, state: State) -> Iterator[tuple[Move, State]]:
+        before, world = World(self, state), World(self, state)
+        copy = world.sent[message.name]
+        assert copy is not None
+        own = {parameter.name: value for parameter, value in zip(message.parameters, copy.payload, strict=True)}
+        if self._take_effect(message, before, world, own, (message.receiver,)):
+            yield Move("receive", message.name), world.state()
+
+    def _take_effect(
+        self, message: Message, before: World, world: World, own: dict[str, Value], viewers: tuple[str, ...]
+    ) -> bool:
+        """Copy, update, operate, settle, clear; return False where a variable would leave its domain."""
+        if not self._assign(message.receipt, before, world, message.receiver, own):
+            self.out_of_range.add(message.name)
+            return False
+        world.received[message.name] = world.sent[message.name]
+        ledger = self._env_ledger(world)
+        for operation in message.operations:
+            found = ledger.lives[operation.commitment].state
+            if not ledger.perform(operation):
+                self.inapplicable.add(Inapplicable(message.name, operation.verb, operation.commitment, found))
+        ledger.settle()
+        world.env = ledger.lives
+        for viewer in viewers:
+            self._look(message, world, viewer)
+        for name in message.resets:
+            world.sent[name] = world.received[name] = None
+        return True
+
+    def _assign(
+        self, updates: tuple[Assignment, ...], before: World, world: World, eye: str, own: dict[str, Value]
+    ) -> bool:
+        """Assign simultaneously, on old values, as the acting role sees them; return whether all are in range."""
+        for update in updates:
+            value = self.value(update.value, before, eye, own)
+            if value is None or value not in self.model.variable[update.variable].domain:
+                return False
+            world.own[update.variable] = value
+        return True
+
+    # --- commitments
+
+    def _env_ledger(self, world: World) -> Ledger:
+        def holds(term: Term, ledger: Ledger) -> bool:
+            world.env = ledger.lives
+            return self.holds(term, world)
+
+        return Ledger(self.model, world.env, lambda _: True, holds)
+
+    def _view_ledger(self, world: World, role: str) -> Ledger:
+        def holds(term: Term, ledger: Ledger) -> bool:
+            world.views |= {(name, role): life for name, life in ledger.lives.items()}
+            return self.holds(term, world, role)
+
+        kept = {name: life for (name, viewer), life in world.views.items() if viewer == role}
+        return Ledger(self.model, kept, lambda name: self.is_party(role, name), holds)
+
+    def _look(self, message: Message, world: World, role: str) -> None:
+        """Let a role's views follow a message that it has just sent or received."""
+        ledger = self._view_ledger(world, role)
+        for operation in message.operations:
+            ledger.perform(operation)
+        ledger.settle()
+        world.views |= {(name, role): life for name, life in ledger.lives.items()}
+
+    @cached_property
+    def has_deadlines(self) -> bool:
+        return any(c.within is not None or c.expires is not None for c in self.model.commitments)
+
+    def _ticked(self, state: State) -> State:
+        world = World(self, state)
+        ledger = self._env_ledger(world)
+        ledger.tick()
+        world.env = ledger.lives
+        for role in {viewer for _, viewer in self.views}:
+            view = self._view_ledger(world, role)
+            view.tick()
+            world.views |= {(name, role): life for name, life in view.lives.items()}
+        return world.state()
+
+    # --- restarts
+
+    def _is_within(self, inner: str | None, outer: str) -> bool:
+        while inner is not None and inner != outer:
+            inner = self.parent[inner]
+        return inner == outer
+
+    def _inside(self, scope: str) -> Iterator[Message]:
+        return (m for m in self.model.messages if self._is_within(m.scope, scope))
+
+    def _is_ending(self, scope: str, world: World) -> bool:
+        return any(m.restarts and m.scope == scope and world.received[m.name] is not None for m in self.model.messages)
+
+    def _restarted(self, scope: str, state: State) -> Iterator[State]:
+        world = World(self, state)
+        for message in self._inside(scope):
+            world.sent[message.name] = world.received[message.name] = None
+        for commitment in self.model.commitments:
+            if self._is_within(commitment.scope, scope):
+                world.env[commitment.name] = NULL
+        for name, role in self.views:
+            if self._is_within(self.model.commitment[name].scope, scope):
+                world.views[name, role] = NULL
+        roles = {role for s in self.model.scopes if self._is_within(s.name, scope) for role in s.roles}
+        whole = self.parent[scope] is None
+        fresh = [v for v in self.model.variables if whole or v.role in roles]
+        for values in product(*(v.domain if v.initial is None else (v.initial,) for v in fresh)):
+            world.own |= {variable.name: value for variable, value in zip(fresh, values, strict=True)}
+            yield world.state()
+
+    # --- what agents know of a state
+
+    def local(self, state: State, role: str) -> dict[View, object]:
+        """Return the local state of a role: its variables, its copies of messages, its views that guards mention."""
+        world = World(self, state)
+        found: dict[View, object] = {}
+        for variable in self.model.variables:
+            if variable.role == role:
+                found["own", variable.name] = world.own[variable.name]
+        for message in self.model.messages:
+            if role in (message.sender, message.receiver):
+                found["copy", message.name] = self.copy(world, message.name, role)
+        for name, viewer in self.local_views:
+            if viewer == role:
+                found["view", name] = world.views[name, role].state
+        return found
+
+
+def compare(op: str, left: Value | None, right: Value | None) -> bool:
+    """Compare; false where either side is not there."""
+    if left is None or right is None:
+        return False
+    if op in ("=", "!="):
+        return (left == right) == (op == "=")
+    assert isinstance(left, int)
+    assert isinstance(right, int)
+    match op:
+        case "<":
+            return left < right
+        case "<=":
+            return left <= right
+        case ">":
+            return left > right
+        case _:
+            return left >= right
+
+
+def calculate(op: str, left: Value | None, right: Value | None) -> int | None:
+    """Calculate with whole numbers; the remainder has the sign of the divisor and is 0 for a divisor of 0."""
+    if left is None or right is None:
+        return None
+    assert isinstance(left, int)
+    assert isinstance(right, int)
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case _:
+            return left % right if right else 0

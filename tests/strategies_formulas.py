@@ -1,0 +1,115 @@
+"""Random formulas in the property language over a random protocol, and both together as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+from tests.strategies_plans import STATES, Declared, Plan, Writer, one_in, parenthesised, text_of
+from tests.strategies_protocols import plans
+
+
+def instances(declared: Declared) -> list[str]:
+    """Return the name of every instance."""
+    names = [""]
+    for _ in declared.path:
+        names = [f"{name},{index}" if name else index for name in names for index in "12"]
+    return [f"{declared.name}[{name}]" if name else declared.name for name in names]
+
+
+def ends(declared: Declared, instance: str) -> tuple[str, str]:
+    """Return the names of both roles of an instance."""
+    index = instance.partition("[")[2][:1]
+    variables = [loop.variable for loop in declared.path if loop.over_roles]
+    first, second = (f"Prt[{index}]" if end in variables else end for end in (declared.first, declared.second))
+    return first, second
+
+
+@st.composite
+def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
+    """Draw a state formula over the instances of a protocol."""
+    inner = formulas(plan, depth - 1)
+    form = draw(st.integers(0, 13)) if depth else 0
+    match form:
+        case 0 | 1:
+            return draw(_atoms(plan))
+        case 2:
+            return f"!{draw(inner)}"
+        case 3:
+            return parenthesised(draw(st.sampled_from(["&", "|", "->", "<->"])), (draw(inner), draw(inner)))
+        case 4 | 5 | 6:
+            quantifier, operator = draw(st.sampled_from("AE")), draw(st.sampled_from("XFGFG"))
+            bound = f"<={draw(st.integers(0, 3))}" if operator != "X" and one_in(draw, 4) else ""
+            return f"{quantifier}{'' if bound == '' else ' '}{operator}{bound} ({draw(inner)})"
+        case 7 | 8:
+            operator = draw(st.sampled_from(["U", "U", "W", "R", f"U<={draw(st.integers(0, 3))}"]))
+            return f"{draw(st.sampled_from('AE'))}[({draw(inner)}) {operator} ({draw(inner)})]"
+        case 9 | 10:
+            message = draw(st.sampled_from(plan.messages))
+            first, second = draw(st.permutations(ends(message, draw(st.sampled_from(instances(message))))))
+            modality = draw(st.sampled_from(["C", "C", "Fu", "Fu", "SC"]))
+            return f"{modality}({first} -> {second}, {draw(inner)})"
+        case 11:
+            return f"K({draw(st.sampled_from(plan.everything()))}, {draw(inner)})"
+        case 12:
+            group = draw(st.lists(st.sampled_from(plan.everything()), min_size=1, max_size=3, unique=True))
+            if plan.family and one_in(draw, 4):
+                group = [plan.family]
+            return f"{draw(st.sampled_from(['EK', 'DK', 'CK']))}({{{', '.join(group)}}}, {draw(inner)})"
+        case _:
+            return draw(_quantified(plan)) if plan.family else draw(inner)
+
+
+@st.composite
+def _atoms(draw: st.DrawFn, plan: Plan) -> str:
+    writer = Writer(draw, plan)
+    form = draw(st.integers(0, 9))
+    if form <= 3 or not plan.commitments:
+        message = draw(st.sampled_from(plan.messages))
+        name = draw(st.sampled_from(instances(message)))
+        options = [name, name, f"sent({name})", f"inflight({name})"]
+        options += [writer.payload_atom(name, parameter) for parameter in message.parameters] * 2
+        return draw(st.sampled_from(options))
+    if form <= 7:
+        commitment = draw(st.sampled_from(plan.commitments))
+        name = draw(st.sampled_from(instances(commitment)))
+        view = "@" + draw(st.sampled_from(ends(commitment, name))) if one_in(draw, 3) else ""
+        return f"{draw(st.sampled_from(STATES))}({name}{view})"
+    others = writer.variable_atoms((), None) + [name for fact in plan.facts for name in instances(fact)]
+    return draw(st.sampled_from([*others, "terminal", "true", "false"]))
+
+
+@st.composite
+def _quantified(draw: st.DrawFn, plan: Plan) -> str:
+    single = [m for m in plan.messages if len(m.path) == 1 and m.path[0].over_roles]
+    if not single:
+        return "true"
+    message = draw(st.sampled_from(single))
+    left, right = draw(st.sampled_from(["AG", "AF", "EF", "EG"])), draw(st.sampled_from(["", "!", "EF ", "EX "]))
+    return f"({draw(st.sampled_from(['forall', 'exists']))} q in {plan.family}: {left} ({right}{message.name}[q]))"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A protocol as text, with its properties in it."""
+
+    text: str
+    formulas: tuple[str, ...]
+
+
+@st.composite
+def protocols(draw: st.DrawFn, formula_count: int = 0) -> Sample:
+    """Draw a protocol with that many properties ``p0``, ``p1``, ... at its end."""
+    plan = draw(plans())
+    tail, drawn = [], []
+    for number in range(formula_count):
+        formula = draw(formulas(plan))
+        assumed = draw(st.lists(st.sampled_from(plan.everything()), max_size=2, unique=True))
+        assuming = f" assuming {', '.join(assumed)}" if assumed else ""
+        if one_in(draw, 8):
+            assuming = " assuming all"
+        tail.append(f"property p{number}{assuming}: {formula}")
+        drawn.append(formula)
+    if one_in(draw, 8):
+        tail.append(f"fairness {draw(_atoms(plan))}")
+    return Sample(text_of(plan, tail), tuple(drawn))

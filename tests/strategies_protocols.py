@@ -1,0 +1,262 @@
+"""Small protocols as text, for Hypothesis: every construct of the language, few reachable states.
+
+A protocol has two single roles, sometimes a third or a family of two. Its declarations stand at the top, in a loop
+over the family or in a loop over numbers, possibly nested. Every generated text is meant to pass the checker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+from tests.strategies_plans import (
+    HIGHEST,
+    STATES,
+    TYPES,
+    VALUES,
+    Commitment,
+    Fact,
+    Loop,
+    Message,
+    Plan,
+    Variable,
+    Writer,
+    one_in,
+)  # fmt: skip
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Draw a protocol."""
+    singles = draw(st.sampled_from([("Ann", "Bob"), ("A", "B"), ("Ann", "Bob", "Zoe"), ("A", "Bob", "C")]))
+    family = "Prt" if one_in(draw, 3) else None
+    plan = Plan(singles, family, draw(st.booleans()))
+    writer = Writer(draw, plan)
+    each = (Loop("p", "Prt", over_roles=True),) if family else ()
+    places: list[tuple[Loop, ...]] = [()]
+    if family:
+        places += [each, each]
+        if one_in(draw, 5):
+            places.append((*each, Loop("i", "1..2", over_roles=False)))
+    elif one_in(draw, 4):
+        places.append((Loop("i", "1..2", over_roles=False),))
+    _variables(draw, plan)
+    _commitments(draw, plan, places)
+    _messages(draw, plan, places)
+    _facts(draw, plan, writer)
+    _conditions(plan, writer)
+    for position, message in enumerate(plan.messages):
+        plan.messages[position] = _with_clauses(draw, plan, writer, position, message)
+    _create_what_is_never_created(draw, plan)
+    _choices(draw, plan)
+    if one_in(draw, 5):
+        message = draw(st.sampled_from(plan.messages))
+        plan.unordered.append((message.path, message.first, message.second))
+    return plan
+
+
+def _variables(draw: st.DrawFn, plan: Plan) -> None:
+    owners = [*plan.singles[:2], *([plan.family] if plan.family else [])]
+    for number in range(draw(st.sampled_from([0, 0, 1, 1, 2]))):
+        type_ = draw(st.sampled_from(TYPES))
+        initial = None if one_in(draw, 4) else draw(st.sampled_from(VALUES[type_]))
+        plan.variables.append(Variable(f"v{number}", draw(st.sampled_from(owners)), type_, initial))
+
+
+def _commitments(draw: st.DrawFn, plan: Plan, places: list[tuple[Loop, ...]]) -> None:
+    """Draw who owes whom; often so that one can be handed over to another."""
+    path = draw(st.sampled_from(places))
+    roles = draw(st.permutations(plan.roles(path)))
+    first, second = roles[0], roles[1]
+    pairs = [(first, second)]
+    if len(roles) > 2:
+        third = roles[2]
+        pairs += draw(
+            st.sampled_from(
+                [
+                    [(third, second)],
+                    [(third, second), (second, first)],
+                    [(first, third)],
+                    [(first, third), (third, second)],
+                    [(third, second), (third, first)],
+                ]
+            )
+        )
+    elif draw(st.booleans()):
+        pairs.append((second, first))
+    for number, (debtor, creditor) in enumerate(pairs):
+        plan.commitments.append(Commitment(f"c{number}", path, debtor, creditor))
+
+
+def _messages(draw: st.DrawFn, plan: Plan, places: list[tuple[Loop, ...]]) -> None:
+    """Draw who says what to whom, mostly between those who have commitments."""
+    copies = 0
+    for number in range(draw(st.integers(2, 6))):
+        if one_in(draw, 4):
+            path = draw(st.sampled_from(places))
+            pair = tuple(draw(st.permutations(plan.roles(path)))[:2])
+        else:
+            commitment = draw(st.sampled_from(plan.commitments))
+            path = commitment.path
+            pair = (commitment.first, commitment.second)
+            if draw(st.booleans()):
+                pair = (pair[1], pair[0])
+        copies += 2 ** len(path)
+        if copies > 9 and number >= 2:
+            break
+        types = st.sampled_from(TYPES)
+        count = draw(st.sampled_from([0, 0, 0, 1, 1, 2])) if copies < 6 else 0
+        parameters = tuple((f"x{n}", draw(types)) for n in range(count))
+        repeatable = one_in(draw, 7)
+        plan.messages.append(Message(f"m{number}", path, pair[0], pair[1], parameters, (), repeatable))
+
+
+def _facts(draw: st.DrawFn, plan: Plan, writer: Writer) -> None:
+    if draw(st.booleans()):
+        message = draw(st.sampled_from(plan.messages))
+        atoms = [
+            other.name
+            for other in plan.messages
+            if other.path == message.path and {other.first, other.second} == {message.first, message.second}
+        ]
+        atoms += [writer.payload_atom(message.name, parameter) for parameter in message.parameters]
+        plan.facts.append(Fact("f0", message.path, message.first, message.second, writer.condition(atoms)))
+
+
+def _conditions(plan: Plan, writer: Writer) -> None:
+    """Give every commitment an antecedent and a consequent, and some a deadline."""
+    draw = writer.draw
+    for position, commitment in enumerate(plan.commitments):
+        atoms = writer.message_atoms(commitment.path, None)
+        near = [
+            message.name
+            for message in plan.messages
+            if message.path == commitment.path and commitment.first in (message.first, message.second)
+        ]
+        other = writer.variable_atoms(commitment.path, None) + writer.fact_atoms(commitment.path, None)
+        if position and one_in(draw, 4):
+            other += [f"{writer.pick(STATES)}({plan.commitments[position - 1].name})"] * 3
+        antecedent = "true" if one_in(draw, 3) else writer.condition(near * 2 + atoms + other, 1)
+        consequent = writer.condition(near * 2 + atoms + other, 1)
+        options = ""
+        if one_in(draw, 4):
+            options += f" within {draw(st.integers(1, 2))}"
+        if one_in(draw, 5):
+            options += f" expires {draw(st.integers(1, 2))}"
+        if one_in(draw, 4):
+            options += " revocable"
+        text = f"C({commitment.first}, {commitment.second}, {antecedent}, {consequent}){options}"
+        plan.commitments[position] = replace(commitment, text=text)
+
+
+def _operations(plan: Plan, message: Message) -> list[str]:
+    """Return every operation that the sender may perform, named as inside its loop."""
+    found = []
+    for commitment in plan.commitments:
+        if message.path[: len(commitment.path)] != commitment.path:
+            continue
+        name = commitment.name
+        if message.first == commitment.first:
+            verbs = ["create", "create", "create", "fulfill", "violate", "withdraw", "expire", "compensate"]
+            found += [f"{verb} {name}" for verb in verbs]
+        if message.first == commitment.second:
+            found += [f"{verb} {name}" for verb in ("release", "expire", "suspend", "suspend", "reactivate")]
+        for other in plan.commitments:
+            if message.path[: len(other.path)] != other.path or other == commitment:
+                continue
+            if message.first == commitment.first != other.first and commitment.second == other.second:
+                found += [f"delegate {name} to {other.name}{kept}" for kept in ("", " retaining", " retaining")] * 2
+            if message.first == commitment.second != other.second and commitment.first == other.first:
+                found += [f"assign {name} to {other.name}"] * 3
+    return found
+
+
+def _with_clauses(draw: st.DrawFn, plan: Plan, writer: Writer, position: int, message: Message) -> Message:
+    """Draw the clauses of one message. It mostly comes after an earlier one, so that there are few states."""
+    path, sender = message.path, message.first
+    clauses: list[str] = []
+    earlier = [m for m in plan.messages[:position] if writer.visible(m, path, sender)]
+    if earlier and not one_in(draw, 4):
+        clauses.append(f"after {writer.reference(draw(st.sampled_from(earlier)), path)}")
+    own = [writer.comparison(name, type_) for name, type_ in message.parameters]
+    seen = writer.message_atoms(path, sender)
+    more = writer.variable_atoms(path, sender) + writer.fact_atoms(path, sender)
+    if one_in(draw, 3):
+        clauses.append(f"{draw(st.sampled_from(['if', 'unless']))} {writer.condition(own * 2 + seen + more)}")
+    views = writer.commitment_atoms(path, sender)
+    if views and one_in(draw, 4):
+        clauses.append(f"{draw(st.sampled_from(['if', 'unless', 'after']))} {writer.condition(views * 2 + seen)}")
+    operations = _operations(plan, message)
+    if operations and not one_in(draw, 3):
+        chosen = draw(st.lists(st.sampled_from(operations), min_size=1, max_size=2))
+        clauses.append("means " + ", ".join(chosen))
+    clauses += _assignments(draw, plan, writer, message, sender, "set", 3)
+    clauses += _assignments(draw, plan, writer, message, message.second, "on receipt", 3)
+    same_pair = [
+        m.name
+        for m in plan.messages
+        if m.path == path and {m.first, m.second} == {message.first, message.second} and not m.restarts
+    ]
+    if same_pair and one_in(draw, 7):
+        chosen = draw(st.lists(st.sampled_from(same_pair), min_size=1, max_size=2, unique=True))
+        clauses.append("resets " + ", ".join(chosen))
+        return replace(message, clauses=tuple(draw(st.permutations(clauses))))
+    is_reset = any("resets" in c and message.name in c for m in plan.messages for c in m.clauses)
+    if position and not is_reset and one_in(draw, 5):
+        return replace(message, clauses=(*clauses, "restart"), restarts=True)
+    return replace(message, clauses=tuple(clauses))
+
+
+def _assignments(
+    draw: st.DrawFn, plan: Plan, writer: Writer, message: Message, actor: str, clause: str, rarity: int
+) -> list[str]:
+    """Draw what a message does to the variables of its sender or its receiver."""
+    owned = [v for v in plan.variables if actor in writer.names_of(v, message.path)]
+    found = []
+    for variable in owned:
+        if one_in(draw, rarity):
+            continue
+        target = f"{actor}.{variable.name}"
+        found.append(f"{target} := {_value(draw, message, variable, target, wild=clause == 'set')}")
+    return [f"{clause} " + ", ".join(found)] if found else []
+
+
+def _value(draw: st.DrawFn, message: Message, variable: Variable, target: str, *, wild: bool) -> str:
+    """Draw an expression of the variable's type; a wild one may leave the range."""
+    match variable.type:
+        case "bool":
+            options = ["true", "false", f"!{target}"]
+        case "{red, blue}":
+            options = ["red", "blue"]
+        case low_high:
+            low, high = int(low_high[0]), HIGHEST[low_high]
+            options = [str(low), str(high), target, f"({target} + 1) % {high + 1}" if low == 0 else str(high)]
+            if wild or one_in(draw, 12):
+                options += [f"{target} + 1", f"{target} - 1"]
+    options += [name for name, type_ in message.parameters if type_ == variable.type] * 3
+    return draw(st.sampled_from(options))
+
+
+def _create_what_is_never_created(draw: st.DrawFn, plan: Plan) -> None:
+    """Let some message of the debtor create each commitment that none creates or hands over to."""
+    for commitment in plan.commitments:
+        name = commitment.name
+        created = any(f"create {name}" in c or f"to {name}" in c for m in plan.messages for c in m.clauses)
+        makers = [n for n, m in enumerate(plan.messages) if (m.path, m.first) == (commitment.path, commitment.first)]
+        if created or not makers:
+            continue
+        position = makers[0]
+        message = plan.messages[position]
+        means = [c for c in message.clauses if c.startswith("means")]
+        rest = tuple(c for c in message.clauses if not c.startswith("means"))
+        clause = f"means create {name}" + "".join(f", {c.removeprefix('means ')}" for c in means)
+        plan.messages[position] = replace(message, clauses=(clause, *rest))
+
+
+def _choices(draw: st.DrawFn, plan: Plan) -> None:
+    for path in plan.paths():
+        for sender in plan.roles(path):
+            names = [m.name for m in plan.messages if (m.path, m.first) == (path, sender)]
+            if len(names) > 1 and one_in(draw, 3):
+                members = draw(st.permutations(names))[: draw(st.integers(2, min(3, len(names))))]
+                plan.choices.append((path, tuple(members)))
