@@ -112,7 +112,7 @@ class Compilation:
         from cplc.verification.checks import default_checks
 
         model = self.model
-        checks = [(check.name, check.expect_holds, check.span) for check in model.checks]
+        checks: list[tuple[str, bool, Span | None]] = [(c.name, c.expect_holds, c.span) for c in model.checks]
         if not model.properties and not model.checks:
             checks = [(name, True, None) for name in default_checks(self.system)]
         properties = [self._property(index) for index in range(len(model.properties))]

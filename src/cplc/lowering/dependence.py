@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from cplc.lowering.lifecycle import Book, depends_on
+from cplc.lowering.lifecycle import Book, Ledger, depends_on
 from cplc.semantics.model import CheckedModel, Commitment
 from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, Sent, Term, Var
 
@@ -100,13 +100,12 @@ class Dependence:
             for scope in self._model.scopes
         )
 
-    def to_settle(self, changed: Iterable[str], touched: Iterable[str]) -> list[str]:
-        """Return whom to look at when these messages and variables changed and these commitments were touched."""
-        found = dict.fromkeys(touched)
+    def to_settle(self, changed: Iterable[str], ledger: Ledger) -> list[str]:
+        """Return whom to look at when these messages and variables changed and the ledger has done its operations."""
+        found = dict.fromkeys((*ledger.unsettled, *self.stale))
         for name in changed:
             found.update(dict.fromkeys(self._mentions.get(name, ())))
-        found.update(dict.fromkeys(self.stale))
-        pending = list(found)
+        pending = [*found, *ledger.touched]
         while pending:
             for dependent in self._dependents.get(pending.pop(), ()):
                 if dependent not in found:

@@ -145,20 +145,14 @@ def _comparison(op: str, left: tuple[Expr, Expr], right: tuple[Expr, Expr]) -> E
         case "!=":
             outcome = e.negate(e.equal(a, b))
         case "<":
-            outcome = less(a, b)
+            outcome = e.less(a, b)
         case ">":
-            outcome = less(b, a)
+            outcome = e.less(b, a)
         case "<=":
-            outcome = e.negate(less(b, a))
+            outcome = e.negate(e.less(b, a))
         case _:
-            outcome = e.negate(less(a, b))
+            outcome = e.negate(e.less(a, b))
     return e.conj((left_there, right_there, outcome))
-
-
-def less(left: Expr, right: Expr) -> Expr:
-    if isinstance(left, e.Const) and isinstance(right, e.Const):
-        return e.TRUE if left.value < right.value else e.FALSE  # type: ignore[operator]
-    return e.Less(left, right)
 
 
 def _value(term: Term, reading: Reading) -> tuple[Expr, Expr]:
@@ -174,10 +168,10 @@ def _value(term: Term, reading: Reading) -> tuple[Expr, Expr]:
             return reading.variable(variable)
         case Apply("-", (operand,)):
             there, value_ = _value(operand, reading)
-            return there, _arith("-", e.Const(0), value_)
+            return there, e.arith("-", e.Const(0), value_)
         case Apply("+" | "-" | "*" | "%" as op, (left, right)):
             (left_there, a), (right_there, b) = _value(left, reading), _value(right, reading)
-            return e.conj((left_there, right_there)), _arith(op, a, b)
+            return e.conj((left_there, right_there)), e.arith(op, a, b)
         case _:
             return e.TRUE, condition(term, reading)
 
@@ -185,25 +179,6 @@ def _value(term: Term, reading: Reading) -> tuple[Expr, Expr]:
 def value(term: Term, reading: Reading) -> Expr:
     """Return the value of a term that is always there."""
     return _value(term, reading)[1]
-
-
-def _arith(op: str, left: Expr, right: Expr) -> Expr:
-    built = e.Arith(op, left, right)  # type: ignore[arg-type]
-    if isinstance(left, e.Const) and isinstance(right, e.Const):
-        return e.Const(arithmetic(op, int(left.value), int(right.value)))
-    return built
-
-
-def arithmetic(op: str, left: int, right: int) -> int:
-    match op:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case _:
-            return left % right if right else 0
 
 
 def possible_values(expr: Expr, domains: Mapping[str, tuple[Value, ...]], limit: int = 4096) -> set[Value] | None:
@@ -218,7 +193,7 @@ def possible_values(expr: Expr, domains: Mapping[str, tuple[Value, ...]], limit:
             second = possible_values(right, domains, limit)
             if first is None or second is None or len(first) * len(second) > limit:
                 return None
-            return {arithmetic(op, int(a), int(b)) for a in first for b in second}
+            return {e.arithmetic(op, int(a), int(b)) for a in first for b in second}
         case e.Ite(_, then, otherwise):
             first = possible_values(then, domains, limit)
             second = possible_values(otherwise, domains, limit)

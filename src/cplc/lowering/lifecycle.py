@@ -7,14 +7,16 @@ then the automatic rules.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
 from cplc.lowering.expressions import Reading, condition
+from cplc.lowering.tidy import restore, tidy
 from cplc.lowering.vocabulary import kept_by
 from cplc.semantics.model import CheckedModel, Commitment, Operation
-from cplc.semantics.terms import Apply, FactRef, InState, Term
+from cplc.semantics.terms import Apply, FactRef, InState, Term, Value
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.model import Operation as Performed
@@ -51,7 +53,7 @@ class Book:
     suspended: frozenset[str] = frozenset()
     """Commitments that may be pending."""
 
-    def variables(self, commitment: str, keeper: str | None) -> Iterable[tuple[str, str, tuple[bool | int | str, ...]]]:
+    def variables(self, commitment: str, keeper: str | None) -> Iterable[tuple[str, str, tuple[Value, ...]]]:
         """Yield name, kind and domain of every variable that the keeper has of the commitment."""
         name = kept_by(commitment, keeper)
         yield name, "commitment" if keeper is None else "view", self.possible[commitment]
@@ -140,7 +142,14 @@ class Ledger:
         self.kept = book.viewers[keeper]
         self.values: dict[str, Expr] = {}
         self.touched: dict[str, None] = {}
+        """Commitments whose state this step may change."""
+        self.unsettled: dict[str, None] = {}
+        """Those among them that came into an open state without a look at their conditions."""
         self.reading = Reading(reading.model, reading.role, reading.own, reading.changed, self._seen)
+        self.meanings: dict[str, Expr] = {}
+        self.domains: dict[str, tuple[Value, ...]] = defaultdict(lambda: (False, True))
+        for commitment in self.kept:
+            self.domains.update((name, domain) for name, _, domain in book.variables(commitment, keeper))
 
     # --- values at this point of the step
 
@@ -169,14 +178,14 @@ class Ledger:
         self.values[variable] = e.ite(when, value, self._get(variable))
 
     def _move(self, commitment: str, when: Expr, state: Expr) -> None:
-        """Enter a state; its clock starts at 0 and nothing is remembered of before."""
+        """Enter a state; its clock, which only runs while open, is at 0 and nothing is remembered of before."""
         if e.is_false(when):
             return
         self.touched[commitment] = None
         name = kept_by(commitment, self.keeper)
-        self._put(name, when, state)
         if self._has_clock(commitment):
-            self._put(clock_of(name), when, e.Const(0))
+            self._put(clock_of(name), e.conj((when, self._in(commitment, OPEN))), e.Const(0))
+        self._put(name, when, state)
         self._forget(commitment, when)
 
     def _forget(self, commitment: str, when: Expr) -> None:
@@ -203,8 +212,23 @@ class Ledger:
         """Go back to the state from before; the clock goes on where it stood."""
         name = kept_by(commitment, self.keeper)
         self.touched[commitment] = None
+        self.unsettled[commitment] = None
         self._put(name, when, _live(self._get(former_of(name))))
         self._forget(commitment, when)
+
+    def _condition(self, term: Term) -> Expr:
+        """Return when a condition holds; while the ledger is at work a name stands for one without states."""
+        found = condition(term, self.reading)
+        if isinstance(found, e.Const) or any(True for _ in states_in(term, self.book.model)):
+            return found
+        placeholder = f"?{len(self.meanings)}"
+        for name, meaning in self.meanings.items():
+            if meaning == found:
+                return e.Read(name)
+            if meaning == e.negate(found):
+                return e.negate(e.Read(name))
+        self.meanings[placeholder] = found
+        return e.Read(placeholder)
 
     # --- operations
 
@@ -215,8 +239,9 @@ class Ledger:
             if d is not None and d in self.kept:
                 self._create(d, self._in(d, ("null", *CLOSED)))
             return None
-        before = self._state(c)
-        applicable = self._apply(operation, c, d)
+        name = kept_by(c, self.keeper)
+        before = self._tidy(self._state(c), name)
+        applicable = self._tidy(self._apply(operation, c, d), name)
         return Performed(operation.verb, c, d, applicable, before)
 
     def _apply(self, operation: Operation, c: str, d: str | None) -> Expr:
@@ -251,8 +276,8 @@ class Ledger:
 
     def _create(self, commitment: str, when: Expr) -> None:
         declared = self.book.model.commitment[commitment]
-        fulfilled = condition(declared.consequent, self.reading)
-        detached = condition(declared.antecedent, self.reading)
+        fulfilled = self._condition(declared.consequent)
+        detached = self._condition(declared.antecedent)
         state = e.ite(fulfilled, e.Const("fulfilled"), e.ite(detached, e.Const("active"), e.Const("conditional")))
         self._move(commitment, when, state)
 
@@ -262,6 +287,7 @@ class Ledger:
         if d in self.kept:
             when = e.conj((when, self._in(d, ("null", *CLOSED))))
             self._move(d, when, _live(self._state(c)))
+            self.unsettled[d] = None
         if operation.retaining:
             self._suspend(c, when, d)
             return when
@@ -270,7 +296,7 @@ class Ledger:
             if waiting in self.kept and c in targets and waiting != c:
                 follows = follows_of(kept_by(waiting, self.keeper))
                 self._put(follows, e.conj((when, e.equal(self._get(follows), e.Const(c)))), e.Const(d))
-                self.touched[waiting] = None
+                self.unsettled[waiting] = None
         return when
 
     def _waits(self, commitment: str) -> Expr:
@@ -290,11 +316,11 @@ class Ledger:
 
     def _settle(self, c: str) -> None:
         declared = self.book.model.commitment[c]
-        fulfilled = condition(declared.consequent, self.reading)
+        fulfilled = self._condition(declared.consequent)
         self._move(c, e.conj((self._in(c, OPEN), fulfilled)), e.Const("fulfilled"))
         if c in self.book.retained:
             self._follow(c)
-        detached = condition(declared.antecedent, self.reading)
+        detached = self._condition(declared.antecedent)
         self._move(c, e.conj((self._in(c, ("conditional",)), detached)), e.Const("active"))
 
     def _follow(self, c: str) -> None:
@@ -323,21 +349,20 @@ class Ledger:
             if limit is None:
                 continue
             running = self._in(commitment, (state,))
-            over = e.conj((running, e.equal(clock, e.Const(limit - 1))))
+            over = e.conj((running, e.one_of(clock, self.domains[clock_of(name)][limit - 1 :])))
             if limit > 1:
-                self._put(clock_of(name), e.conj((running, e.negate(over))), e.Arith("+", clock, e.Const(1)))
+                self._put(clock_of(name), e.conj((running, e.negate(over))), e.arith("+", clock, e.Const(1)))
             self._move(commitment, over, e.Const(outcome))
 
     # --- result
 
     def updates(self) -> dict[str, Expr]:
-        """Return what is written, each value by cases of the variable's own value before."""
-        changed = {}
-        for variable, value in self.values.items():
-            neat = by_cases(variable, value)
-            if neat != e.Read(variable):
-                changed[variable] = neat
-        return changed
+        """Return what is written, each value in normal form."""
+        neat = {variable: self._tidy(value, variable) for variable, value in self.values.items()}
+        return {variable: value for variable, value in neat.items() if value != e.Read(variable)}
+
+    def _tidy(self, value: Expr, first: str) -> Expr:
+        return restore(tidy(value, self.domains, first), self.meanings)
 
 
 def _live(state: Expr) -> Expr:
@@ -375,57 +400,3 @@ def states_in(term: Term, model: CheckedModel) -> Iterable[str]:
                 yield from states_in(operand, model)
         case _:
             pass
-
-
-def by_cases(variable: str, value: Expr) -> Expr:
-    """Write an update as a distinction by the variable's own value before, where it reads it."""
-    tested = sorted(set(_tests(value, variable)), key=str)
-    if not tested:
-        return value
-    groups: dict[Expr, list[bool | int | str]] = {}
-    for old in tested:
-        groups.setdefault(_given(value, variable, old), []).append(old)
-    rest = _given(value, variable, None)
-    outcome = rest
-    for result, olds in groups.items():
-        kept = e.Read(variable) if result in [e.Const(old) for old in olds] and len(olds) == 1 else result
-        if kept != rest:
-            outcome = e.ite(e.one_of(e.Read(variable), olds), kept, outcome)
-    return outcome
-
-
-def _tests(value: Expr, variable: str) -> Iterable[bool | int | str]:
-    """Yield the constants that the variable is compared with."""
-    match value:
-        case e.Equal(e.Read(name), e.Const(constant)) if name == variable:
-            yield constant
-        case _:
-            for child in e.children(value):
-                yield from _tests(child, variable)
-
-
-def _given(value: Expr, variable: str, old: bool | int | str | None) -> Expr:
-    """Simplify, knowing the variable's value; None means it is none of the values it is compared with."""
-    match value:
-        case e.Equal(e.Read(name), e.Const(constant)) if name == variable:
-            return e.TRUE if constant == old and old is not None else e.FALSE
-        case e.Read(name) if name == variable and old is not None:
-            return e.Const(old)
-        case e.Const() | e.Read():
-            return value
-        case e.Not(operand):
-            return e.negate(_given(operand, variable, old))
-        case e.And(operands):
-            return e.conj(_given(operand, variable, old) for operand in operands)
-        case e.Or(operands):
-            return e.disj(_given(operand, variable, old) for operand in operands)
-        case e.Equal(left, right):
-            return e.equal(_given(left, variable, old), _given(right, variable, old))
-        case e.Less(left, right):
-            return e.Less(_given(left, variable, old), _given(right, variable, old))
-        case e.Arith(op, left, right):
-            return e.Arith(op, _given(left, variable, old), _given(right, variable, old))
-        case e.Ite(condition_, then, otherwise):
-            return e.ite(
-                _given(condition_, variable, old), _given(then, variable, old), _given(otherwise, variable, old)
-            )

@@ -220,7 +220,7 @@ class Workshop:
 
     def _to_settle(self, message: Message, ledger: Ledger) -> list[str]:
         changed = [message.name, *(update.variable for update in (*message.updates, *message.receipt))]
-        return self.dependence.to_settle(changed, ledger.touched)
+        return self.dependence.to_settle(changed, ledger)
 
     def _resets(self, message: Message) -> dict[str, Expr]:
         cleared: dict[str, Expr] = {}
@@ -261,7 +261,7 @@ class Workshop:
             for commitment in timed:
                 if commitment in kept:
                     ledger.tick(commitment)
-            ledger.settle(self.dependence.to_settle((), ledger.touched))
+            ledger.settle(self.dependence.to_settle((), ledger))
             updates |= ledger.updates()
         return Step("tick", "tick", "Env", "", (), e.TRUE, tuple(updates.items()))
 

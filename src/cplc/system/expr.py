@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Value = bool | int | str
+ArithOp = Literal["+", "-", "*", "%"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Less:
 class Arith:
     """Numbers only. The remainder has the sign of the divisor, and is 0 for a divisor of 0."""
 
-    op: Literal["+", "-", "*", "%"]
+    op: ArithOp
     left: Expr
     right: Expr
 
@@ -135,6 +136,30 @@ def equal(left: Expr, right: Expr) -> Expr:
     if isinstance(left, Ite):
         return ite(left.condition, equal(left.then, right), equal(left.otherwise, right))
     return Equal(left, right)
+
+
+def less(left: Expr, right: Expr) -> Expr:
+    if isinstance(left, Const) and isinstance(right, Const):
+        return Const(left.value < right.value)  # type: ignore[operator]
+    return Less(left, right)
+
+
+def arith(op: ArithOp, left: Expr, right: Expr) -> Expr:
+    if isinstance(left, Const) and isinstance(right, Const):
+        return Const(arithmetic(op, int(left.value), int(right.value)))
+    return Arith(op, left, right)
+
+
+def arithmetic(op: ArithOp, left: int, right: int) -> int:
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "%":
+            return left % right if right else 0
 
 
 def one_of(operand: Expr, values: Iterable[Value]) -> Expr:
