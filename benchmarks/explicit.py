@@ -14,7 +14,7 @@ from time import perf_counter
 from cplc.engines.explicit import ExplicitEngine
 from cplc.system import formula as f
 from cplc.system.expr import Arith, Const, Equal, Expr, Less, Read, conj, negate
-from cplc.system.model import Agent, Justice, Shared, State, Step, System, Variable
+from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
 
 
 def counters(number: int, size: int) -> System:

@@ -1,0 +1,263 @@
+"""Systems and formulas as text.
+
+Formulas come out in the language's own syntax, so that what is printed can be asked again. Conditions and steps of a
+system are for people who want to see what a protocol has become; names of variables such as ``pay[1]@Mer`` are those
+of the system, not of the language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from cplc.system import expr as e
+from cplc.system import formula as f
+from cplc.system.expr import Expr, Value
+from cplc.system.formula import Formula
+from cplc.system.model import Justice, Operation, Step, System, Variable
+
+# How tightly a text holds together: each level may stand unbracketed below those above it here.
+_ANYTHING, _IFF, _IMPLIES, _THEREFORE, _OR, _AND, _PREFIX, _COMPARISON, _SUM, _PRODUCT, _CLOSED = range(11)
+
+_Text = tuple[str, int]
+_TOKEN = re.compile(r"<->|->|<=|>=|!=|\w+|[^\w\s]")
+_LEVELS = {
+    "forall": _ANYTHING,
+    "exists": _ANYTHING,
+    "<->": _IFF,
+    "->": _IMPLIES,
+    "therefore": _THEREFORE,
+    "|": _OR,
+    "&": _AND,
+    "!": _PREFIX,
+    **dict.fromkeys(("=", "!=", "<", "<=", ">", ">="), _COMPARISON),
+    **dict.fromkeys(("+", "-"), _SUM),
+    **dict.fromkeys(("*", "%"), _PRODUCT),
+}
+
+
+def formula_text(formula: Formula) -> str:
+    """Return the formula in the language's syntax, with no more brackets than reading it needs."""
+    return _formula(formula)[0]
+
+
+def expr_text(expr: Expr) -> str:
+    """Return the expression, in the same style."""
+    return _expr(expr)[0]
+
+
+def _within(text: _Text, level: int) -> str:
+    return text[0] if text[1] >= level else f"({text[0]})"
+
+
+def _below_not(text: _Text) -> str:
+    """Bracket comparisons too: ``!x = 1`` is right and reads wrong."""
+    return text[0] if text[1] in {_PREFIX, _CLOSED} else f"({text[0]})"
+
+
+def _infix(operator: str, operands: Iterable[_Text], level: int) -> _Text:
+    return f" {operator} ".join(_within(operand, level) for operand in operands), level
+
+
+# --- formulas
+
+
+def _formula(formula: Formula) -> _Text:
+    match formula:
+        case f.Atom(_, text):
+            return text, _loosest(text)
+        case f.Not(operand):
+            return f"!{_below_not(_formula(operand))}", _PREFIX
+        case f.And(()):
+            return "true", _CLOSED
+        case f.Or(()):
+            return "false", _CLOSED
+        case f.And((operand,)) | f.Or((operand,)):
+            return _formula(operand)
+        case f.And(operands):
+            return _infix("&", map(_formula, operands), _AND)
+        case f.Or(operands):
+            return _infix("|", map(_formula, operands), _OR)
+        case f.Implies(left, right):
+            return f"{_within(_formula(left), _THEREFORE)} -> {_within(_formula(right), _IMPLIES)}", _IMPLIES
+        case f.Iff(left, right):
+            return f"{_within(_formula(left), _IMPLIES)} <-> {_within(_formula(right), _IMPLIES)}", _IFF
+        case f.OnPaths(quantifier, path):
+            return quantifier + _path(path), _PREFIX
+        case f.Commits(debtor, creditor, operand):
+            return f"C({debtor} -> {creditor}, {formula_text(operand)})", _CLOSED
+        case f.Fulfils(debtor, creditor, operand):
+            return f"Fu({debtor} -> {creditor}, {formula_text(operand)})", _CLOSED
+        case f.Knows(mode, agents, operand):
+            return f"{_knower(mode, agents)}, {formula_text(operand)})", _CLOSED
+
+
+def _knower(mode: str, agents: tuple[str, ...]) -> str:
+    if mode == "each" and len(agents) == 1:
+        return f"K({agents[0]}"
+    operator = {"each": "EK", "together": "DK", "common": "CK"}[mode]
+    return f"{operator}({{{', '.join(agents)}}}"
+
+
+def _path(path: f.Path) -> str:
+    match path:
+        case f.Next(operand):
+            return f"X {_operand(operand)}"
+        case f.Finally(operand, bound):
+            return f"F{_bound(bound)} {_operand(operand)}"
+        case f.Globally(operand, bound):
+            return f"G{_bound(bound)} {_operand(operand)}"
+        case f.Until(left, right, bound):
+            return f"[{_operand(left)} U{_bound(bound)} {_operand(right)}]"
+        case f.WeakUntil(left, right):
+            return f"[{_operand(left)} W {_operand(right)}]"
+        case f.Release(left, right):
+            return f"[{_operand(left)} R {_operand(right)}]"
+
+
+def _operand(formula: Formula) -> str:
+    return _within(_formula(formula), _PREFIX)
+
+
+def _bound(bound: int | None) -> str:
+    return "" if bound is None else f"<={bound}"
+
+
+def _loosest(text: str) -> int:
+    """Return how tightly a text of the language holds together, going by the operators outside its brackets."""
+    depth = 0
+    found = _CLOSED
+    for token in _TOKEN.findall(text):
+        if token in "([{":
+            depth += 1
+        elif token in ")]}":
+            depth -= 1
+        elif depth == 0:
+            found = min(found, _LEVELS.get(token, _CLOSED))
+    return found
+
+
+# --- expressions
+
+
+def value_text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _expr(expr: Expr) -> _Text:
+    match expr:
+        case e.Const(value):
+            return value_text(value), _CLOSED
+        case e.Read(variable):
+            return variable, _CLOSED
+        case e.Not(e.Equal(left, right)):
+            return _infix("!=", (_expr(left), _expr(right)), _SUM)[0], _COMPARISON
+        case e.Not(e.Less(left, right)):
+            return _infix(">=", (_expr(left), _expr(right)), _SUM)[0], _COMPARISON
+        case e.Not(operand):
+            return f"!{_below_not(_expr(operand))}", _PREFIX
+        case e.And(()):
+            return "true", _CLOSED
+        case e.Or(()):
+            return "false", _CLOSED
+        case e.And((operand,)) | e.Or((operand,)):
+            return _expr(operand)
+        case e.And(operands):
+            return _infix("&", map(_expr, operands), _AND)
+        case e.Or(operands):
+            return _infix("|", map(_expr, operands), _OR)
+        case e.Equal(left, right):
+            return _infix("=", (_expr(left), _expr(right)), _SUM)[0], _COMPARISON
+        case e.Less(left, right):
+            return _infix("<", (_expr(left), _expr(right)), _SUM)[0], _COMPARISON
+        case e.Arith(op, left, right):
+            level = _SUM if op in "+-" else _PRODUCT
+            return f"{_within(_expr(left), level)} {op} {_within(_expr(right), level + 1)}", level
+        case e.Ite(condition, then, otherwise):
+            texts = (_within(_expr(part), _IFF) for part in (condition, then))
+            return "if {} then {} else {}".format(*texts, expr_text(otherwise)), _ANYTHING
+
+
+# --- systems
+
+
+def system_text(system: System) -> str:
+    """Return the whole system: what ``cplc lower`` shows."""
+    return "\n".join(_system_lines(system)) + "\n"
+
+
+def step_text(step: Step) -> str:
+    """Return one step: who takes it, when, and what changes."""
+    return "\n".join(_step_lines(step))
+
+
+def _system_lines(system: System) -> Iterator[str]:
+    yield f"system {system.name}"
+    yield from (f"  {key}: {value}" for key, value in system.header)
+    for owner, family in [*((agent.name, agent.family) for agent in system.agents), ("Env", "Env")]:
+        owned = [variable for variable in system.variables if variable.owner == owner]
+        if owned or owner != "Env":
+            yield ""
+            yield f"agent {owner}" + (f" of {family}" if family != owner else "")
+        yield from (f"  {_variable_text(variable)}" for variable in owned)
+    if system.shared:
+        yield ""
+        yield "shared"
+    for pair in system.shared:
+        yield f"  {pair.first}, {pair.second}: {pair.at_first} ~ {pair.at_second}"
+    for step in system.steps:
+        yield ""
+        yield from _step_lines(step)
+    if system.justice:
+        yield ""
+        yield "justice"
+    yield from (f"  {_justice_text(system, justice)}" for justice in system.justice)
+    if system.fairness:
+        yield ""
+        yield "fairness"
+    yield from (f"  {expr_text(condition)}" for condition in system.fairness)
+    if system.hazards:
+        yield ""
+        yield "hazards"
+    yield from (f"  {text}: {expr_text(condition)}" for text, condition, _ in system.hazards)
+
+
+def _variable_text(variable: Variable) -> str:
+    match variable.initial:
+        case (value,):
+            initial = f"= {value_text(value)}"
+        case values if set(values) == set(variable.domain):
+            initial = "= any"
+        case values:
+            initial = f"= any of {', '.join(map(value_text, values))}"
+    return f"{variable.name}: {_domain_text(variable.domain)} {initial}"
+
+
+def _domain_text(domain: tuple[Value, ...]) -> str:
+    if set(domain) == {False, True} and all(isinstance(value, bool) for value in domain):
+        return "bool"
+    numbers = [value for value in domain if isinstance(value, int) and not isinstance(value, bool)]
+    if numbers and domain == tuple(range(numbers[0], numbers[0] + len(domain))):
+        return f"{numbers[0]}..{numbers[-1]}"
+    return f"{{{', '.join(map(value_text, domain))}}}"
+
+
+def _step_lines(step: Step) -> Iterator[str]:
+    yield f"step {step.name}" + (f" by {step.actor}" if step.actor else "")
+    conditions = step.guard.operands if isinstance(step.guard, e.And) else (step.guard,)
+    for number, condition in enumerate(conditions):
+        yield f"  {'and ' if number else 'when'} {_within(_expr(condition), _PREFIX)}"
+    yield from (f"  set  {name} := {expr_text(value)}" for name, value in step.updates)
+    yield from (f"  set  {name} := any initial value" for name in step.free)
+    yield from (f"  does {_operation_text(operation)}" for operation in step.operations)
+
+
+def _operation_text(operation: Operation) -> str:
+    target = f" to {operation.target}" if operation.target is not None else ""
+    return f"{operation.verb} {operation.commitment}{target} where {expr_text(operation.applicable)}"
+
+
+def _justice_text(system: System, justice: Justice) -> str:
+    steps = ", ".join(system.steps[index].name for index in justice.steps)
+    named = justice.name if steps == justice.name else f"{justice.name}: {steps}"
+    return named if justice.role is None else f"{named} (assuming {justice.role})"

@@ -1,0 +1,315 @@
+"""An oracle for engines: formulas evaluated by their definitions, on dictionaries and sets, with no thought of speed.
+
+Everything is pairwise and written down from the semantics of the language. Fair runs are found by the nested fixpoint
+of Emerson and Lei, universal path formulas by fixpoints of their own and not as negated existential ones, so that no
+algorithm is that of the explicit engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from cplc.system import expr as e
+from cplc.system import formula as f
+from cplc.system.expr import Expr, Value
+from cplc.system.formula import Formula, Path
+from cplc.system.model import Justice, State, System
+
+Frozen = tuple[Value, ...]
+States = frozenset[Frozen]
+
+
+def evaluate(expr: Expr, state: State) -> Value:
+    match expr:
+        case e.Const(value):
+            return value
+        case e.Read(variable):
+            return state[variable]
+        case e.Not(operand):
+            return not evaluate(operand, state)
+        case e.And(operands):
+            return all(evaluate(operand, state) for operand in operands)
+        case e.Or(operands):
+            return any(evaluate(operand, state) for operand in operands)
+        case e.Equal(left, right):
+            return evaluate(left, state) == evaluate(right, state)
+        case e.Less(left, right):
+            return _number(left, state) < _number(right, state)
+        case e.Arith("+", left, right):
+            return _number(left, state) + _number(right, state)
+        case e.Arith("-", left, right):
+            return _number(left, state) - _number(right, state)
+        case e.Arith("*", left, right):
+            return _number(left, state) * _number(right, state)
+        case e.Arith(_, left, right):
+            divisor = _number(right, state)
+            return _number(left, state) % divisor if divisor != 0 else 0
+        case e.Ite(condition, then, otherwise):
+            return evaluate(then if evaluate(condition, state) else otherwise, state)
+
+
+def _number(expr: Expr, state: State) -> int:
+    value = evaluate(expr, state)
+    assert isinstance(value, int)
+    return value
+
+
+@dataclass(frozen=True)
+class Naive:
+    """The reachable part of one system, and what holds where in it."""
+
+    system: System
+
+    # --- states and edges
+
+    def thaw(self, state: Frozen) -> State:
+        return {variable.name: value for variable, value in zip(self.system.variables, state, strict=True)}
+
+    @cached_property
+    def initial(self) -> States:
+        return frozenset(product(*(variable.initial for variable in self.system.variables)))
+
+    def taken(self, state: Frozen, step: int) -> States:
+        """Return where one step leads from a state."""
+        before = self.thaw(state)
+        taken = self.system.steps[step]
+        if not evaluate(taken.guard, before):
+            return frozenset()
+        after = before | {name: evaluate(value, before) for name, value in taken.updates}
+        choices = product(*(self.system.variable[name].initial for name in taken.free))
+        return frozenset(tuple((after | dict(zip(taken.free, choice, strict=True))).values()) for choice in choices)
+
+    @cached_property
+    def edges(self) -> dict[Frozen, frozenset[tuple[int, Frozen]]]:
+        """The steps out of every reachable state; the idle step is not among them."""
+        known: dict[Frozen, frozenset[tuple[int, Frozen]]] = {}
+        new = set(self.initial)
+        while new:
+            state = new.pop()
+            known[state] = frozenset(
+                (step, target) for step in range(len(self.system.steps)) for target in self.taken(state, step)
+            )
+            new |= {target for _, target in known[state]} - known.keys()
+        return known
+
+    @cached_property
+    def reachable(self) -> States:
+        return frozenset(self.edges)
+
+    @cached_property
+    def _next(self) -> dict[Frozen, States]:
+        """What may come next after each state, itself included."""
+        return {state: frozenset({state, *(target for _, target in edges)}) for state, edges in self.edges.items()}
+
+    def where(self, condition: Expr) -> States:
+        return frozenset(state for state in self.reachable if evaluate(condition, self.thaw(state)))
+
+    def successors(self, states: States, steps: frozenset[int]) -> States:
+        return frozenset(target for state in states for step, target in self.edges[state] if step in steps)
+
+    def predecessors(self, states: States, steps: frozenset[int]) -> States:
+        return frozenset(
+            state for state in self.reachable if any(step in steps and to in states for step, to in self.edges[state])
+        )
+
+    def _before(self, states: States) -> States:
+        """Return where some next state is in the set."""
+        return frozenset(state for state in self.reachable if self._next[state] & states)
+
+    def _bound_for(self, states: States, fair: States) -> States:
+        """Return where every next state from which a fair run starts is in the set."""
+        return frozenset(state for state in self.reachable if self._next[state] & fair <= states)
+
+    # --- fairness
+
+    def fair_globally(self, keep: States, assuming: frozenset[str]) -> States:
+        constraints = [self._progress(justice) for justice in self.system.constraints(assuming)]
+        constraints += [self._visit(condition) for condition in self.system.fairness]
+
+        def stays_fair(z: States) -> States:
+            ways = (self._reaching(z, z & progress(z)) for progress in constraints)
+            return (z & self._before(z)).intersection(*ways)
+
+        return _greatest(keep, stays_fair)
+
+    def _reaching(self, through: States, goal: States) -> States:
+        return _least(lambda y: goal | (through & self._before(y)))
+
+    def _progress(self, justice: Justice) -> Callable[[States], States]:
+        """Return the states that wait for nothing, or go on within a set by a step of the constraint."""
+        steps = frozenset(justice.steps)
+        waits = frozenset(state for state in self.reachable if any(step in steps for step, _ in self.edges[state]))
+        return lambda z: (z - waits) | self.predecessors(z, steps)
+
+    def _visit(self, condition: Expr) -> Callable[[States], States]:
+        holds = self.where(condition)
+        return lambda z: z & holds
+
+    # --- formulas
+
+    def satisfying(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> States:
+        def states(operand: Formula) -> States:
+            return self.satisfying(operand, assuming)
+
+        everywhere = self.reachable
+        match formula:
+            case f.Atom(condition):
+                return self.where(condition)
+            case f.Not(operand):
+                return everywhere - states(operand)
+            case f.And(operands):
+                return everywhere.intersection(*map(states, operands))
+            case f.Or(operands):
+                return frozenset().union(*map(states, operands))
+            case f.Implies(left, right):
+                return frozenset(state for state in everywhere if state not in states(left) or state in states(right))
+            case f.Iff(left, right):
+                return everywhere - (states(left) ^ states(right))
+            case f.OnPaths(quantifier, path):
+                return self._some_path(path, assuming) if quantifier == "E" else self._every_path(path, assuming)
+            case f.Commits(debtor, creditor, operand):
+                holds = states(operand)
+                return frozenset(
+                    state for state in everywhere if self.accessible_from(debtor, creditor, state) <= holds
+                )
+            case f.Fulfils(debtor, creditor, operand):
+                committed = states(f.Commits(debtor, creditor, operand))
+                return frozenset().union(*(self.accessible_from(debtor, creditor, state) for state in committed))
+            case f.Knows("each", agents, operand):
+                return everywhere.intersection(*(self._known((agent,), states(operand)) for agent in agents))
+            case f.Knows("together", agents, operand):
+                return self._known(agents, states(operand))
+            case f.Knows(_, agents, operand):
+                known = states(operand)
+                return _greatest(
+                    everywhere, lambda z: everywhere.intersection(*(self._known((a,), known & z) for a in agents))
+                )
+
+    def _some_path(self, path: Path, assuming: frozenset[str]) -> States:
+        def states(operand: Formula) -> States:
+            return self.satisfying(operand, assuming)
+
+        fair = self.fair_globally(self.reachable, assuming)
+        match path:
+            case f.Next(operand):
+                return self._before(states(operand) & fair)
+            case f.Finally(operand) if path.bound is None:
+                return self._reaching(self.reachable, states(operand) & fair)
+            case f.Finally(operand, int(bound)):
+                return self._within(bound, self.reachable, states(operand) & fair)
+            case f.Globally(operand) if path.bound is None:
+                return self.fair_globally(states(operand), assuming)
+            case f.Globally(operand, int(bound)):
+                # What holds for so many steps: the last of them begins a fair run.
+                keep = states(operand)
+                found = keep & fair
+                for _ in range(bound):
+                    found = keep & self._before(found)
+                return found
+            case f.Until(left, right) if path.bound is None:
+                return self._reaching(states(left), states(right) & fair)
+            case f.Until(left, right, int(bound)):
+                return self._within(bound, states(left), states(right) & fair)
+            case f.WeakUntil(left, right):
+                return self._some_path(f.Until(left, right), assuming) | self.fair_globally(states(left), assuming)
+            case f.Release(left, right):
+                return self._some_path(f.WeakUntil(right, f.And((left, right))), assuming)
+            case _:
+                raise AssertionError(path)
+
+    def _within(self, bound: int, through: States, goal: States) -> States:
+        if bound == 0:
+            return goal
+        return goal | (through & self._before(self._within(bound - 1, through, goal)))
+
+    def _every_path(self, path: Path, assuming: frozenset[str]) -> States:
+        """Universal formulas by the laws of expansion; where no fair run starts they all hold."""
+
+        def states(operand: Formula) -> States:
+            return self.satisfying(operand, assuming)
+
+        fair = self.fair_globally(self.reachable, assuming)
+        unfair = self.reachable - fair
+
+        def always_or(keep: States, release: States) -> States:
+            """Return where ``keep W release`` holds on every fair run."""
+            return _greatest(self.reachable, lambda z: unfair | release | (keep & self._bound_for(z, fair)))
+
+        def eventually(goal: States) -> States:
+            return self.reachable - self.fair_globally(self.reachable - goal, assuming)
+
+        def within(bound: int, through: States, goal: States) -> States:
+            if bound == 0:
+                return goal | unfair
+            return goal | unfair | (through & self._bound_for(within(bound - 1, through, goal), fair))
+
+        match path:
+            case f.Next(operand):
+                return self._bound_for(states(operand), fair)
+            case f.Finally(operand) if path.bound is None:
+                return eventually(states(operand))
+            case f.Finally(operand, int(bound)):
+                return within(bound, self.reachable, states(operand))
+            case f.Globally(operand) if path.bound is None:
+                return always_or(states(operand), frozenset())
+            case f.Globally(operand, int(bound)):
+                found = self.reachable
+                for _ in range(bound + 1):
+                    found = unfair | (states(operand) & self._bound_for(found, fair))
+                return found
+            case f.Until(left, right) if path.bound is None:
+                return always_or(states(left), states(right)) & eventually(states(right))
+            case f.Until(left, right, int(bound)):
+                return within(bound, states(left), states(right))
+            case f.WeakUntil(left, right):
+                return always_or(states(left), states(right))
+            case f.Release(left, right):
+                return always_or(states(right), states(left) & states(right))
+            case _:
+                raise AssertionError(path)
+
+    # --- knowledge and commitments
+
+    def alike(self, agents: tuple[str, ...], one: Frozen, other: Frozen) -> bool:
+        left, right = self.thaw(one), self.thaw(other)
+        return all(left[name] == right[name] for agent in agents for name in self.system.agent[agent].local)
+
+    def _known(self, agents: tuple[str, ...], content: States) -> States:
+        return frozenset(
+            state
+            for state in self.reachable
+            if all(other in content for other in self.reachable if self.alike(agents, state, other))
+        )
+
+    def accessible_from(self, debtor: str, creditor: str, state: Frozen) -> States:
+        """Return the states that ``debtor -> creditor`` leads to, by the definition of CTLC+."""
+        shared = self.system.shared_between(debtor, creditor)
+        private = set(self.system.agent[creditor].local) - {at_creditor for _, at_creditor in shared}
+        here = self.thaw(state)
+
+        def leads_to(other: Frozen) -> bool:
+            there = self.thaw(other)
+            return (
+                all(here[name] == there[name] for name in self.system.agent[debtor].local)
+                and all(here[at_debtor] == there[at_creditor] for at_debtor, at_creditor in shared)
+                and all(here[name] == there[name] for name in private)
+            )
+
+        return frozenset(filter(leads_to, self.reachable))
+
+
+def _least(step: Callable[[States], States]) -> States:
+    found: States = frozenset()
+    while (more := step(found)) != found:
+        found = more
+    return found
+
+
+def _greatest(start: States, step: Callable[[States], States]) -> States:
+    found = start
+    while (fewer := found & step(found)) != found:
+        found = fewer
+    return found
