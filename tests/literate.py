@@ -225,8 +225,7 @@ def check_language(test: LanguageTest, directory: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
     options = test.block.options
-    channels = options.pop("channels", None)
-    assert channels in (None, "sync", "async")
+    channels = _channels(test.block, options.pop("channels", None))
     path = directory / "test.cpl"
     compilation = Compilation(Source("test.cpl", test.block.text), path=path, parameters=options, channels=channels)
     _compare_diagnostics(test, compilation.diagnostics)
@@ -234,6 +233,14 @@ def check_language(test: LanguageTest, directory: Path) -> None:
         assert compilation.ok
         assert not list(compilation.system.problems())
         _compare_verdicts(test, compilation)
+
+
+def _channels(block: Block, word: str | None) -> Literal["sync", "async"] | None:
+    match word:
+        case None | "sync" | "async":
+            return word
+        case _:
+            raise block.refuse(f"channels are sync or async, not {word}")
 
 
 def _compare_diagnostics(test: LanguageTest, diagnostics: tuple[Diagnostic, ...]) -> None:
@@ -274,12 +281,10 @@ def _is_announced(announced: Announced, diagnostic: Diagnostic) -> bool:
 
 
 def _compare_verdicts(test: LanguageTest, compilation: Compilation) -> None:
-    from cplc.verification.verify import verify
-
     wrong: list[str] = []
     lines = set()
     for engine in ENGINES:
-        for result in verify(compilation.system, compilation.questions(), engine=engine):
+        for result in compilation.verify(compilation.questions(), engine):
             span = result.question.span
             line = span.position[0] if span else 0
             lines.add(line)

@@ -39,6 +39,4 @@ def verify(
     engine: Literal["auto", "symbolic", "explicit"] = "auto",
 ) -> tuple[Result, ...]:
     """Return the verdict of each named property, or of all that the file asks for."""
-    from cplc.verification.verify import verify as verdicts
-
-    return tuple(verdicts(compilation.system, compilation.questions(names), engine=engine))
+    return tuple(compilation.verify(compilation.questions(names), engine))

@@ -32,12 +32,13 @@ def command(
     file: str,
     definitions: Sequence[tuple[str, str]],
     channels: Channels,
+    protocol: str | None,
     form: Format,
     colour: Colour,
     strict: bool,
 ) -> Exit:
     """Report what is wrong with FILE, without verifying anything; `-` reads standard input."""
-    found = finished(lambda: compilation_of(file, definitions, channels)[1], Limits(), "checking")
+    found = finished(lambda: compilation_of(file, definitions, channels, protocol)[1], Limits(), "checking")
     if isinstance(found, str):
         output.write(f"{found}\n", err=True)
         return Exit.UNKNOWN

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.cli.limits import Interrupted, Limits, computed
+from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
+from cplc.source import Source, Span
 
 if TYPE_CHECKING:
     from cplc.pipeline import Compilation
@@ -18,15 +22,29 @@ Channels = Literal["sync", "async"] | None
 
 
 def compilation_of(
-    file: str, definitions: Sequence[tuple[str, str]], channels: Channels
+    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
 ) -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
     """Return what the file is compiled to, unless it cannot be read or is wrong, and all that is to be said of it."""
     from cplc.pipeline import Compilation, load
 
-    loaded = load(file, dict(definitions), channels)
+    parameters = dict(definitions)
+    loaded = _standard_input(parameters, channels) if file == "-" else load(file, parameters, channels)
     if not isinstance(loaded, Compilation):
         return None, (loaded,)
-    return (loaded if loaded.ok else None), loaded.diagnostics
+    compilation = replace(loaded, protocol=protocol)
+    return (compilation if compilation.ok else None), compilation.diagnostics
+
+
+def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compilation | Diagnostic:
+    from cplc.pipeline import Compilation
+
+    data = sys.stdin.buffer.read() if sys.stdin else b""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        span = Span(Source("<stdin>", ""), 0, 0)
+        return rules.UNREADABLE_FILE.at(span, f"standard input is not UTF-8 text (byte {problem.start})")
+    return Compilation(Source("<stdin>", text), parameters=parameters, channels=channels)
 
 
 def finished(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome | str:

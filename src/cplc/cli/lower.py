@@ -26,13 +26,15 @@ Examples:
 )
 @model_options
 @colour_option
-def command(file: str, definitions: Sequence[tuple[str, str]], channels: Channels, colour: Colour) -> Exit:
+def command(
+    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None, colour: Colour
+) -> Exit:
     """Print the system that FILE stands for: variables, agents, guarded steps, fairness."""
 
     def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
         from cplc.system.printer import system_text
 
-        compilation, diagnostics = compilation_of(file, definitions, channels)
+        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
         return (system_text(compilation.system) if compilation else None), diagnostics
 
     outcome = finished(work, Limits(), "lowering")

@@ -63,6 +63,9 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         _discard_output()
         return Exit.UNKNOWN
+    except OSError as problem:
+        write(f"cplc: {problem.strerror or problem}: {problem.filename or 'output'}\n", err=True)
+        return Exit.WRONG
     except Exception as error:  # a mistake of the user is never an exception
         return _bug(error)
     return int(code or Exit.EXPECTED)

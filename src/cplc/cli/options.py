@@ -51,6 +51,7 @@ def names(text: str) -> tuple[str, ...]:
 
 def model_options(command: Command) -> Command:
     """Add the file, and what changes the model that it stands for."""
+    command = click.option("--protocol", metavar="NAME", help="The protocol of the file.  [default: its last]")(command)
     command = click.option(
         "--channels",
         type=click.Choice(["sync", "async"]),

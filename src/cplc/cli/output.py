@@ -118,10 +118,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def progress(what: Callable[[], str]) -> Callable[[], None]:
-    """Return a function that shows what is going on, on a terminal and after a second of silence only.
-
-    Calling ``clear_progress`` before other output removes the line.
-    """
+    """Return a function that shows what is going on: on a terminal, and only if it takes more than a second."""
     began = time.monotonic()
 
     def show() -> None:
@@ -134,5 +131,6 @@ def progress(what: Callable[[], str]) -> Callable[[], None]:
 
 
 def clear_progress() -> None:
+    """Remove the line that shows what is going on; to be called before anything else is written."""
     if _is_terminal(err=True):
         write("\r\x1b[2K", err=True)

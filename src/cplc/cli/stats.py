@@ -41,6 +41,7 @@ def command(
     file: str,
     definitions: Sequence[tuple[str, str]],
     channels: Channels,
+    protocol: str | None,
     engine: Literal["auto", "symbolic", "explicit"],
     timeout: float | None,
     memory: int | None,
@@ -55,7 +56,7 @@ def command(
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
         from cplc.pipeline import count_reachable
 
-        compilation, found = compilation_of(file, definitions, channels)
+        compilation, found = compilation_of(file, definitions, channels, protocol)
         yield found
         if compilation:
             yield _sizes(compilation.system)

@@ -1,0 +1,177 @@
+"""One run of ``cplc verify``: what becomes known is said at once, and decides the exit code at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from click import ClickException
+
+from cplc.cli import output
+from cplc.cli.exits import Exit
+from cplc.cli.load import exit_for
+from cplc.cli.output import Colour, Format
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.render import in_order
+
+if TYPE_CHECKING:
+    from cplc.pipeline import Asked
+    from cplc.verification.results import Result
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What is asked, and whether the file leaves it to us."""
+
+    asked: tuple[Asked, ...]
+    are_default: bool = False
+
+
+@dataclass
+class Run:
+    """What is known so far. Only the main thread touches it."""
+
+    file: str
+    definitions: dict[str, str]
+    form: Format
+    colour: Colour
+    strict: bool
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    asked: tuple[Asked, ...] = ()
+    results: list[Result] = field(default_factory=list)
+    interrupted: str | None = None
+    error: str | None = None
+
+    def doing(self) -> str:
+        """Say what is being worked on."""
+        if len(self.results) < len(self.asked):
+            return f"verifying {self.asked[len(self.results)].question.name}"
+        return "compiling"
+
+    def take(self, event: tuple[Diagnostic, ...] | Questions | Result) -> None:
+        """Say what is new."""
+        output.clear_progress()
+        if isinstance(event, tuple):
+            self.diagnostics.extend(event)
+            output.write_diagnostics(event, form=self.form, colour=self.colour, err=True)
+        elif isinstance(event, Questions):
+            self.asked = event.asked
+            if event.are_default and self.form == "text":
+                checks = ", ".join(asked.question.name for asked in event.asked if asked.question.kind == "check")
+                output.write(f"The file declares no property and no check; these are checked: {checks}\n\n")
+        else:
+            self.results.append(event)
+            self._show(event)
+
+    def stop(self, reason: str) -> None:
+        """Answer what is not answered yet: it is unknown, for this reason."""
+        from cplc.verification.results import Result
+
+        output.clear_progress()
+        self.interrupted = reason
+        for asked in self.asked[len(self.results) :]:
+            result = Result(asked.question, "unknown", "", 0.0, asked.system, reason=reason)
+            self.results.append(result)
+            self._show(result)
+        if not self.asked and self.form != "json":
+            output.write(f"{reason}\n", err=True)
+
+    def fail(self, problem: Exception) -> None:
+        """Complete the document of a run that ends with an exception."""
+        if self.form == "json":
+            self.error = problem.format_message() if isinstance(problem, ClickException) else _bug(problem)
+            self._write_document()
+
+    def finish(self) -> None:
+        """Say what there is to say at the end."""
+        match self.form:
+            case "json":
+                self._write_document()
+            case "text":
+                self._write_summary()
+            case "concise":
+                pass
+
+    @property
+    def exit(self) -> Exit:
+        """What is certain outweighs what is unknown."""
+        code = Exit.WRONG if self.error else exit_for(self.diagnostics, strict=self.strict)
+        if code == Exit.WRONG:
+            return code
+        if code == Exit.UNEXPECTED or any(self._is_unexpected(result) for result in self.results):
+            return Exit.UNEXPECTED
+        if self.interrupted or any(result.answer == "unknown" for result in self.results):
+            return Exit.UNKNOWN
+        return Exit.EXPECTED
+
+    def _is_unexpected(self, result: Result) -> bool:
+        if result.answer == "unknown":
+            return False
+        if self.strict and (result.answer == "vacuous" or result.remarks):
+            return True
+        return not result.as_expected and (self.strict or not result.question.advisory)
+
+    def _show(self, result: Result) -> None:
+        match self.form:
+            case "text":
+                from cplc.report.text import result_text
+
+                output.write(result_text(result, colour=output.has_colour(self.colour)) + "\n")
+            case "concise":
+                from cplc.report.concise import concise
+
+                output.write(concise(result) + "\n")
+            case "json":
+                pass
+
+    def _write_summary(self) -> None:
+        """Count the answers, those that are as expected first."""
+        if not self.results:
+            return
+        counts = Counter(map(self._verdict, self.results))
+        said = ", ".join(f"{counts[kind]} {kind}" for kind in sorted(counts, key=_VERDICTS.index))
+        output.write(f"{self.file}: {said}\n")
+
+    def _verdict(self, result: Result) -> str:
+        if result.answer == "unknown":
+            return "unknown"
+        return "not as expected" if self._is_unexpected(result) else "as expected"
+
+    def _write_document(self) -> None:
+        from cplc.report.data import result_data
+
+        output.write_json(
+            {
+                "command": "verify",
+                "file": self.file,
+                "parameters": self.definitions,
+                "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(self.diagnostics)],
+                "results": [result_data(result) for result in self.results],
+                "interrupted": self.interrupted,
+                "error": self.error,
+                "exit": self.exit,
+            }
+        )
+
+    def write_traces(self, folder: Path) -> None:
+        """Write the run of each result that has one."""
+        from cplc.report.itf import trace
+
+        for result in self.results:
+            written = trace(result)
+            if written is not None:
+                output.write_file(folder / f"{_file_name(result.question.name)}.itf.json", written)
+
+
+def _bug(problem: Exception) -> str:
+    return f"this is a bug in cplc: {type(problem).__name__}: {problem}"
+
+
+_VERDICTS = ("as expected", "not as expected", "unknown")
+
+
+def _file_name(name: str) -> str:
+    """Return a name that every file system takes."""
+    return "".join(char if char.isalnum() or char in "-_." else "_" for char in name)

@@ -1,0 +1,138 @@
+"""``cplc verify``: whether a protocol does what its file says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.limits import Interrupted, Limits, supervised
+from cplc.cli.load import Channels, compilation_of
+from cplc.cli.options import (
+    colour_option,
+    format_option,
+    limit_options,
+    model_options,
+    names,
+    strict_option,
+)
+from cplc.cli.output import Colour, Format
+from cplc.cli.run import Questions, Run
+from cplc.diagnostics.core import Diagnostic, did_you_mean
+
+if TYPE_CHECKING:
+    from cplc.pipeline import Compilation
+    from cplc.verification.results import Result
+
+EngineName = Literal["auto", "symbolic", "explicit"]
+
+
+@click.command(
+    "verify",
+    epilog=f"""{EXPLAINED}
+\b
+A property that `expect fails` and does is as expected. One that holds vacuously is as expected too, with a
+warning. With --formula the verdict alone decides: 0 it holds, 1 it fails, 3 it is unknown.
+
+\b
+Examples:
+  cplc verify examples/netbill.cpl
+  cplc verify examples/netbill.cpl -D customers=20 --property safe --property served
+  cplc verify examples/netbill.cpl --formula 'AG (pay[1] -> AF deliver[1])' --assuming Mer
+  cplc verify examples/netbill.cpl --timeout 5m --format json
+  cplc verify - < examples/netbill.cpl
+""",
+)
+@model_options
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Verify this one only. May be repeated.")
+@click.option("--formula", metavar="FORMULA", help="Verify this formula instead of what the file asks.")
+@click.option(
+    "--assuming",
+    type=names,
+    metavar="ROLES",
+    help="Roles that keep going, for --formula: `Mer,Cus` or `all`.",
+)
+@limit_options
+@format_option
+@strict_option
+@click.option(
+    "--itf",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write each run that is shown into this folder, in the Informal Trace Format.",
+)
+@colour_option
+def command(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    properties: Sequence[str],
+    formula: str | None,
+    assuming: tuple[str, ...] | None,
+    engine: EngineName,
+    timeout: float | None,
+    memory: int | None,
+    form: Format,
+    strict: bool,
+    itf: Path | None,
+    colour: Colour,
+) -> Exit:
+    """Verify the properties and checks of FILE, or one formula; `-` reads standard input."""
+    if formula is not None and properties:
+        raise click.UsageError("--formula and --property exclude each other")
+    if assuming is not None and formula is None:
+        raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
+
+    def work() -> Iterator[tuple[Diagnostic, ...] | Questions | Result]:
+        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+        yield diagnostics
+        if compilation is None:
+            return
+        asked = _asked(compilation, properties, formula, assuming or ())
+        if not isinstance(asked, Questions):
+            yield asked
+            return
+        yield asked
+        yield from compilation.verify(asked.asked, engine)
+
+    run = Run(file=file, definitions=dict(definitions), form=form, colour=colour, strict=strict)
+    try:
+        for event in supervised(work(), Limits(timeout, memory), waiting=output.progress(run.doing)):
+            run.take(event)
+    except Interrupted as stop:
+        run.stop(str(stop))
+    except KeyboardInterrupt:
+        run.stop("the run was interrupted")
+    except OSError:
+        raise
+    except Exception as problem:
+        run.fail(problem)
+        raise
+    if itf is not None:
+        run.write_traces(itf)
+    run.finish()
+    return run.exit
+
+
+def _asked(
+    compilation: Compilation, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
+) -> Questions | tuple[Diagnostic, ...]:
+    """Return the questions, or what is wrong with the formula."""
+    from cplc.pipeline import UnknownQuestion
+
+    if formula is not None:
+        question = compilation.formula_question(formula, assuming)
+        return question if isinstance(question, tuple) else Questions((question,))
+    try:
+        asked = compilation.questions(properties)
+    except UnknownQuestion as problem:
+        hints = [note.message for note in did_you_mean(problem.name, problem.known)]
+        known = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
+        raise click.UsageError(f"no property or check is called `{problem.name}`; {(hints or [known])[0]}") from None
+    model = compilation.model
+    return Questions(asked, are_default=not model.properties and not model.checks)

@@ -1,0 +1,174 @@
+"""Work that can be stopped: what it yields, what it raises, and what stops it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cplc.cli import limits
+from cplc.cli.limits import Interrupted, Limits, computed, supervised
+from cplc.cli.output import write_file
+
+
+def _nothing() -> None:
+    pass
+
+
+def _endless(release: threading.Event) -> Iterator[int]:
+    yield 1
+    release.wait(60)
+    yield 2
+
+
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    """An event that lets abandoned work end with the test."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def test_everything_is_yielded_in_order_from_another_thread() -> None:
+    threads = []
+
+    def work() -> Iterator[int]:
+        for number in range(1000):
+            threads.append(threading.current_thread())
+            yield number
+
+    assert list(supervised(work(), Limits(), waiting=_nothing)) == list(range(1000))
+    assert threading.main_thread() not in threads
+
+
+def test_an_exception_comes_after_what_was_yielded_before() -> None:
+    def work() -> Iterator[int]:
+        yield 1
+        raise LookupError("gone")
+
+    seen: list[int] = []
+    with pytest.raises(LookupError, match="gone"):
+        seen.extend(supervised(work(), Limits(), waiting=_nothing))
+    assert seen == [1]
+
+
+def test_memory_that_is_used_up_is_an_interruption() -> None:
+    def work() -> Iterator[int]:
+        yield 1
+        raise MemoryError
+
+    with pytest.raises(Interrupted, match="memory is used up"):
+        list(supervised(work(), Limits(), waiting=_nothing))
+
+
+def test_the_time_limit_stops_work_that_yields_nothing(release: threading.Event) -> None:
+    seen: list[int] = []
+    began = time.monotonic()
+    with pytest.raises(Interrupted, match=r"the time limit of 0\.2 s was reached"):
+        seen.extend(supervised(_endless(release), Limits(seconds=0.2), waiting=_nothing))
+    assert seen == [1]
+    assert time.monotonic() - began < 10
+
+
+def test_the_time_limit_stops_work_that_yields_for_ever(release: threading.Event) -> None:
+    def work() -> Iterator[int]:
+        while not release.is_set():
+            yield 1
+            time.sleep(0.001)
+
+    with pytest.raises(Interrupted, match="time limit"):
+        list(supervised(work(), Limits(seconds=0.2), waiting=_nothing))
+
+
+def test_the_memory_limit_stops_work(release: threading.Event) -> None:
+    with pytest.raises(Interrupted, match="the memory limit of 1 MB was reached"):
+        list(supervised(_endless(release), Limits(memory=2**20), waiting=_nothing))
+
+
+def test_there_is_a_memory_limit_by_default(release: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_memory_in_use", lambda: 2**60)
+    with pytest.raises(Interrupted, match="memory limit"):
+        list(supervised(_endless(release), Limits(), waiting=_nothing))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no signals to send")
+@pytest.mark.parametrize(
+    ("number", "stopped"), [(signal.SIGTERM, Interrupted), (signal.SIGINT, KeyboardInterrupt)], ids=["TERM", "INT"]
+)
+def test_signals_stop_work(number: signal.Signals, stopped: type[BaseException], release: threading.Event) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def waiting() -> None:
+        os.kill(os.getpid(), number)
+
+    with pytest.raises(stopped):
+        list(supervised(_endless(release), Limits(), waiting=waiting))
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_waiting_is_told_while_there_is_nothing(release: threading.Event) -> None:
+    told = []
+
+    def waiting() -> None:
+        told.append(1)
+        release.set()
+
+    assert list(supervised(_endless(release), Limits(), waiting=waiting)) == [1, 2]
+    assert told
+
+
+def test_the_stack_of_other_threads_is_left_alone() -> None:
+    before = threading.stack_size()
+    assert computed(lambda: 7, Limits(), waiting=_nothing) == 7
+    assert threading.stack_size() == before
+
+
+def test_the_stack_is_deep_enough_for_deep_recursion() -> None:
+    """Recursion through C needs the stack of the thread, which by default ends after a few thousand calls."""
+    code = """
+import sys
+from cplc.cli.limits import Limits, computed
+class Deep:
+    def __init__(self, depth): self.depth = depth
+    def __repr__(self): return repr(Deep(self.depth - 1)) if self.depth else "bottom"
+sys.setrecursionlimit(100_000)
+print(computed(lambda: repr(Deep(20_000)), Limits(), waiting=lambda: None))
+"""
+    source = str(Path(__file__).parents[2] / "src")
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "bottom\n", done.stderr[-500:]
+
+
+def test_without_threads_work_is_done_inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "emscripten")
+    where = computed(threading.current_thread, Limits(seconds=0.001), waiting=_nothing)
+    assert where is threading.current_thread()
+
+
+def test_a_file_is_written_whole(tmp_path: Path) -> None:
+    write_file(tmp_path / "new" / "a.json", "text")
+    assert (tmp_path / "new" / "a.json").read_text(encoding="utf-8") == "text"
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize("text", ["\ud800"], ids=["not encodable"])
+def test_a_file_that_cannot_be_written_is_left_as_it_was(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_text("before", encoding="utf-8")
+    with pytest.raises(UnicodeEncodeError):
+        write_file(tmp_path / "a.json", text)
+    assert (tmp_path / "a.json").read_text(encoding="utf-8") == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
