@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         write("interrupted\n", err=True)
         return Exit.UNKNOWN
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click exits by itself when nobody reads the output, and only then
         _discard_output()
         return Exit.UNKNOWN
     except OSError as problem:
