@@ -1,0 +1,270 @@
+"""Variables as bits, expressions as decision diagrams.
+
+A variable with n values has as many bits as it takes to number them; a value is coded by its position in the domain,
+the most significant bit on top. Codes that are no value satisfy no comparison with a constant; no initial state and
+no step leads to one, so sets of reachable states never contain them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Literal
+
+from cplc.engines.bdd import Node, diagrams
+from cplc.engines.interface import ResourceExhausted
+from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
+from cplc.system.model import State, System
+
+Cases = dict[Value, Node]
+"""For each value that an expression may have, where it has it; the conditions exclude each other."""
+
+
+class Unchanged(Enum):
+    """What a case distinction assigns where it leaves the variable alone."""
+
+    KEPT = "kept"
+
+
+_PAIRS_LIMIT = 1 << 18
+
+
+class Encoding:
+    """A manager of diagrams, and what its levels mean for one system.
+
+    ``doubled`` variables have a second row of bits, each right below the one it belongs to, for relations between the
+    value before a step and after it.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        order: tuple[str, ...],
+        doubled: frozenset[str] = frozenset(),
+        *,
+        backend: str | None = None,
+        node_limit: int | None = None,
+    ) -> None:
+        self.system = system
+        self.bits: dict[str, tuple[int, ...]] = {}
+        self.next_bits: dict[str, tuple[int, ...]] = {}
+        self.variable_at: dict[int, str] = {}
+        levels = 0
+        for name in order:
+            width = (len(system.variable[name].domain) - 1).bit_length()
+            stride = 2 if name in doubled else 1
+            self.bits[name] = tuple(range(levels, levels + stride * width, stride))
+            if name in doubled:
+                self.next_bits[name] = tuple(level + 1 for level in self.bits[name])
+            self.variable_at.update(dict.fromkeys(self.bits[name], name))
+            levels += stride * width
+        self._spare = sum(map(len, self.next_bits.values()))
+        self.diagrams = diagrams(levels, backend=backend, node_limit=node_limit)
+        self.true = self.diagrams.true
+        self.false = self.diagrams.false
+        self._values: dict[str, Cases] = {}
+        self._seen: dict[int, tuple[Expr, Node]] = {}
+
+    # --- states
+
+    def is_value(self, variable: str, value: Value) -> Node:
+        return self._cases_of_variable(variable).get(value, self.false)
+
+    def becomes(self, variable: str, value: Value) -> Node | None:
+        """Return where the second row of bits has the value, or None if it is not one of the variable's."""
+        domain = self.system.variable[variable].domain
+        return self._code(self.next_bits[variable], domain.index(value)) if value in domain else None
+
+    def stays(self, variable: str) -> Node:
+        """Return where both rows of bits are equal."""
+        result = self.true
+        for now, then in zip(reversed(self.bits[variable]), reversed(self.next_bits[variable]), strict=True):
+            result = self._same(now, then) & result
+        return result
+
+    def equal_variables(self, left: str, right: str) -> Node:
+        """Return where two variables with one domain have the same value."""
+        result = self.true
+        for one, other in sorted(zip(self.bits[left], self.bits[right], strict=True), reverse=True):
+            result = self._same(one, other) & result
+        return result
+
+    def _same(self, one: int, other: int) -> Node:
+        left, right = self.diagrams.literal(one), self.diagrams.literal(other)
+        return (left & right) | (~left & ~right)
+
+    def cube(self, variables: Iterable[str]) -> Node:
+        return self.diagrams.cube(level for name in variables for level in self.bits[name])
+
+    def variables_in(self, function: Node) -> frozenset[str] | None:
+        """Return the variables whose present values a function depends on, or None if it is too large to say."""
+        levels = self.diagrams.support(function)
+        if levels is None:
+            return None
+        return frozenset(self.variable_at[level] for level in levels if level in self.variable_at)
+
+    def initial(self, variables: Iterable[str]) -> Node:
+        """Return where each of these variables has one of its initial values."""
+        result = self.true
+        for name in sorted(variables, key=self._depth, reverse=True):
+            allowed = self.false
+            for value in self.system.variable[name].initial:
+                allowed = allowed | self.is_value(name, value)
+            result = allowed & result
+        return result
+
+    def _depth(self, variable: str) -> int:
+        return self.bits[variable][0] if self.bits[variable] else -1
+
+    def state(self, assignment: State) -> Node:
+        """Return the set of one state."""
+        result = self.true
+        for name in sorted(self.bits, key=self._depth, reverse=True):
+            result = self.is_value(name, assignment[name]) & result
+        return result
+
+    def first(self, states: Node) -> State:
+        """Return the first state of a set that is not empty."""
+        chosen = self.diagrams.pick(states)
+        state: State = {}
+        for variable in self.system.variables:
+            code = 0
+            for level in self.bits[variable.name]:
+                code = 2 * code + chosen.get(level, False)
+            state[variable.name] = variable.domain[code]
+        return state
+
+    def count(self, states: Node) -> int:
+        """Return the exact number of states; the set must not speak of the second rows of bits."""
+        return self.diagrams.count(states) >> self._spare
+
+    # --- expressions
+
+    def condition(self, expr: Expr) -> Node:
+        """Return where an expression over truth values is true."""
+        known = self._seen.get(id(expr))
+        if known is not None:
+            return known[1]
+        found = self._condition(expr)
+        self._seen[id(expr)] = expr, found
+        return found
+
+    def _condition(self, expr: Expr) -> Node:
+        match expr:
+            case Const(value):
+                return self.true if value else self.false
+            case Read(variable):
+                return self.is_value(variable, True)
+            case Not(operand):
+                return ~self.condition(operand)
+            case And(operands):
+                result = self.true
+                for operand in operands:
+                    result = result & self.condition(operand)
+                return result
+            case Or(operands):
+                result = self.false
+                for operand in operands:
+                    result = result | self.condition(operand)
+                return result
+            case Equal(Read(variable), Const(value)) | Equal(Const(value), Read(variable)):
+                return self.is_value(variable, value)
+            case Equal(left, right):
+                return self._equal(self.cases(left), self.cases(right))
+            case Less(left, right):
+                return self._less(self.cases(left), self.cases(right))
+            case Ite(test, then, otherwise):
+                chosen = self.condition(test)
+                return (chosen & self.condition(then)) | (~chosen & self.condition(otherwise))
+            case Arith():
+                return self.cases(expr).get(True, self.false)
+
+    def cases(self, expr: Expr) -> Cases:
+        """Return for each value where the expression has it."""
+        match expr:
+            case Const(value):
+                return {value: self.true}
+            case Read(variable):
+                return self._cases_of_variable(variable)
+            case Not() | And() | Or() | Equal() | Less():
+                holds = self.condition(expr)
+                return {value: where for value, where in ((True, holds), (False, ~holds)) if where != self.false}
+            case Arith(op, left, right):
+                return self._arithmetic(op, self.cases(left), self.cases(right))
+            case Ite(test, then, otherwise):
+                chosen = self.condition(test)
+                result: Cases = {}
+                for branch, side in ((then, chosen), (otherwise, ~chosen)):
+                    for value, where in self.cases(branch).items():
+                        result[value] = result.get(value, self.false) | (side & where)
+                return {value: where for value, where in result.items() if where != self.false}
+
+    def updates(self, variable: str, expr: Expr, guard: Node) -> dict[Value | Unchanged, Node]:
+        """Return, within the guard, where each value is assigned, and where the variable keeps its own."""
+        if guard == self.false:
+            return {}
+        match expr:
+            case Read(read) if read == variable:
+                return {Unchanged.KEPT: guard}
+            case Ite(test, then, otherwise):
+                chosen = self.condition(test)
+                result = self.updates(variable, then, guard & chosen)
+                for value, where in self.updates(variable, otherwise, guard & ~chosen).items():
+                    result[value] = result.get(value, self.false) | where
+                return result
+            case _:
+                within = {value: guard & where for value, where in self.cases(expr).items()}
+                return {value: where for value, where in within.items() if where != self.false}
+
+    def _cases_of_variable(self, variable: str) -> Cases:
+        known = self._values.get(variable)
+        if known is None:
+            domain = self.system.variable[variable].domain
+            known = {value: self._code(self.bits[variable], code) for code, value in enumerate(domain)}
+            self._values[variable] = known
+        return known
+
+    def _code(self, levels: tuple[int, ...], code: int) -> Node:
+        last = len(levels) - 1
+        return self.diagrams.conjunction((level, bool(code >> (last - i) & 1)) for i, level in enumerate(levels))
+
+    def _equal(self, left: Cases, right: Cases) -> Node:
+        result = self.false
+        for value, where in left.items():
+            if value in right:
+                result = result | (where & right[value])
+        return result
+
+    def _less(self, left: Cases, right: Cases) -> Node:
+        """Go through all numbers upwards, with the union of what the left side has been below."""
+        result = below = self.false
+        for number in sorted({*map(int, left), *map(int, right)}):
+            if number in right:
+                result = result | (below & right[number])
+            if number in left:
+                below = below | left[number]
+        return result
+
+    def _arithmetic(self, op: Literal["+", "-", "*", "%"], left: Cases, right: Cases) -> Cases:
+        if len(left) * len(right) > _PAIRS_LIMIT:
+            raise ResourceExhausted(f"an expression combines {len(left)} values with {len(right)}")
+        result: Cases = {}
+        for one, where in left.items():
+            for other, there in right.items():
+                both = where & there
+                if both != self.false:
+                    value = calculated(op, int(one), int(other))
+                    result[value] = result.get(value, self.false) | both
+        return result
+
+
+def calculated(op: Literal["+", "-", "*", "%"], left: int, right: int) -> int:
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "%":
+            return left % right if right else 0

@@ -1,0 +1,100 @@
+"""Fair runs: on which every constraint is met infinitely often.
+
+A justice is met where none of its steps is enabled, or by taking one; a condition of fairness is met where it holds.
+Every state has an idle step, so the states from which a fair run stays in a set are the greatest Z inside it from
+which each constraint can be met within Z (Emerson and Lei). A constraint that can be met in every state of Z at once,
+because its steps, where enabled, stay in Z, asks for no search; that goes for all whose steps change nothing that Z
+depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cplc.engines.bdd import Node
+from cplc.engines.encoding import Encoding
+from cplc.engines.sweeps import Sweeps
+from cplc.engines.transitions import Transition
+from cplc.system.model import Justice, System
+
+_BUDGET = 100_000
+
+
+@dataclass(frozen=True)
+class _Constraint:
+    unmet: Callable[[Node], Node]
+    """The states of a set in which it is not met at once while staying in the set."""
+    writes: frozenset[str] | None
+    """It is met at once in every state of a set that depends on none of these; None if that is not known."""
+
+
+class FairRuns:
+    """The fair runs of one system."""
+
+    def __init__(self, system: System, encoding: Encoding, transitions: Sequence[Transition], sweeps: Sweeps) -> None:
+        self._system = system
+        self._encoding = encoding
+        self._transitions = transitions
+        self._sweeps = sweeps
+        self._known: dict[tuple[Node, frozenset[str]], Node] = {}
+        self._made: dict[int, _Constraint] = {}
+
+    def beginning(self, assuming: frozenset[str]) -> Node:
+        """Return where a fair run begins."""
+        return self.within(self._encoding.true, assuming)
+
+    def within(self, keep: Node, assuming: frozenset[str]) -> Node:
+        """Return from where a fair run stays in the set; of states that are not reachable this says nothing."""
+        key = (
+            keep,
+            frozenset(justice.role for justice in self._system.constraints(assuming) if justice.role is not None),
+        )
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._greatest(keep, self._constraints(assuming))
+        return known
+
+    def _constraints(self, assuming: frozenset[str]) -> list[_Constraint]:
+        constraints = [self._of_condition(self._encoding.condition(condition)) for condition in self._system.fairness]
+        return constraints + [self._of_justice(justice) for justice in self._system.constraints(assuming)]
+
+    def _of_condition(self, condition: Node) -> _Constraint:
+        return _Constraint(lambda states: states & ~condition, None)
+
+    def _of_justice(self, justice: Justice) -> _Constraint:
+        steps = [self._transitions[index] for index in justice.steps]
+        enabled = self._encoding.false
+        for step in steps:
+            enabled = enabled | step.guard
+
+        def unmet(states: Node) -> Node:
+            left = states & enabled
+            for step in steps:
+                left = left & ~step.before(states)
+            return left
+
+        return _Constraint(unmet, frozenset().union(*(step.step.writes for step in steps)))
+
+    def _greatest(self, states: Node, constraints: list[_Constraint]) -> Node:
+        nothing, sweeps = self._encoding.false, self._sweeps
+        changed = True
+        while changed:
+            changed = False
+            support = self._encoding.variables_in(states)
+            for constraint in constraints:
+                if constraint.writes is not None and support is not None and support.isdisjoint(constraint.writes):
+                    continue
+                unmet = constraint.unmet(states)
+                if unmet & sweeps.reachable == nothing:
+                    continue
+                cover = states & sweeps.reachable
+                meeting = sweeps.backward(states & ~unmet, states, cover)
+                self._encoding.diagrams.tidy()
+                if cover & ~meeting == nothing:
+                    continue
+                states, changed = meeting, True
+                if self._encoding.diagrams.size(states) > _BUDGET:
+                    states = states & sweeps.reachable
+                support = self._encoding.variables_in(states)
+        return states

@@ -1,0 +1,374 @@
+"""The engine for large systems: sets of states as binary decision diagrams.
+
+Formulas are evaluated over all assignments and cut down to the reachable states at the end: successors of reachable
+states are reachable, so what a formula says of a reachable state does not depend on unreachable ones, and the diagrams
+of most formulas speak of few variables. Only when they grow large are they cut down earlier.
+
+References: Burch, Clarke, McMillan, Dill and Hwang, "Symbolic model checking: 10^20 states and beyond", 1992; Emerson
+and Lei, "Efficient model checking in fragments of the propositional mu-calculus", 1986; Raimondi and Lomuscio,
+"Automatic verification of multi-agent systems by model checking via ordered binary decision diagrams", 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property, wraps
+from typing import Concatenate, Literal, ParamSpec, TypeVar
+
+from cplc.engines.bdd import Node
+from cplc.engines.encoding import Encoding
+from cplc.engines.fairness import FairRuns
+from cplc.engines.interface import Engine, ResourceExhausted
+from cplc.engines.order import Order, variable_order
+from cplc.engines.sweeps import Sweeps
+from cplc.engines.transitions import VARIANTS, Transition, doubled, transition
+from cplc.system.expr import Expr
+from cplc.system.formula import (
+    And,
+    Atom,
+    Commits,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    Iff,
+    Implies,
+    Knows,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+    Path,
+    Release,
+    Until,
+    WeakUntil,
+)
+from cplc.system.model import State, System
+from cplc.system.slicing import components
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _bounded(
+    method: Callable[Concatenate[SymbolicEngine, P], T],
+) -> Callable[Concatenate[SymbolicEngine, P], T]:
+    """Turn a full manager into the exception that users of engines expect."""
+
+    @wraps(method)
+    def guarded(self: SymbolicEngine, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(self, *args, **kwargs)
+        except MemoryError as error:
+            raise ResourceExhausted("the decision diagrams need more memory than there is") from error
+
+    return guarded
+
+
+class SymbolicEngine(Engine[Node]):
+    """One system, its sets of states as decision diagrams. Nothing is computed before it is asked for."""
+
+    name = "symbolic"
+
+    def __init__(
+        self, system: System, backend: str | None = None, node_limit: int | None = None, *, variants: int = VARIANTS
+    ) -> None:
+        self.system = system
+        self._backend = backend
+        self._node_limit = node_limit
+        self._variants = variants
+        self._known: dict[tuple[Formula, frozenset[str]], Node] = {}
+
+    @cached_property
+    def _order(self) -> Order:
+        return variable_order(self.system)
+
+    @cached_property
+    def _encoding(self) -> Encoding:
+        return Encoding(
+            self.system,
+            self._order.names,
+            doubled(self.system, self._variants),
+            backend=self._backend,
+            node_limit=self._node_limit,
+        )
+
+    @cached_property
+    def _transitions(self) -> tuple[Transition, ...]:
+        return tuple(transition(self._encoding, step, self._variants) for step in self.system.steps)
+
+    @cached_property
+    def _sweeps(self) -> Sweeps:
+        return Sweeps(self._encoding, self._transitions, self._order.part, components(self.system))
+
+    @cached_property
+    def _fair_runs(self) -> FairRuns:
+        return FairRuns(self.system, self._encoding, self._transitions, self._sweeps)
+
+    @property
+    def peak(self) -> int:
+        """The largest number of nodes that were held at once."""
+        return max(self._encoding.diagrams.peak, self._encoding.diagrams.nodes())
+
+    # --- sets
+
+    @property
+    @_bounded
+    def reachable(self) -> Node:
+        return self._reachable
+
+    @cached_property
+    def _reachable(self) -> Node:
+        found = self._sweeps.reachable
+        for step in self._transitions:
+            if found & step.astray != self._encoding.false:
+                raise ValueError(f"`{step.step.name}` assigns a variable what is none of its values")
+        return found
+
+    @cached_property
+    def _initial(self) -> Node:
+        return self._encoding.initial(self.system.variable)
+
+    @property
+    @_bounded
+    def initial(self) -> Node:
+        return self._initial
+
+    @_bounded
+    def where(self, condition: Expr) -> Node:
+        return self._reachable & self._encoding.condition(condition)
+
+    def both(self, left: Node, right: Node) -> Node:
+        return left & right
+
+    def either(self, left: Node, right: Node) -> Node:
+        return left | right
+
+    def without(self, left: Node, right: Node) -> Node:
+        return left & ~right
+
+    def is_empty(self, states: Node) -> bool:
+        return states == self._encoding.false
+
+    @_bounded
+    def count(self, states: Node) -> int:
+        return self._encoding.count(states)
+
+    @_bounded
+    def pick(self, states: Node) -> State:
+        """Return the state whose codes come first in the order of the diagrams."""
+        if self.is_empty(states):
+            raise ValueError("an empty set has no state to pick")
+        return self._encoding.first(states)
+
+    @_bounded
+    def single(self, state: State) -> Node:
+        found = self._encoding.state(state)
+        if found & self._reachable == self._encoding.false:
+            raise ValueError("the state is not reachable")
+        return found
+
+    # --- steps
+
+    def _taken(self, steps: Iterable[int] | None) -> Iterable[Transition]:
+        return self._transitions if steps is None else (self._transitions[index] for index in steps)
+
+    @_bounded
+    def successors(self, states: Node, steps: Iterable[int] | None = None) -> Node:
+        found = self._encoding.false
+        for step in self._taken(steps):
+            found = found | step.after(states)
+        self._encoding.diagrams.tidy()
+        return found
+
+    @_bounded
+    def predecessors(self, states: Node, steps: Iterable[int] | None = None) -> Node:
+        return self._reachable & self._before(states, steps)
+
+    def _before(self, states: Node, steps: Iterable[int] | None = None) -> Node:
+        found = self._encoding.false
+        for step in self._taken(steps):
+            found = found | step.before(states)
+        self._encoding.diagrams.tidy()
+        return found
+
+    # --- formulas
+
+    @_bounded
+    def satisfying(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Node:
+        return self._reachable & self._holds(formula, assuming)
+
+    def _holds(self, formula: Formula, assuming: frozenset[str]) -> Node:
+        """Return a set whose reachable members are those that satisfy the formula."""
+        known = self._known.get((formula, assuming))
+        if known is None:
+            known = self._known[formula, assuming] = self._evaluated(formula, assuming)
+            self._encoding.diagrams.tidy()
+        return known
+
+    def _evaluated(self, formula: Formula, assuming: frozenset[str]) -> Node:
+        encoding = self._encoding
+        match formula:
+            case Atom(condition):
+                return encoding.condition(condition)
+            case Not(operand):
+                return ~self._holds(operand, assuming)
+            case And(operands):
+                found = encoding.true
+                for operand in operands:
+                    found = found & self._holds(operand, assuming)
+                return found
+            case Or(operands):
+                found = encoding.false
+                for operand in operands:
+                    found = found | self._holds(operand, assuming)
+                return found
+            case Implies(left, right):
+                return ~self._holds(left, assuming) | self._holds(right, assuming)
+            case Iff(left, right):
+                one, other = self._holds(left, assuming), self._holds(right, assuming)
+                return (one & other) | (~one & ~other)
+            case OnPaths("E", path):
+                return self._some_path(path, assuming)
+            case OnPaths(_, path):
+                return ~self._some_path_fails(path, assuming)
+            case Commits(debtor, creditor, operand):
+                return self._commits(debtor, creditor, self._holds(operand, assuming))
+            case Fulfils(debtor, creditor, operand):
+                committed = self._commits(debtor, creditor, self._holds(operand, assuming))
+                return self.accessible(debtor, creditor, self._reachable & committed)
+            case Knows(mode, agents, operand):
+                return self._knowledge(mode, agents, self._holds(operand, assuming))
+
+    # --- paths
+
+    def _some_path(self, path: Path, assuming: frozenset[str]) -> Node:
+        """Return from where a fair run satisfies the path formula."""
+        true = self._encoding.true
+        match path:
+            case Next(operand):
+                goal = self._ending(self._holds(operand, assuming), assuming)
+                return goal | self._before(goal)
+            case Finally(operand, bound):
+                return self._until(true, self._holds(operand, assuming), bound, assuming)
+            case Until(left, right, bound):
+                return self._until(self._holds(left, assuming), self._holds(right, assuming), bound, assuming)
+            case Globally(operand, bound):
+                return self._globally(self._holds(operand, assuming), bound, assuming)
+            case WeakUntil(left, right):
+                return self._weak_until(self._holds(left, assuming), self._holds(right, assuming), assuming)
+            case Release(left, right):
+                kept = self._holds(right, assuming)
+                return self._weak_until(kept, kept & self._holds(left, assuming), assuming)
+
+    def _some_path_fails(self, path: Path, assuming: frozenset[str]) -> Node:
+        """Return from where a fair run does not satisfy the path formula."""
+        true = self._encoding.true
+        match path:
+            case Next(operand):
+                goal = self._ending(~self._holds(operand, assuming), assuming)
+                return goal | self._before(goal)
+            case Finally(operand, bound):
+                return self._globally(~self._holds(operand, assuming), bound, assuming)
+            case Globally(operand, bound):
+                return self._until(true, ~self._holds(operand, assuming), bound, assuming)
+            case Until(left, right, bound):
+                missing = ~self._holds(right, assuming)
+                never = self._until(missing, missing & ~self._holds(left, assuming), bound, assuming)
+                return never | self._globally(missing, bound, assuming)
+            case WeakUntil(left, right):
+                missing = ~self._holds(right, assuming)
+                return self._until(missing, missing & ~self._holds(left, assuming), None, assuming)
+            case Release(left, right):
+                return self._until(~self._holds(left, assuming), ~self._holds(right, assuming), None, assuming)
+
+    def _ending(self, goal: Node, assuming: frozenset[str]) -> Node:
+        """Cut a goal down to states from which some fair run goes on; without conditions of fairness all do."""
+        return goal & self._fair_runs.beginning(assuming) if self.system.fairness else goal
+
+    def _until(self, through: Node, goal: Node, bound: int | None, assuming: frozenset[str]) -> Node:
+        found = self._ending(goal, assuming)
+        if bound is None:
+            return self._sweeps.backward(found, through)
+        for _ in range(bound):
+            more = found | (through & self._before(found))
+            if more == found:
+                break
+            found = more
+        return found
+
+    def _globally(self, keep: Node, bound: int | None, assuming: frozenset[str]) -> Node:
+        """A run may idle for any number of steps before it goes on, so a bound asks of the present state alone."""
+        return self._fair_runs.within(keep, assuming) if bound is None else self._ending(keep, assuming)
+
+    def _weak_until(self, through: Node, goal: Node, assuming: frozenset[str]) -> Node:
+        return self._until(through, goal, None, assuming) | self._fair_runs.within(through, assuming)
+
+    # --- knowledge and commitments
+
+    def _knowledge(self, mode: Literal["each", "together", "common"], agents: tuple[str, ...], known: Node) -> Node:
+        missing = self._reachable & ~known
+        match mode:
+            case "together":
+                return ~self._alike(agents, missing)
+            case "each":
+                found = self._encoding.true
+                for agent in agents:
+                    found = found & ~self._alike((agent,), missing)
+                return found
+            case "common":
+                return ~self._doubted(agents, missing) if agents else self._encoding.true
+
+    def _doubted(self, agents: tuple[str, ...], missing: Node) -> Node:
+        """Return the states from which a chain of look-alikes, of one agent after the other, leads into the set."""
+        found, more = self._encoding.false, missing
+        while more != found:
+            found = more
+            for agent in agents:
+                more = more | self._alike((agent,), more)
+            self._encoding.diagrams.tidy()
+        return found
+
+    def _alike(self, agents: tuple[str, ...], states: Node) -> Node:
+        """Return the reachable states that look to these agents together like one of the set."""
+        return self._reachable & self._encoding.diagrams.exists(states, self._hidden(agents))
+
+    def _hidden(self, agents: tuple[str, ...]) -> Node:
+        seen = {name for agent in agents for name in self.system.agent[agent].local}
+        return self._encoding.cube(self.system.variable.keys() - seen)
+
+    @_bounded
+    def indistinguishable(self, agents: tuple[str, ...], states: Node) -> Node:
+        return self._alike(agents, states)
+
+    @cached_property
+    def _accessibility(self) -> dict[tuple[str, str], tuple[Node, Node]]:
+        return {}
+
+    def _settled(self, debtor: str, creditor: str) -> tuple[Node, Node]:
+        """Return the reachable states in which the creditor has caught up, and the cube of what is free.
+
+        With ``s`` before and ``s'`` after ``debtor -> creditor``: the copies of the debtor are the same in both, so
+        ``s'`` is one of these states; the debtor's local state and what the creditor does not share with it agree;
+        everything else is free. So images and preimages are one projection each.
+        """
+        known = self._accessibility.get((debtor, creditor))
+        if known is None:
+            pairs = self.system.shared_between(debtor, creditor)
+            caught_up = self._reachable
+            for at_debtor, at_creditor in pairs:
+                caught_up = caught_up & self._encoding.equal_variables(at_debtor, at_creditor)
+            own = set(self.system.agent[creditor].local) - {at_creditor for _, at_creditor in pairs}
+            kept = own.union(self.system.agent[debtor].local)
+            known = caught_up, self._encoding.cube(self.system.variable.keys() - kept)
+            self._accessibility[debtor, creditor] = known
+        return known
+
+    @_bounded
+    def accessible(self, debtor: str, creditor: str, states: Node) -> Node:
+        caught_up, free = self._settled(debtor, creditor)
+        return caught_up & self._encoding.diagrams.exists(states, free)
+
+    def _commits(self, debtor: str, creditor: str, content: Node) -> Node:
+        caught_up, free = self._settled(debtor, creditor)
+        return ~self._encoding.diagrams.and_exists(caught_up, ~content, free)

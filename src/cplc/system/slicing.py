@@ -1,0 +1,202 @@
+"""The independent part of a system that a formula depends on.
+
+Two variables are connected when one step reads or writes both, or when one justice speaks of steps on both; the
+connected components of a system never influence each other. Initial values are free of each other as well, so the
+reachable states are the product of the components' reachable states. A formula has the same value at a state of the
+whole system and at that state cut down to a union W of components (the slice) that contains
+
+* every variable of its atoms,
+* every variable of the system's fairness conditions, and
+* for every ``C``/``Fu`` in it, every variable that debtor and creditor share, in both copies.
+
+Temporal operators. A run of the whole system, cut down to W, is a run of the slice: steps outside W become idle steps,
+and justice of steps in W reads W alone, so fair runs stay fair. Conversely a run of the slice becomes one of the whole
+by steps of the other components put between its own, in turn for each justice there: each can be met from every state,
+as none of them is disabled by what happens in W. What the formula says of single steps (``X``, bounds) is about a
+finite beginning, where nothing need be put in between; the rest of a run is asked only what a pause does not change.
+
+Knowledge. The reachable states are a product and so is indistinguishability; on the components outside W it is
+reflexive, so it relates some state there to each, and the operand does not depend on which.
+
+Commitments. ``debtor -> creditor`` accessibility asks for equal local states of the debtor, for the creditor's copies
+to have caught up, and for equal values of the creditor's other variables. All copies lie in W, so on the components
+outside W it is the identity on variables of the two and nothing on others: a product again, and reflexive there. A
+``C`` or ``Fu`` over the slice has the value that it has over the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from math import prod
+
+from cplc.system.expr import Expr, reads
+from cplc.system.formula import (
+    And,
+    Atom,
+    Commits,
+    Formula,
+    Fulfils,
+    Globally,
+    Implies,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+    subformulas,
+)
+from cplc.system.model import Justice, Step, System
+
+
+class Slices:
+    """The slices of one system; each is made once."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._made: dict[frozenset[str], System] = {}
+
+    @cached_property
+    def components(self) -> tuple[frozenset[str], ...]:
+        """The connected components, in the order of their first variables."""
+        leader = {variable.name: variable.name for variable in self.system.variables}
+
+        def find(name: str) -> str:
+            while leader[name] != name:
+                leader[name] = leader[leader[name]]
+                name = leader[name]
+            return name
+
+        for group in self._connected():
+            first, *others = group or ("",)
+            for other in others:
+                leader[find(other)] = find(first)
+        members: dict[str, list[str]] = {}
+        for variable in self.system.variables:
+            members.setdefault(find(variable.name), []).append(variable.name)
+        return tuple(frozenset(names) for names in members.values())
+
+    def _connected(self) -> Iterator[frozenset[str]]:
+        for step in self.system.steps:
+            yield step.footprint
+        for justice in self.system.justice:
+            if len(justice.steps) > 1:
+                yield frozenset().union(*(self.system.steps[index].footprint for index in justice.steps))
+
+    @cached_property
+    def _component_of(self) -> dict[str, frozenset[str]]:
+        return {name: component for component in self.components for name in component}
+
+    def relevant(self, formula: Formula) -> frozenset[str]:
+        """Return the components that the value of the formula depends on."""
+        named: set[str] = set()
+        for condition in self.system.fairness:
+            named |= reads(condition)
+        for part in subformulas(formula):
+            match part:
+                case Atom(condition):
+                    named |= reads(condition)
+                case Commits(debtor, creditor, _) | Fulfils(debtor, creditor, _):
+                    named.update(*self.system.shared_between(debtor, creditor))
+                case _:
+                    pass
+        return self.closed(named)
+
+    def closed(self, variables: Iterable[str]) -> frozenset[str]:
+        """Return the union of the components of these variables."""
+        return frozenset().union(*{self._component_of[name] for name in variables})
+
+    def of(self, variables: frozenset[str]) -> System:
+        """Return the part of the system that these components are; all of it is the system itself."""
+        if len(variables) == len(self.system.variables):
+            return self.system
+        made = self._made.get(variables)
+        if made is None:
+            made = self._made[variables] = _cut(self.system, variables)
+        return made
+
+
+def components(system: System) -> tuple[frozenset[str], ...]:
+    """Return the sets of variables that never influence each other, as many as possible."""
+    return Slices(system).components
+
+
+def relevant(system: System, formula: Formula) -> frozenset[str]:
+    """Return the variables of the components that the value of the formula depends on."""
+    return Slices(system).relevant(formula)
+
+
+def slice_of(system: System, variables: Iterable[str]) -> System:
+    """Return the part of the system that the components of these variables are."""
+    slices = Slices(system)
+    return slices.of(slices.closed(variables))
+
+
+def count_reachable(system: System, count: Callable[[System], int]) -> int:
+    """Return the number of reachable states, the product of those of the components as ``count`` counts them."""
+    slices = Slices(system)
+    return prod(count(slices.of(component)) for component in slices.components)
+
+
+def _cut(system: System, kept: frozenset[str]) -> System:
+    """Keep what lies within a union of components. Steps that touch no variable are everywhere."""
+    new_index: dict[int, int] = {}
+    for index, step in enumerate(system.steps):
+        if step.footprint <= kept:
+            new_index[index] = len(new_index)
+    return replace(
+        system,
+        variables=tuple(variable for variable in system.variables if variable.name in kept),
+        agents=tuple(
+            replace(agent, local=tuple(name for name in agent.local if name in kept)) for agent in system.agents
+        ),
+        shared=tuple(pair for pair in system.shared if {pair.at_first, pair.at_second} <= kept),
+        messages=tuple(
+            message for message in system.messages if _within(kept, message.sent, message.received, message.in_flight)
+        ),
+        commitments=tuple(
+            replace(commitment, views=tuple(view for view in commitment.views if view[1] in kept))
+            for commitment in system.commitments
+            if commitment.variable in kept and _within(kept, commitment.antecedent, commitment.consequent)
+        ),
+        steps=tuple(_cut_step(system.steps[index], kept) for index in new_index),
+        justice=tuple(
+            Justice(justice.name, tuple(new_index[index] for index in justice.steps), justice.role)
+            for justice in system.justice
+            if all(index in new_index for index in justice.steps)
+        ),
+        fairness=tuple(condition for condition in system.fairness if reads(condition) <= kept),
+        hazards=tuple(hazard for hazard in system.hazards if reads(hazard[1]) <= kept),
+    )
+
+
+def _cut_step(step: Step, kept: frozenset[str]) -> Step:
+    inside = tuple(
+        operation for operation in step.operations if _within(kept, operation.applicable, operation.state_before)
+    )
+    return step if len(inside) == len(step.operations) else replace(step, operations=inside)
+
+
+def _within(kept: frozenset[str], *conditions: Expr) -> bool:
+    return all(reads(condition) <= kept for condition in conditions)
+
+
+def separate(formula: Formula) -> tuple[Formula, ...]:
+    """Return formulas that hold in every initial state iff this one does; each may need a smaller slice."""
+    match formula:
+        case And(operands):
+            return tuple(part for operand in operands for part in separate(operand))
+        case Implies(left, right):
+            return tuple(Implies(left, part) for part in separate(right))
+        case OnPaths("A", Globally(operand, bound)):
+            return tuple(OnPaths("A", Globally(part, bound)) for part in separate(operand))
+        case OnPaths("A", Next(operand)):
+            return tuple(OnPaths("A", Next(part)) for part in separate(operand))
+        case Not(Not(operand)):
+            return separate(operand)
+        case Not(Or(operands)):
+            return tuple(part for operand in operands for part in separate(Not(operand)))
+        case Not(Implies(left, right)):
+            return (*separate(left), *separate(Not(right)))
+        case _:
+            return (formula,)
