@@ -139,7 +139,7 @@ class Deep:
     def __init__(self, depth): self.depth = depth
     def __repr__(self): return repr(Deep(self.depth - 1)) if self.depth else "bottom"
 sys.setrecursionlimit(100_000)
-print(computed(lambda: repr(Deep(20_000)), Limits(), waiting=lambda: None))
+print(computed(lambda: repr(Deep(19_000)), Limits(), waiting=lambda: None))
 """
     source = str(Path(__file__).parents[2] / "src")
     done = subprocess.run(
@@ -151,6 +151,12 @@ print(computed(lambda: repr(Deep(20_000)), Limits(), waiting=lambda: None))
         check=False,
     )
     assert done.stdout == "bottom\n", done.stderr[-500:]
+
+
+def test_recursion_is_deeper_in_the_work_only() -> None:
+    before = sys.getrecursionlimit()
+    assert computed(sys.getrecursionlimit, Limits(), waiting=_nothing) == max(before, 20_000)
+    assert sys.getrecursionlimit() == before
 
 
 def test_without_threads_work_is_done_inline(monkeypatch: pytest.MonkeyPatch) -> None:

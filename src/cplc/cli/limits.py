@@ -21,7 +21,8 @@ from typing import TypeVar
 Event = TypeVar("Event")
 
 _STACK = 64 * 2**20
-"""Decision diagrams are walked recursively, one level for each variable."""
+_DEPTH = 20_000
+"""Decision diagrams are walked recursively, one level for each variable, and formulas of many conjuncts are deep."""
 _POLL = 0.05
 
 
@@ -46,8 +47,8 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
         return
     reached = _guards(limits)
     queue: SimpleQueue[Event | _End] = SimpleQueue()
-    _start(work, queue)
-    with _termination():
+    with _termination(), _deep_recursion():
+        _start(work, queue)
         while True:
             for reason in reached():
                 raise Interrupted(reason)
@@ -95,6 +96,16 @@ def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End]) -> None:
         threading.Thread(target=run, name="cplc-work", daemon=True).start()
     finally:
         threading.stack_size(before)
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEPTH))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 @contextmanager
