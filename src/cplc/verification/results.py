@@ -30,6 +30,10 @@ class Question:
     advisory: bool = False
     """A failure is a warning, not an error."""
     span: Span | None = field(default=None, compare=False, repr=False)
+    system: System | None = field(default=None, compare=False, repr=False)
+    """The system with something observed in it that only this question needs; None for the system as it is."""
+    findings: tuple[str, ...] = field(default=(), repr=False)
+    """Of a conjunction, what the failure of each operand means."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class Result:
     remarks: tuple[Remark, ...] = ()
     reason: str | None = None
     """Why it is unknown."""
+    findings: tuple[str, ...] = ()
+    """What fails, one sentence for each operand of the question's conjunction that does."""
     left_out: int = 0
     """How many variables the question does not depend on; the evidence leaves them out."""
 

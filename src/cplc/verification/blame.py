@@ -1,0 +1,187 @@
+"""Who could have made a failed property true, who stopped, and what was still owed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations
+
+from cplc.system.formula import (
+    And,
+    Atom,
+    Commits,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    Iff,
+    Implies,
+    Knows,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+    Release,
+    Until,
+    WeakUntil,
+    children,
+)
+from cplc.system.model import System
+from cplc.system.trace import Evidence, Run
+from cplc.verification.checks import OPEN
+from cplc.verification.interpreter import Interpreter
+from cplc.verification.results import Blame
+
+Valid = Callable[[frozenset[str]], bool]
+
+MOST_ASKED = 64
+"""How many sets of roles are tried for being smallest before a small one is enough."""
+
+
+def blame(
+    system: System, shown: System, formula: Formula, assuming: frozenset[str], valid: Valid, evidence: Evidence
+) -> Blame | None:
+    """Return who is to blame for a failure on fair runs; None where co-operation could not make it true.
+
+    The evidence is of the system ``shown``, a slice of the whole one. ``valid`` tells whether the formula would hold
+    if these roles kept going. It is asked only where co-operation can but help: every operator that depends on
+    fairness speaks of all runs.
+    """
+    if not needs_fairness(formula, system) or not helped_by_fairness(formula, system):
+        return None
+    found = coalitions(system, assuming, valid)
+    run = endless_run(evidence)
+    if run is None:
+        return Blame(found, (), ()) if found else None
+    helpful = {family for coalition in found for family in coalition}
+    able = could_send(shown, run)
+    stopped = tuple(role for role in able if not found or system.agent[role].family in helpful)
+    return Blame(found, stopped, _owed(shown, run, stopped)) if found or stopped else None
+
+
+# --- whom it takes
+
+
+def coalitions(system: System, assuming: frozenset[str], valid: Valid) -> tuple[tuple[str, ...], ...]:
+    """Return the smallest sets of roles, families as one, whose co-operation makes the formula true.
+
+    Co-operation only shrinks the set of runs considered, so every superset of a good set is good.
+    """
+    members: dict[str, frozenset[str]] = {}
+    for justice in system.justice:
+        if justice.role is not None and justice.role not in assuming:
+            family = system.agent[justice.role].family
+            members[family] = members.get(family, frozenset()) | {justice.role}
+
+    def good(families: Iterable[str]) -> bool:
+        return valid(assuming.union(*(members[family] for family in families)))
+
+    if not good(members):
+        return ()
+    found: list[tuple[str, ...]] = []
+    for number, families in enumerate(_by_size(members)):
+        if number >= MOST_ASKED:
+            return tuple(found) or (_reduced(tuple(members), good),)
+        if not any(set(smaller) <= set(families) for smaller in found) and good(families):
+            found.append(families)
+    return tuple(found)
+
+
+def _by_size(families: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    known = tuple(families)
+    for size in range(1, len(known) + 1):
+        yield from combinations(known, size)
+
+
+def _reduced(families: tuple[str, ...], good: Callable[[Iterable[str]], bool]) -> tuple[str, ...]:
+    """Leave out one after the other who is not needed."""
+    for family in families:
+        fewer = tuple(other for other in families if other != family)
+        if good(fewer):
+            return _reduced(fewer, good)
+    return families
+
+
+# --- who stopped
+
+
+def endless_run(evidence: Evidence) -> Run | None:
+    """Return the lasso that the evidence comes down to, if it does to one."""
+    if evidence.run.loop is not None:
+        return evidence.run
+    parts = [endless_run(part) for _, part in reversed(evidence.parts)]
+    return next((run for run in parts if run is not None), None)
+
+
+def could_send(system: System, run: Run) -> dict[str, tuple[str, ...]]:
+    """Return who could for ever send something on the lasso and never does, and which messages."""
+    assert run.loop is not None
+    interpreter = Interpreter(system)
+    states, taken = run.states[run.loop :], {move.step for move in run.moves[run.loop :]}
+    able: dict[str, tuple[str, ...]] = {}
+    for justice in system.justice:
+        if justice.role is None or taken & set(justice.steps):
+            continue
+        if all(any(interpreter.is_enabled(state, step) for step in justice.steps) for state in states):
+            events = {system.steps[step].event: None for step in justice.steps}
+            able[justice.role] = (*able.get(justice.role, ()), *events)
+    return able
+
+
+def _owed(system: System, run: Run, debtors: tuple[str, ...]) -> tuple[str, ...]:
+    last = run.states[-1]
+    return tuple(c.name for c in system.commitments if c.debtor in debtors and last[c.variable] in OPEN)
+
+
+# --- which formulas
+
+
+def needs_fairness(formula: Formula, system: System) -> bool:
+    """Whether some operator in it depends on which runs are fair."""
+    return any(True for _ in _fair_operators(formula, system, positive=True))
+
+
+def helped_by_fairness(formula: Formula, system: System) -> bool:
+    """Whether it can but become truer where fewer runs are fair."""
+    return all(_fair_operators(formula, system, positive=True))
+
+
+def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iterator[bool]:
+    """Yield, for each operator that depends on the fair runs, whether fewer of them make the formula truer."""
+    match formula:
+        case Atom():
+            return
+        case Not(operand):
+            yield from _fair_operators(operand, system, positive=not positive)
+        case Implies(left, right):
+            yield from _fair_operators(left, system, positive=not positive)
+            yield from _fair_operators(right, system, positive=positive)
+        case Iff(left, right):
+            for side in (left, right):
+                for polarity in (positive, not positive):
+                    yield from _fair_operators(side, system, positive=polarity)
+        case And() | Or() | Knows() | Commits() | Fulfils():
+            for child in children(formula):
+                yield from _fair_operators(child, system, positive=positive)
+        case OnPaths(quantifier, _):
+            if system.fairness or _is_endless(formula):
+                yield (quantifier == "A") == positive
+            for child in children(formula):
+                yield from _fair_operators(child, system, positive=positive)
+
+
+def _is_endless(formula: OnPaths) -> bool:
+    """Whether it takes an endless run to show it true (`E`) or false (`A`).
+
+    Justice alone never rules out a finite beginning: every state begins a fair run.
+    """
+    match formula.quantifier, formula.path:
+        case _, Next():
+            return False
+        case "E", Globally(_, bound):
+            return bound is None
+        case "A", Finally(_, bound) | Until(_, _, bound):
+            return bound is None
+        case "E", WeakUntil() | Release():
+            return True
+        case _:
+            return False

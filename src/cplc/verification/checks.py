@@ -1,0 +1,301 @@
+"""The built-in checks: one question each, over the system alone.
+
+Checks that speak of reachable states mean all of them, so conditions of fairness are left out there; checks that
+speak of runs mean the fair ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
+
+from cplc.source import Span
+from cplc.system.expr import Equal, Expr, Read, conj, disj, negate, one_of
+from cplc.system.formula import And, Atom, Finally, Formula, Globally, Implies, Not, OnPaths, Or
+from cplc.system.model import Commitment, Step, System
+from cplc.verification.observers import ONLY_TIME, RENEWED, hands_over, with_hand_overs, with_only_time
+from cplc.verification.results import Question
+
+Part = tuple[Formula, str]
+"""One operand of a check's conjunction, and what its failure means."""
+
+OPEN = ("conditional", "active", "pending")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    parts: tuple[Part, ...]
+    system: System | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    says: str
+    asks: Callable[[System], _Asked]
+    advisory: bool = False
+
+
+def build_check(
+    name: str, system: System, *, expected: Literal["holds", "fails"] = "holds", span: Span | None = None
+) -> Question:
+    """Return the question that a built-in check asks of the system."""
+    check = CHECKS[name]
+    asked = check.asks(system)
+    return Question(
+        name=name,
+        kind="check",
+        formula=And(tuple(formula for formula, _ in asked.parts)),
+        text=check.says,
+        expected=expected,
+        advisory=check.advisory,
+        span=span,
+        system=asked.system,
+        findings=tuple(meaning for _, meaning in asked.parts),
+    )
+
+
+def default_checks(system: System) -> tuple[str, ...]:
+    """Return the checks of a file that asks nothing."""
+    with_commitments = ("sound", "fulfillable") if system.commitments else ()
+    return ("live", "deadlock_free", *with_commitments)
+
+
+def in_range(system: System) -> tuple[Question, ...]:
+    """Return the question whether every assignment stays in range, where that is not plain."""
+    if not system.hazards:
+        return ()
+    parts = [(_never(condition, text), text) for text, condition, _ in system.hazards]
+    return (
+        Question(
+            name="in_range",
+            kind="model",
+            formula=And(tuple(formula for formula, _ in parts)),
+            text="every assignment stays within the range of its variable",
+            span=next((span for _, _, span in system.hazards), None),
+            system=_without_fairness(system),
+            findings=tuple(text for _, text in parts),
+        ),
+    )
+
+
+# --- vocabulary
+
+
+def _is(commitment: Commitment, *states: str) -> Expr:
+    return one_of(Read(commitment.variable), states)
+
+
+def _state(commitment: Commitment, *states: str) -> Formula:
+    return Or(tuple(Atom(_is(commitment, state), f"{state}({commitment.name})") for state in states))
+
+
+def _open(commitment: Commitment) -> Formula:
+    return Atom(_is(commitment, *OPEN), f"open({commitment.name})")
+
+
+def _nothing_open(system: System) -> Formula:
+    return And(tuple(Not(_open(commitment)) for commitment in system.commitments))
+
+
+def _never(condition: Expr, text: str) -> Formula:
+    return OnPaths("A", Globally(Not(Atom(condition, text))))
+
+
+def _always(formula: Formula) -> Formula:
+    return OnPaths("A", Globally(formula))
+
+
+def _some_time(formula: Formula) -> Formula:
+    return OnPaths("E", Finally(formula))
+
+
+def _without_fairness(system: System) -> System | None:
+    return replace(system, fairness=()) if system.fairness else None
+
+
+def _effects(system: System) -> Iterator[Step]:
+    """Yield the steps by which messages take effect."""
+    return (step for step in system.steps if step.kind in {"receive", "exchange"})
+
+
+# --- the checks
+
+
+def _deadlock_free(system: System) -> _Asked:
+    """Say that no terminal state has a commitment open that ticks alone do not close, or a message in flight.
+
+    Ticks can close commitments, open others and enable sends. What they do alone is seen after a step, possible in
+    any terminal state that is not settled, after which nothing else happens any more.
+    """
+    in_flight = disj(message.in_flight for message in system.messages)
+    unsettled = disj((in_flight, *(_is(commitment, *OPEN) for commitment in system.commitments)))
+    stuck = Atom(conj((system.terminal, unsettled)), "terminal & (open commitments | messages in flight)")
+    meaning = "nobody can do anything any more, and a commitment is open or a message in flight"
+    if not any(step.kind == "tick" for step in system.steps):
+        return _Asked(((_always(Not(stuck)), meaning),), _without_fairness(system))
+    observed = with_only_time(replace(system, fairness=()), stuck.condition)
+    settled = Atom(negate(unsettled), "no open commitments, nothing in flight")
+    closing = Implies(Atom(Read(ONLY_TIME), ONLY_TIME), _some_time(settled))
+    return _Asked(((_always(closing), f"{meaning}; time alone does not close it"),), observed)
+
+
+def _sound(system: System) -> _Asked:
+    parts: list[Part] = []
+    for step in _effects(system):
+        for operation in step.operations:
+            vain = conj((step.guard, negate(operation.applicable)))
+            act = f"{operation.verb} {operation.commitment}"
+            if operation.target is not None:
+                act += f" to {operation.target}"
+            text = f"`{step.name}` would {act} in vain"
+            parts.append((_never(vain, text), f"`{step.event}` can take effect when `{act}` does not apply"))
+    return _Asked(tuple(parts), _without_fairness(system))
+
+
+def _live(system: System) -> _Asked:
+    receipts: dict[str, list[Expr]] = {}
+    for step in _effects(system):
+        receipts.setdefault(step.event, []).append(step.guard)
+    parts: list[Part] = []
+    for message in system.messages:
+        possible = Atom(disj(receipts.get(message.name, ())), f"`{message.name}` can be received")
+        parts.append((_some_time(possible), f"`{message.name}` is never received"))
+    return _Asked(tuple(parts))
+
+
+def _fulfillable(system: System) -> _Asked:
+    return _Asked(
+        tuple(
+            (_some_time(_state(commitment, "fulfilled")), f"`{commitment.name}` is never fulfilled")
+            for commitment in system.commitments
+        )
+    )
+
+
+def _resolvable(system: System) -> _Asked:
+    meaning = "a state is reached from which some commitment stays open for ever, whatever is done"
+    return _Asked(((_always(_some_time(_nothing_open(system))), meaning),))
+
+
+def _effective(system: System) -> _Asked:
+    restarting = disj(step.guard for step in system.steps if step.kind == "restart")
+    ended = Atom(disj((system.terminal, restarting)), "at an end")
+    fulfilled = Or(tuple(_state(commitment, "fulfilled") for commitment in system.commitments))
+    success = _some_time(And((ended, fulfilled, _nothing_open(system))))
+    return _Asked(((success, "no run ends with a commitment fulfilled and none open"),))
+
+
+def _consistent(system: System) -> _Asked:
+    """Say of each two commitments that they are not open at once, unless their consequents can be true at once."""
+    parts: list[Part] = []
+    for one, other in combinations(system.commitments, 2):
+        together = And(tuple(Atom(c.consequent, f"the consequent of {c.name}") for c in (one, other)))
+        apart = _always(Not(And((_open(one), _open(other)))))
+        meaning = f"`{one.name}` and `{other.name}` are open at once, and their consequents exclude each other"
+        parts.append((Or((_some_time(together), apart)), meaning))
+    return _Asked(tuple(parts), _without_fairness(system))
+
+
+def _robust(system: System) -> _Asked:
+    settled = _some_time(_nothing_open(system))
+    return _Asked(
+        tuple(
+            (
+                _always(Implies(_state(commitment, "violated", "expired", "withdrawn"), settled)),
+                f"once `{commitment.name}` is violated, expired or withdrawn, some commitment may stay open for ever",
+            )
+            for commitment in system.commitments
+        )
+    )
+
+
+def _aligned(system: System) -> _Asked:
+    """Say of each view that it is right when nothing is in flight that could change it or what it views.
+
+    What else is in flight can be received before, and changes neither.
+    """
+    parts: list[Part] = []
+    for commitment in system.commitments:
+        kept = {commitment.variable, *(variable for _, variable in commitment.views)}
+        events = {step.event for step in system.steps if step.writes & kept}
+        pending = disj(message.in_flight for message in system.messages if message.name in events)
+        quiet = Atom(negate(pending), f"nothing in flight that tells of {commitment.name}")
+        for role, variable in commitment.views:
+            right = Atom(Equal(Read(variable), Read(commitment.variable)), f"{role} sees {commitment.name} as it is")
+            meaning = f"nothing is in flight and {role} has a wrong view of `{commitment.name}`"
+            parts.append((_always(Implies(quiet, right)), meaning))
+    return _Asked(tuple(parts), _without_fairness(system))
+
+
+def _no_delegation_loop(system: System) -> _Asked:
+    """Say that no fair run hands commitments over for ever without making them anew.
+
+    A new round, or a new life of the same commitment, is no loop.
+    """
+    if not hands_over(system):
+        return _Asked(())
+    renewed = Atom(Read(RENEWED), RENEWED)
+    ends = [OnPaths("E", Globally(bit)) for bit in (renewed, Not(renewed))]
+    meaning = "commitments are delegated or assigned for ever"
+    return _Asked(((And(tuple(_always(Not(end)) for end in ends)), meaning),), with_hand_overs(system))
+
+
+def _violable(system: System) -> _Asked:
+    """Say of each commitment without a deadline for its performance that it can be violated or expire."""
+    return _Asked(
+        tuple(
+            (
+                _some_time(_state(commitment, "violated", "expired")),
+                f"nobody can ever be held to `{commitment.name}`: it is never violated, never expires, "
+                f"and has no deadline",
+            )
+            for commitment in system.commitments
+            if commitment.within is None
+        )
+    )
+
+
+CHECKS: dict[str, Check] = {
+    check.name: check
+    for check in (
+        Check(
+            "deadlock_free",
+            "no reachable terminal state in which a commitment is open or a message in flight",
+            _deadlock_free,
+        ),
+        Check("sound", 'no message ever performs an operation whose "from" does not hold', _sound),
+        Check("live", "every message can be received in some run", _live),
+        Check("fulfillable", "every commitment can be fulfilled in some run", _fulfillable),
+        Check(
+            "resolvable",
+            "from every reachable state a state without open commitments can be reached",
+            _resolvable,
+        ),
+        Check("effective", "some run ends with at least one commitment fulfilled and none open", _effective),
+        Check(
+            "consistent",
+            "no reachable state has two open commitments whose consequents exclude each other",
+            _consistent,
+        ),
+        Check(
+            "robust",
+            "after any violation, expiry or withdrawal, a state without open commitments stays reachable",
+            _robust,
+        ),
+        Check(
+            "aligned",
+            "whenever nothing is in flight, the views of debtor and creditor agree with each other and with Env",
+            _aligned,
+        ),
+        Check("no_delegation_loop", "no fair run delegates or assigns for ever", _no_delegation_loop),
+        Check(
+            "violable",
+            "every commitment can be violated, expire or be fulfilled at the latest by a deadline",
+            _violable,
+            advisory=True,
+        ),
+    )
+}

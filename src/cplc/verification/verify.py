@@ -1,0 +1,219 @@
+"""Questions answered: which engine, on which part of the system, and everything that belongs to a verdict.
+
+Nothing is shown as a fact that does not replay: evidence is checked on the system that the engine saw and, where that
+was a slice, its beginning on the whole system too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from cplc.engines.bdd import BACKENDS
+from cplc.engines.interface import Engine, ResourceExhausted
+from cplc.system.formula import And, Formula, Or
+from cplc.system.model import System
+from cplc.system.slicing import Slices, separate
+from cplc.system.trace import Evidence
+from cplc.verification.blame import blame
+from cplc.verification.embedding import embedding_problems
+from cplc.verification.evidence import explain_initial
+from cplc.verification.replay import EvidenceError, replay
+from cplc.verification.results import Answer, Question, Remark, Result
+from cplc.verification.vacuity import not_serial, vacuous_implications
+
+EngineName = Literal["auto", "symbolic", "explicit"]
+
+AnyEngine = Engine[Any]
+"""Its sets are handed back to it and never looked into."""
+
+
+def verify(system: System, questions: Iterable[Question], engine: EngineName = "auto") -> Iterator[Result]:
+    """Yield the result of each question as soon as it is known."""
+    verifier = Verifier(system, engine)
+    return (verifier.answer(question) for question in questions)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One of the formulas that a question comes down to, and its operand in the question's conjunction."""
+
+    operand: int
+    formula: Formula
+
+
+class Verifier:
+    """Answers questions about one system; what engines have found out is kept from one question to the next."""
+
+    def __init__(self, system: System, engine: EngineName = "auto") -> None:
+        self.system = system
+        self.method: Literal["symbolic", "explicit"] = _method(engine)
+        self._explorations: dict[int, _Exploration] = {}
+
+    def answer(self, question: Question) -> Result:
+        began = time.perf_counter()
+        system = question.system or self.system
+        exploration = self._explorations.get(id(system))
+        if exploration is None:
+            exploration = self._explorations[id(system)] = _Exploration(system, self.method)
+        try:
+            result = _Answering(question, exploration).result()
+        except ResourceExhausted as limit:
+            result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
+        except EvidenceError as error:
+            reason = f"internal: evidence does not replay ({error})"
+            result = Result(question, "unknown", self.method, 0.0, system, reason=reason)
+        return replace(result, seconds=time.perf_counter() - began)
+
+
+def _method(engine: EngineName) -> Literal["symbolic", "explicit"]:
+    if engine != "auto":
+        return engine
+    return "symbolic" if any(find_spec(name.partition(".")[0]) for name in BACKENDS) else "explicit"
+
+
+class _Exploration:
+    """One system and the engines that have explored it or its slices."""
+
+    def __init__(self, system: System, method: Literal["symbolic", "explicit"]) -> None:
+        self.system = system
+        self.method = method
+        self.slices = Slices(system)
+        self._engines: dict[frozenset[str], AnyEngine] = {}
+
+    def engine_for(self, formula: Formula) -> AnyEngine:
+        """Return the engine that knows all that the formula depends on."""
+        if self.method == "explicit":
+            variables, system = frozenset(self.system.variable), self.system
+        else:
+            variables = self.slices.relevant(formula)
+            system = self.slices.of(variables)
+        engine = self._engines.get(variables)
+        if engine is None:
+            engine = self._engines[variables] = _engine(system, self.method)
+        return engine
+
+    def is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
+        """Whether the formula holds in every initial state; a disjunction does where one operand does."""
+        if isinstance(formula, Or) and self.method == "symbolic":
+            narrow = sorted(formula.operands, key=lambda operand: len(self.slices.relevant(operand)))
+            if any(self.is_valid(operand, assuming) for operand in narrow):
+                return True
+        return self.engine_for(formula).is_valid(formula, assuming)
+
+    def parts(self, formula: Formula) -> tuple[Formula, ...]:
+        """Return what holds together where the formula holds; each may depend on less."""
+        return separate(formula) if self.method == "symbolic" else (formula,)
+
+
+def _engine(system: System, method: Literal["symbolic", "explicit"]) -> AnyEngine:
+    if method == "explicit":
+        from cplc.engines.explicit import ExplicitEngine
+
+        return ExplicitEngine(system)
+    from cplc.engines.symbolic import SymbolicEngine
+
+    return SymbolicEngine(system)
+
+
+class _Answering:
+    """One question on its way to a result."""
+
+    def __init__(self, question: Question, exploration: _Exploration) -> None:
+        self.question = question
+        self.exploration = exploration
+        self.assuming = question.assuming
+
+    def result(self) -> Result:
+        parts = tuple(self._parts())
+        failing = self._failing(parts)
+        if not failing:
+            return self._holding(parts)
+        first, problem = failing[0], None
+        evidence: Evidence | None = None
+        engine = self.exploration.engine_for(first.formula)
+        try:
+            evidence = self._evidence(first.formula)
+            whole = self.exploration.system
+            formula = self.question.formula
+            blamed = blame(whole, engine.system, formula, self.assuming, self._is_valid, evidence)
+        except ResourceExhausted as limit:
+            blamed, problem = None, f"the run could not be made: {limit}"
+        findings = dict.fromkeys(part.operand for part in failing)
+        return replace(
+            self._plain("fails", engine),
+            evidence=evidence,
+            blame=blamed,
+            remarks=self._remarks(parts, not_serial),
+            reason=problem,
+            findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
+        )
+
+    def _parts(self) -> Iterator[_Part]:
+        formula = self.question.formula
+        operands = formula.operands if isinstance(formula, And) else (formula,)
+        for number, operand in enumerate(operands):
+            for part in self.exploration.parts(operand):
+                yield _Part(number, part)
+
+    def _failing(self, parts: Sequence[_Part]) -> list[_Part]:
+        """Return what fails: all of it where each has something to say of its own, otherwise the first.
+
+        A part that an engine gives up on leaves the answer open only where no other part fails.
+        """
+        failing: list[_Part] = []
+        limit: ResourceExhausted | None = None
+        for part in parts:
+            try:
+                holds = self.exploration.is_valid(part.formula, self.assuming)
+            except ResourceExhausted as reached:
+                limit = reached
+                continue
+            if not holds:
+                failing.append(part)
+                if not self.question.findings:
+                    break
+        if limit is not None and not failing:
+            raise limit
+        return failing
+
+    def _is_valid(self, assuming: frozenset[str]) -> bool:
+        return all(self.exploration.is_valid(part.formula, assuming) for part in self._parts())
+
+    def _holding(self, parts: Sequence[_Part]) -> Result:
+        if not parts:
+            return self._plain("holds", None)
+        engine = self.exploration.engine_for(parts[0].formula)
+        evidence = self._evidence(parts[0].formula)
+        remarks = self._remarks(parts, not_serial)
+        vacuous: tuple[Remark, ...] = ()
+        if self.question.kind in {"property", "formula"}:
+            vacuous = self._remarks(parts, lambda e, formula: vacuous_implications(e, formula, self.assuming))
+        answer: Answer = "vacuous" if vacuous else "holds"
+        return replace(self._plain(answer, engine), evidence=evidence, remarks=vacuous + remarks)
+
+    def _plain(self, answer: Answer, engine: AnyEngine | None) -> Result:
+        whole = self.exploration.system
+        system = whole if engine is None else engine.system
+        left_out = len(whole.variables) - len(system.variables)
+        return Result(self.question, answer, self.exploration.method, 0.0, system, left_out=left_out)
+
+    def _remarks(
+        self, parts: Iterable[_Part], find: Callable[[AnyEngine, Formula], Iterator[Remark]]
+    ) -> tuple[Remark, ...]:
+        found = [remark for part in parts for remark in find(self.exploration.engine_for(part.formula), part.formula)]
+        return tuple({remark.message: remark for remark in found}.values())
+
+    def _evidence(self, formula: Formula) -> Evidence:
+        """Return why the formula has its value, replayed."""
+        engine = self.exploration.engine_for(formula)
+        evidence = explain_initial(engine, formula, self.assuming)
+        problems = replay(engine.system, evidence, self.assuming)
+        if not problems and engine.system is not self.exploration.system:
+            problems = list(embedding_problems(self.exploration.system, engine.system, evidence))
+        if problems:
+            raise EvidenceError("; ".join(problems))
+        return evidence
