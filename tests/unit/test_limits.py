@@ -77,11 +77,32 @@ def test_the_time_limit_stops_work_that_yields_nothing(release: threading.Event)
     assert time.monotonic() - began < 10
 
 
+def test_what_is_finished_when_a_limit_is_reached_still_comes(release: threading.Event) -> None:
+    finished = threading.Event()
+
+    def work() -> Iterator[int]:
+        yield from (1, 2)
+        finished.set()
+        yield 3
+        release.wait(60)
+
+    seen: list[int] = []
+
+    def slowly(number: int) -> None:
+        seen.append(number)
+        finished.wait(60)
+        time.sleep(0.3)
+
+    with pytest.raises(Interrupted):
+        list(map(slowly, supervised(work(), Limits(seconds=0.2), waiting=_nothing)))
+    assert seen == [1, 2, 3]
+
+
 def test_the_time_limit_stops_work_that_yields_for_ever(release: threading.Event) -> None:
     def work() -> Iterator[int]:
         while not release.is_set():
             yield 1
-            time.sleep(0.001)
+            time.sleep(0.01)
 
     with pytest.raises(Interrupted, match="time limit"):
         list(supervised(work(), Limits(seconds=0.2), waiting=_nothing))

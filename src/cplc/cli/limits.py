@@ -49,11 +49,12 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
     queue: SimpleQueue[Event | _End] = SimpleQueue()
     with _termination(), _deep_recursion():
         _start(work, queue)
-        while True:
-            for reason in reached():
-                raise Interrupted(reason)
+        stop: Interrupted | None = None
+        while stop is None or not queue.empty():
+            # What is finished when a limit is reached is still worth having; what comes after that is not waited for.
+            stop = stop or reached()
             try:
-                item = queue.get(timeout=_POLL)
+                item = queue.get(timeout=0 if stop else _POLL)
             except Empty:
                 waiting()
                 continue
@@ -64,6 +65,7 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
                     raise item.error
                 return
             yield item
+        raise stop
 
 
 def computed(work: Callable[[], Event], limits: Limits, *, waiting: Callable[[], None]) -> Event:
@@ -125,16 +127,17 @@ def _termination() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _guards(limits: Limits) -> Callable[[], Iterator[str]]:
-    """Return a function that yields the reason to stop, once there is one."""
+def _guards(limits: Limits) -> Callable[[], Interrupted | None]:
+    """Return a function that returns the reason to stop, once there is one."""
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
     most = limits.memory or _default_memory()
 
-    def reached() -> Iterator[str]:
+    def reached() -> Interrupted | None:
         if deadline is not None and time.monotonic() > deadline:
-            yield f"the time limit of {limits.seconds:g} s was reached"
+            return Interrupted(f"the time limit of {limits.seconds:g} s was reached")
         if most is not None and _memory_in_use() > most:
-            yield f"the memory limit of {most // 2**20} MB was reached"
+            return Interrupted(f"the memory limit of {most // 2**20} MB was reached")
+        return None
 
     return reached
 
