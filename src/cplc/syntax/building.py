@@ -1,0 +1,189 @@
+"""The tree of an expression, built while lark parses: one method for each alternative of `grammar/formula.lark`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar, cast
+
+from lark import Token
+
+from cplc.source import Source, Span
+from cplc.syntax import ast
+
+Node = TypeVar("Node")
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[Node]):
+    """A node and where it was written, its parentheses included: the spans of what it becomes part of need them."""
+
+    node: Node
+    start: int
+    end: int
+
+
+Expr = Part[ast.Expr]
+Ref = Part[ast.Ref]
+Group = Part[tuple[ast.Ref, ...]]
+Child = Token | Expr
+
+
+def _start(child: Token | Part[Node]) -> int:
+    return child.start if isinstance(child, Part) else child.start_pos or 0
+
+
+def _end(child: Token | Part[Node]) -> int:
+    return child.end if isinstance(child, Part) else child.end_pos or 0
+
+
+class Builder:
+    """What lark calls, with a list of what the alternative matched; set ``source`` and ``offset`` before each text."""
+
+    def __init__(self) -> None:
+        self.source = Source("", "")
+        self.offset = 0
+
+    def _span(self, start: int, end: int) -> Span:
+        return Span(self.source, self.offset + start, self.offset + end)
+
+    def _name(self, token: Token) -> ast.Name:
+        return ast.Name(str(token), span=self._span(_start(token), _end(token)))
+
+    # --- operands
+
+    def number(self, items: tuple[Token]) -> Expr:
+        (token,) = items
+        start, end = _start(token), _end(token)
+        return Part(ast.Literal_(int(token), span=self._span(start, end)), start, end)
+
+    def truth(self, items: tuple[Token]) -> Expr:
+        (token,) = items
+        start, end = _start(token), _end(token)
+        return Part(ast.Literal_(token == "true", span=self._span(start, end)), start, end)
+
+    def segment(self, items: list[Child]) -> Part[ast.Segment]:
+        name, *rest = items
+        indices = tuple(item.node for item in rest if isinstance(item, Part))
+        return Part(ast.Segment(self._name(cast("Token", name)), indices), _start(name), _end(items[-1]))
+
+    def ref(self, segments: list[Part[ast.Segment]]) -> Ref:
+        start, end = segments[0].start, segments[-1].end
+        return Part(ast.Ref(tuple(part.node for part in segments), span=self._span(start, end)), start, end)
+
+    def ref_name(self, items: list[Child]) -> Ref:
+        return self.ref([self.segment(items)])
+
+    def view(self, items: tuple[Ref, Ref]) -> Expr:
+        commitment, role = items
+        start, end = commitment.start, role.end
+        return Part(ast.View(commitment.node, role.node, span=self._span(start, end)), start, end)
+
+    def enclosed(self, items: tuple[Token, Expr, Token]) -> Expr:
+        opening, inner, closing = items
+        return Part(inner.node, _start(opening), _end(closing))
+
+    def call(self, items: list[Child]) -> Expr:
+        name, *rest = items
+        arguments = tuple(item.node for item in rest if isinstance(item, Part))
+        start, end = _start(name), _end(items[-1])
+        return Part(ast.Call(self._name(cast("Token", name)), arguments, span=self._span(start, end)), start, end)
+
+    # --- operators
+
+    def unary(self, items: tuple[Token, Expr]) -> Expr:
+        sign, operand = items
+        return self._prefixed(sign, operand, None)
+
+    def bounded_unary(self, items: tuple[Token, Expr, Expr]) -> Expr:
+        sign, bound, operand = items
+        return self._prefixed(sign, operand, bound.node)
+
+    def _prefixed(self, sign: Token, operand: Expr, bound: ast.Expr | None) -> Expr:
+        """Build ``F p``, and ``AF p`` as ``A`` over ``F p``."""
+        start, end = _start(sign), operand.end
+        op = cast("ast.UnaryOp", str(sign[-1]))
+        if len(sign) == 1:
+            return Part(ast.Unary(op, operand.node, bound, span=self._span(start, end)), start, end)
+        path = ast.Unary(op, operand.node, bound, span=self._span(start + 1, end))
+        return Part(ast.OverPaths("A" if sign[0] == "A" else "E", path, span=self._span(start, end)), start, end)
+
+    def binary(self, items: tuple[Expr, Token, Expr]) -> Expr:
+        left, sign, right = items
+        return self._infix(left, sign, right, None)
+
+    def bounded_binary(self, items: tuple[Expr, Token, Expr, Expr]) -> Expr:
+        left, sign, bound, right = items
+        return self._infix(left, sign, right, bound.node)
+
+    def _infix(self, left: Expr, sign: Token, right: Expr, bound: ast.Expr | None) -> Expr:
+        span = self._span(left.start, right.end)
+        op = cast("ast.BinaryOp", str(sign))
+        return Part(ast.Binary(op, left.node, right.node, bound, span=span), left.start, right.end)
+
+    def over_paths(self, items: tuple[Token, Expr]) -> Expr:
+        sign, path = items
+        return self._quantified(sign, path, None)
+
+    def along_paths(self, items: tuple[Token, Expr, Expr]) -> Expr:
+        sign, along, path = items
+        return self._quantified(sign, path, along.node)
+
+    def _quantified(self, sign: Token, path: Expr, along: ast.Expr | None) -> Expr:
+        start, end = _start(sign), path.end
+        quantifier: Literal["A", "E"] = "A" if sign == "A" else "E"
+        return Part(ast.OverPaths(quantifier, path.node, along, span=self._span(start, end)), start, end)
+
+    def range(self, items: tuple[Expr, Expr]) -> Part[ast.Range]:
+        low, high = items
+        start, end = low.start, high.end
+        return Part(ast.Range(low.node, high.node, span=self._span(start, end)), start, end)
+
+    def quantifier(self, items: tuple[Token, Token, Part[ast.Domain], Expr]) -> Expr:
+        sign, variable, domain, body = items
+        start, end = _start(sign), body.end
+        kind: Literal["forall", "exists"] = "forall" if sign == "forall" else "exists"
+        node = ast.Quantifier(kind, self._name(variable), domain.node, body.node, span=self._span(start, end))
+        return Part(node, start, end)
+
+    # --- modalities
+
+    def refs(self, items: list[Ref]) -> Group:
+        return Part(tuple(item.node for item in items), items[0].start, items[-1].end)
+
+    def social(self, items: tuple[Token, Token, Ref, Ref, Expr, Token]) -> Expr:
+        sign, _, debtor, creditor, body, closing = items
+        start, end = _start(sign), _end(closing)
+        modality = cast("Literal['C', 'Fu', 'SC']", str(sign))
+        span = self._span(start, end)
+        return Part(ast.Social(modality, debtor.node, creditor.node, body.node, span=span), start, end)
+
+    def knows(self, items: tuple[Token, Token, Ref, Expr, Token]) -> Expr:
+        sign, opening, agent, body, closing = items
+        return self.group_knows((sign, opening, self.refs([agent]), body, closing))
+
+    def group_knows(self, items: tuple[Token, Token, Group, Expr, Token]) -> Expr:
+        sign, _, group, body, closing = items
+        start, end = _start(sign), _end(closing)
+        modality = cast("Literal['K', 'EK', 'DK', 'CK']", str(sign))
+        return Part(ast.Knowledge(modality, group.node, body.node, span=self._span(start, end)), start, end)
+
+    def does(self, items: tuple[Token, Token, Ref, Token]) -> Expr:
+        sign, _, subject, closing = items
+        start, end = _start(sign), _end(closing)
+        return Part(ast.Does(None, subject.node, span=self._span(start, end)), start, end)
+
+    def does_operation(self, items: tuple[Token, Token, Token, Ref, Token]) -> Expr:
+        sign, _, verb, subject, closing = items
+        start, end = _start(sign), _end(closing)
+        return Part(ast.Does(self._name(verb), subject.node, span=self._span(start, end)), start, end)
+
+    def does_transfer(self, items: tuple[Token, Token, Token, Ref, Ref, Token]) -> Expr:
+        sign, _, verb, subject, other, closing = items
+        start, end = _start(sign), _end(closing)
+        span = self._span(start, end)
+        return Part(ast.Does(self._name(verb), subject.node, other.node, span=span), start, end)
+
+    def strategic(self, items: tuple[Token, Group, Expr]) -> Expr:
+        sign, group, path = items
+        start, end = _start(sign), path.end
+        return Part(ast.Strategic(group.node, path.node, span=self._span(start, end)), start, end)

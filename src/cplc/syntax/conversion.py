@@ -1,0 +1,283 @@
+"""From the objects that textX builds by `grammar/cpl.tx` to the syntax tree.
+
+An expression that cannot be read is reported and stands as `true`: with an error in the file nobody asks for more.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.rules import SYNTAX
+from cplc.source import Span
+from cplc.syntax import ast
+from cplc.syntax.formulas import read
+from cplc.syntax.scanner import Scan
+
+_DOTTED: Final = re.compile(r"\w+(?:\s*\.\s*\w+)*")
+Item = ast.Import | ast.Protocol | ast.Declaration
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A text to parse and where its characters stand in the source.
+
+    ``shifts`` are pairs: from that offset of the text on, the source is that much further. Ascending.
+    """
+
+    text: str
+    shifts: tuple[tuple[int, int], ...]
+
+    def original(self, offset: int) -> int:
+        shift = self.shifts[0][1]
+        for start, value in self.shifts:
+            if offset < start:
+                # Inside a word that was put in the place of a misspelt one.
+                return min(offset + shift, start + value)
+            shift = value
+        return offset + shift
+
+    def replaced(self, start: int, end: int, word: str) -> Excerpt:
+        """Return the text with another word in one place; the places before and after remain known."""
+        growth = len(word) - (end - start)
+        text = self.text[:start] + word + self.text[end:]
+        kept = tuple(pair for pair in self.shifts if pair[0] <= start)
+        later = tuple((at + growth, value - growth) for at, value in self.shifts if at > start)
+        return Excerpt(text, (*kept, (start + len(word), kept[-1][1] - growth), *later))
+
+
+class Conversion:
+    """Converts the items of one excerpt, and collects what is wrong with their expressions."""
+
+    def __init__(self, scan: Scan, excerpt: Excerpt) -> None:
+        self.scan = scan
+        self.excerpt = excerpt
+        self.problems: list[Diagnostic] = []
+
+    def items(self, nodes: list[Any]) -> tuple[Item, ...]:
+        return tuple(self.item(node) for node in nodes)
+
+    def item(self, node: Any) -> Item:
+        span = self.span(node)
+        match type(node).__name__:
+            case "Import":
+                return self._import(node, span)
+            case "Protocol":
+                return self._protocol(node, span)
+            case "Role":
+                size = self.expression(node.size) if node.size else None
+                variables = tuple(self._variable(variable) for variable in node.variables)
+                return ast.Role(self.name(node.name), size, variables, self._doc(span), span=span)
+            case "Choice":
+                return ast.Choice(self.references(node.members), span=span)
+            case "Fact":
+                return ast.Fact(self.name(node.name), self.expression(node.value), self._doc(span), span=span)
+            case "Commitment":
+                return self._commitment(node, span)
+            case "Channel":
+                return ast.Channel(self.reference(node.sender), self.reference(node.receiver), span=span)
+            case "For":
+                body = declarations(self.items(node.items), self.problems)
+                return ast.For(self.name(node.variable), self.domain(node.domain), body, span=span)
+            case "Use":
+                arguments = tuple(self._argument(argument) for argument in node.arguments)
+                alias = self.name(node.alias) if node.alias else None
+                return ast.Use(self.reference(node.protocol), arguments, alias, self._doc(span), span=span)
+            case "Define":
+                parameters = tuple(self.name(parameter) for parameter in node.parameters)
+                body_ = self.expression(node.body)
+                return ast.Define(self.name(node.name), parameters, body_, self._doc(span), span=span)
+            case "Property":
+                return self._property(node, span)
+            case "Check":
+                return ast.Check(tuple(self._check_item(item) for item in node.checks), span=span)
+            case "Fairness":
+                return ast.Fairness(self.expression(node.condition), span=span)
+            case "Message":
+                return self._message(node, span)
+            case other:
+                raise TypeError(f"the grammar has an item that has no tree: {other}")
+
+    # --- declarations
+
+    def _import(self, node: Any, span: Span) -> ast.Import:
+        alias = self.name(node.alias) if node.alias else None
+        if node.path:
+            return ast.Import(self.string(node.path), True, alias, span=span)
+        return ast.Import(re.sub(r"\s", "", node.target), False, alias, span=span)
+
+    def _protocol(self, node: Any, span: Span) -> ast.Protocol:
+        parameters = tuple(self._parameter(parameter) for parameter in node.parameters)
+        title = self.string(node.title) if node.title else None
+        body = declarations(self.items(node.items), self.problems)
+        return ast.Protocol(self.name(node.name), parameters, title, node.sync, body, self._doc(span), span=span)
+
+    def _parameter(self, node: Any) -> ast.Parameter:
+        default = self.expression(node.default) if node.default else None
+        return ast.Parameter(self.name(node.name), self._type(node.type), default, span=self.span(node))
+
+    def _payload(self, node: Any) -> ast.Parameter:
+        return ast.Parameter(self.name(node.name), self._type(node.type), span=self.span(node))
+
+    def _variable(self, node: Any) -> ast.RoleVariable:
+        span = self.span(node)
+        initial = self.expression(node.initial) if node.initial else None
+        return ast.RoleVariable(self.name(node.name), self._type(node.type), initial, self._doc(span), span=span)
+
+    def _type(self, node: Any) -> ast.Type:
+        span = self.span(node)
+        match type(node).__name__:
+            case "BoolType":
+                return ast.BoolType(span=span)
+            case "EnumType":
+                return ast.EnumType(tuple(self.name(member) for member in node.members), span=span)
+            case _:
+                return ast.Range(self.expression(node.low), self.expression(node.high), span=span)
+
+    def _commitment(self, node: Any, span: Span) -> ast.Commitment:
+        deadlines: dict[str, ast.Expr] = {}
+        revocable = False
+        for option in node.options:
+            kind = type(option).__name__
+            if kind in deadlines or (kind == "Revocable" and revocable):
+                self._report(option, f"`{kind.lower()}` is written twice")
+            elif kind == "Revocable":
+                revocable = True
+            else:
+                deadlines[kind] = self.expression(option.ticks)
+        return ast.Commitment(
+            self.name(node.name), self.reference(node.debtor), self.reference(node.creditor),
+            self.expression(node.antecedent), self.expression(node.consequent),
+            deadlines.get("Within"), deadlines.get("Expires"), revocable, self._doc(span), span=span,
+        )  # fmt: skip
+
+    def _argument(self, node: Any) -> ast.Argument:
+        """Convert `payer = A`: a single word is a name here, even where it could be an operator."""
+        value = self._text(node.value)
+        bare = value.isidentifier() and value not in ("true", "false")
+        expression = self.reference(node.value) if bare else self.expression(node.value)
+        return ast.Argument(self.name(node.name), expression, span=self.span(node))
+
+    def _property(self, node: Any, span: Span) -> ast.Property:
+        title = self.string(node.title) if node.title else None
+        return ast.Property(
+            self.name(node.name), title, self.references(node.assuming), self.expression(node.formula),
+            "fails" if node.expect == "fails" else "holds", self._doc(span), span=span,
+        )  # fmt: skip
+
+    def _check_item(self, node: Any) -> ast.CheckItem:
+        return ast.CheckItem(self.name(node.name), "fails" if node.expect == "fails" else "holds")
+
+    def _message(self, node: Any, span: Span) -> ast.Message:
+        parameters = tuple(self._payload(parameter) for parameter in node.parameters)
+        clauses = tuple(self._clause(clause) for clause in node.clauses)
+        sender, receiver = self.reference(node.sender), self.reference(node.receiver)
+        return ast.Message(self.name(node.name), sender, receiver, parameters, clauses, self._doc(span), span=span)
+
+    def _clause(self, node: Any) -> ast.Clause:
+        span = self.span(node)
+        match type(node).__name__:
+            case "After":
+                return ast.After(self.expression(node.condition), span=span)
+            case "Unless":
+                return ast.Unless(self.expression(node.condition), span=span)
+            case "If":
+                return ast.If(self.expression(node.condition), span=span)
+            case "Means":
+                return ast.Means(tuple(self._operation(operation) for operation in node.operations), span=span)
+            case "Set":
+                return ast.Set(self._assignments(node.assignments), span=span)
+            case "OnReceipt":
+                return ast.OnReceipt(self._assignments(node.assignments), span=span)
+            case "Resets":
+                return ast.Resets(self.references(node.messages), span=span)
+            case "Restart":
+                return ast.Restart(span=span)
+            case "Repeatable":
+                return ast.Repeatable(span=span)
+            case other:
+                raise TypeError(f"the grammar has a clause that has no tree: {other}")
+
+    def _operation(self, node: Any) -> ast.Operation:
+        target = self.reference(node.target) if node.target else None
+        subject = self.reference(node.commitment)
+        return ast.Operation(self.name(node.verb), subject, target, bool(node.retaining), span=self.span(node))
+
+    def _assignments(self, nodes: list[Any]) -> tuple[ast.Assignment, ...]:
+        return tuple(
+            ast.Assignment(self.reference(node.variable), self.expression(node.value), span=self.span(node))
+            for node in nodes
+        )
+
+    # --- names and expressions
+
+    def span(self, node: Any) -> Span:
+        original = self.excerpt.original
+        start = original(node._tx_position)
+        return Span(self.scan.source, start, max(start, original(node._tx_position_end)))
+
+    def name(self, node: Any) -> ast.Name:
+        return ast.Name(node.text, span=self.span(node))
+
+    def string(self, node: Any) -> str:
+        return re.sub(r'\\(["\\])', r"\1", self.span(node).text[1:-1])
+
+    def _text(self, node: Any) -> str:
+        return self.excerpt.text[node._tx_position : node._tx_position_end]
+
+    def expression(self, node: Any) -> ast.Expr:
+        span = self.span(node)
+        result, problems = read(self.scan.source, self._text(node), span.start)
+        self.problems.extend(problems)
+        return ast.Literal_(True, span=span) if result is None else result
+
+    def references(self, nodes: list[Any]) -> tuple[ast.Ref, ...]:
+        return tuple(self.reference(node) for node in nodes)
+
+    def reference(self, node: Any) -> ast.Ref:
+        """Convert a name with its indices; without any it may be a word that is an operator in formulas."""
+        span = self.span(node)
+        text = self._text(node)
+        if _DOTTED.fullmatch(text):
+            return ast.Ref(tuple(self._segment(span, word) for word in re.finditer(r"\w+", text)), span=span)
+        result = self.expression(node)
+        if isinstance(result, ast.Ref):
+            return result
+        if not isinstance(result, ast.Literal_):
+            self._report(node, "Expected a name, found an expression")
+        return ast.Ref((ast.Segment(ast.Name(text, span=span)),), span=span)
+
+    def _segment(self, whole: Span, word: re.Match[str]) -> ast.Segment:
+        span = Span(whole.source, whole.start + word.start(), whole.start + word.end())
+        return ast.Segment(ast.Name(word.group(), span=span))
+
+    def domain(self, node: Any) -> ast.Domain:
+        if node.high:
+            return ast.Range(self.expression(node.low), self.expression(node.high), span=self.span(node))
+        low = self.expression(node.low)
+        if isinstance(low, ast.Ref):
+            return low
+        self._report(node, "Expected a family of roles or a range like `1..n`")
+        return ast.Ref((ast.Segment(ast.Name(self._text(node), span=self.span(node))),), span=self.span(node))
+
+    def _doc(self, span: Span) -> str | None:
+        return self.scan.doc(span.start)
+
+    def _report(self, node: Any, message: str) -> None:
+        self.problems.append(SYNTAX.at(self.span(node), message))
+
+
+def declarations(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[ast.Declaration, ...]:
+    """Return what may stand inside a protocol, and report the rest."""
+    kept: list[ast.Declaration] = []
+    for item in items:
+        match item:
+            case ast.Import():
+                problems.append(SYNTAX.at(item.span, "An `import` stands at the beginning of the file"))
+            case ast.Protocol(name):
+                problems.append(SYNTAX.at(name.span, f"`protocol {name.text}` stands inside another block"))
+            case _:
+                kept.append(item)
+    return tuple(kept)

@@ -1,0 +1,198 @@
+"""A `.cpl` file: text to tree, by `grammar/cpl.tx`. The only home of textX.
+
+A text that the grammar accepts is read as a whole. Any other is cut into its declarations, each is read on its own,
+and every one that cannot be read is reported: one run shows all the mistakes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from typing import Any, Final
+
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, UNREADABLE_FILE
+from cplc.resources import shipped
+from cplc.source import Source, Span
+from cplc.syntax import ast, formulas
+from cplc.syntax.conversion import Conversion, Excerpt, Item, declarations
+from cplc.syntax.layout import Piece, pieces
+from cplc.syntax.rejection import Rejection, correction, rejection
+from cplc.syntax.scanner import Scan, scan
+
+MAX_SIZE: Final = 1_000_000
+"""How many characters a file may have."""
+
+MAX_PROBLEMS: Final = 100
+"""After so many mistakes the rest of a file is left unread."""
+
+_SHALLOW: Final = 15
+"""Nesting that the usual recursion limit is certainly enough for."""
+
+
+def parse(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
+    """Read a file: as much of its tree as can be read, and everything that is wrong with it."""
+    unreadable = _unreadable(source)
+    if unreadable:
+        return _file(source, (), []), (unreadable,)
+    scanned = scan(source)
+    problems = list(scanned.problems)
+    if not problems and scanned.balanced:
+        result = _model(scanned.text, scanned.nesting)
+        if not isinstance(result, Rejection):
+            conversion = Conversion(scanned, Excerpt(scanned.text, ((0, 0),)))
+            items = conversion.items(result.items)
+            return _file(source, items, conversion.problems), _ordered(conversion.problems)
+    items = _Recovery(scanned, problems).items()
+    return _file(source, items, problems), _ordered(problems)
+
+
+def parse_formula(source: Source) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:
+    """Read a text that is one formula."""
+    unreadable = _unreadable(source)
+    if unreadable:
+        return None, (unreadable,)
+    scanned = scan(source)
+    if scanned.problems:
+        return None, scanned.problems
+    text = scanned.text.lstrip()
+    return formulas.read(source, text.rstrip(), len(scanned.text) - len(text))
+
+
+def _unreadable(source: Source) -> Diagnostic | None:
+    """Say why a text should not be looked at more closely."""
+    size = len(source.text)
+    if size > MAX_SIZE:
+        message = f"The file has {size:,} characters, more than the {MAX_SIZE:,} that can be read"
+        return FILE_TOO_LARGE.at(Span(source, 0, 0), message)
+    nul = source.text.find("\0")
+    if nul >= 0:
+        return UNREADABLE_FILE.at(Span(source, nul, nul + 1), "The file contains NUL characters: it is no text")
+    try:
+        source.text.encode()
+    except UnicodeEncodeError as error:
+        return UNREADABLE_FILE.at(Span(source, error.start, error.end), "The file is not UTF-8 text")
+    return None
+
+
+def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -> ast.File:
+    """Sort what stands at the top of a file, and report what belongs into a protocol."""
+    imports: list[ast.Import] = []
+    protocols: list[ast.Protocol] = []
+    defines: list[ast.Define] = []
+    for item in items:
+        match item:
+            case ast.Import():
+                imports.append(item)
+            case ast.Protocol():
+                protocols.append(item)
+            case ast.Define():
+                defines.append(item)
+            case _:
+                kind = type(item).__name__.lower()
+                problems.append(SYNTAX.at(item.span, f"A {kind} stands outside any protocol"))
+    return ast.File(tuple(imports), tuple(protocols), tuple(defines), span=Span(source, 0, len(source.text)))
+
+
+def _ordered(problems: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the problems in the order of the text, cut off where there are too many."""
+    ordered = sorted(problems, key=lambda problem: (problem.span.start, problem.span.end))
+    if len(ordered) <= MAX_PROBLEMS:
+        return tuple(ordered)
+    last = ordered[MAX_PROBLEMS - 1]
+    note = Note("after so many mistakes the rest of the file is not shown")
+    return (*ordered[: MAX_PROBLEMS - 1], replace(last, notes=(*last.notes, note)))
+
+
+class _Recovery:
+    """Reads the declarations of a rejected text one by one."""
+
+    def __init__(self, scanned: Scan, problems: list[Diagnostic]) -> None:
+        self.scanned = scanned
+        self.problems = problems
+        self.lexical = [problem.span.start for problem in problems]
+
+    def items(self) -> tuple[Item, ...]:
+        found, problems = pieces(self.scanned.source, self.scanned.text, cut=self.scanned.cut)
+        self.problems.extend(problems)
+        return self._read(found)
+
+    def _read(self, found: list[Piece]) -> tuple[Item, ...]:
+        items: list[Item] = []
+        for piece in found:
+            if len(self.problems) > MAX_PROBLEMS:
+                break
+            items.extend(self._leaf(piece) if piece.body is None else self._block(piece, piece.body))
+        return tuple(items)
+
+    def _leaf(self, piece: Piece) -> tuple[Item, ...]:
+        text = self.scanned.text[piece.start : piece.end].rstrip()
+        return self._declarations(piece, text)
+
+    def _block(self, piece: Piece, body: list[Piece]) -> tuple[Item, ...]:
+        """Read a block; if its head cannot be read, what is inside counts as standing outside."""
+        head = self._declarations(piece, self.scanned.text[piece.start : piece.head_end] + "}")
+        inside = self._read(body)
+        span = Span(self.scanned.source, piece.start, piece.end)
+        match head:
+            case (ast.Protocol() as protocol,):
+                return (replace(protocol, declarations=declarations(inside, self.problems), span=span),)
+            case (ast.For() as loop,):
+                return (replace(loop, body=declarations(inside, self.problems), span=span),)
+            case _:
+                return () if piece.keyword == "protocol" else inside
+
+    def _declarations(self, piece: Piece, text: str) -> tuple[Item, ...]:
+        """Read one declaration, or the head of a block closed at once; words that are misspelt are put right."""
+        excerpt = Excerpt(text, ((0, piece.start),))
+        if piece.written and text[: piece.written] != piece.keyword:
+            excerpt = excerpt.replaced(0, piece.written, piece.keyword)
+        excused = piece.excused or any(piece.start <= start < (piece.head_end or piece.end) for start in self.lexical)
+        while isinstance(result := _model(excerpt.text, self.scanned.nesting), Rejection):
+            if excused:
+                return ()
+            at = excerpt.original(result.offset)
+            self.problems.append(result.diagnostic(self.scanned, piece.keyword, at))
+            repaired = correction(result, piece.keyword)
+            if repaired is None:
+                return ()
+            excerpt = excerpt.replaced(*repaired)
+        conversion = Conversion(self.scanned, excerpt)
+        items = conversion.items(result.items)
+        self.problems.extend(conversion.problems)
+        return items
+
+
+@cache
+def _metamodel() -> Any:
+    from textx import metamodel_from_file
+
+    return metamodel_from_file(shipped("grammar") / "cpl.tx", autokwd=True)
+
+
+def _model(text: str, nesting: int) -> Any:
+    """Return the objects that textX makes of a text, or a `Rejection`."""
+    from textx.exceptions import TextXSyntaxError
+
+    try:
+        with _room_for(nesting):
+            return _metamodel().model_from_str(text)
+    except TextXSyntaxError as error:
+        return rejection(text, error.line, error.col, error.expected_rules)
+
+
+@contextmanager
+def _room_for(nesting: int) -> Iterator[None]:
+    """Allow textX, which recurses over the text, the frames that a nesting takes: plain Python ones, on the heap."""
+    limit = sys.getrecursionlimit()
+    if nesting <= _SHALLOW:
+        yield
+        return
+    sys.setrecursionlimit(max(limit, 1000 + 60 * nesting))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)

@@ -1,0 +1,43 @@
+"""The words of the language that no name may be, in their groups."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FORMS: Final[dict[str, str]] = {
+    "import": 'import std.payments` or `import "./other.cpl" as other',
+    "protocol": 'protocol Name(n: 1..8 = 2) "title" { … }',
+    "role": "role Name`, `role Name[n]` or `role Name { var v: 0..3 = 0 }",
+    "message": "Sender -> Receiver : name(p: 0..3) after … means …",
+    "choice": "choice a | b",
+    "fact": "fact name = condition",
+    "commitment": "commitment name = C(debtor, creditor, antecedent, consequent)",
+    "channel": "channel Sender -> Receiver unordered",
+    "for": "for c in Family { … }` or `for i in 1..n { … }",
+    "use": "use Protocol(role = Role) as name",
+    "define": "define name(p, q) = formula",
+    "property": 'property name "title" assuming Role: formula expect holds',
+    "check": "check sound, live expect fails",
+    "fairness": "fairness condition",
+    "claim": "claim name = claim(Speaker, Addressee, content)",
+    "agent": "agent Name plays Role { … }",
+    "analyze": "analyze Name: achievement > 0.8",
+}
+"""How each declaration is written; two forms are joined by a backquote, text and a backquote."""
+
+DECLARATIONS: Final = frozenset(FORMS) - {"message", "channel"}
+"""Words that begin a declaration wherever they stand. `channel` begins one only before two roles."""
+
+CLAUSES: Final = frozenset({"after", "unless", "if", "means", "set", "on", "resets", "restart", "repeatable"})
+"""Words that begin a clause of a message."""
+
+RESERVED: Final = DECLARATIONS | CLAUSES
+
+UNSUPPORTED: Final = frozenset({"claim", "agent", "analyze"})
+"""Declarations that are known and not yet read."""
+
+CONTEXTUAL: Final = frozenset(
+    {"all", "as", "assuming", "channel", "expect", "expires", "fails", "holds", "in", "receipt", "retaining"}
+    | {"revocable", "sync", "therefore", "to", "unordered", "var", "with", "within"}
+)
+"""Words with a meaning in one place, and free as names elsewhere."""
