@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Literal
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -30,8 +29,8 @@ def systems(draw: DrawFn, *, fairness: bool | None = None) -> System:
     agents = ("A", "B", "C")[: draw(st.integers(2, 3))]
     variables, shared = _variables(draw, agents)
     steps = _steps(draw, agents, variables, shared)
-    with_fairness = draw(st.integers(0, 3)) == 0 if fairness is None else fairness
-    conditions = draw(st.lists(conditions_over(variables), min_size=1, max_size=2)) if with_fairness else []
+    with_fairness = draw(st.sampled_from((False, False, True))) if fairness is None else fairness
+    conditions = draw(st.lists(comparisons_over(variables), min_size=1, max_size=2)) if with_fairness else []
     return System(
         "Random",
         (),
@@ -41,7 +40,7 @@ def systems(draw: DrawFn, *, fairness: bool | None = None) -> System:
         (),
         (),
         tuple(steps),
-        _justice(draw, agents, len(steps)),
+        _justice(draw, agents, steps),
         tuple(conditions),
     )
 
@@ -52,12 +51,11 @@ def _variables(draw: DrawFn, agents: Sequence[str]) -> tuple[list[Variable], lis
     size = 1
 
     def add(name: str, domain: tuple[Value, ...], kind: VariableKind, owner: str) -> None:
-        several = draw(st.integers(0, 5)) == 0
-        initial = draw(st.lists(st.sampled_from(domain), min_size=1, max_size=3 if several else 1, unique=True))
-        variables.append(Variable(name, domain, tuple(initial), kind, owner, name.partition("@")[0]))
+        initial = draw(st.sampled_from([*((value,) for value in domain), domain[:2], domain]))
+        variables.append(Variable(name, domain, initial, kind, owner, name.partition("@")[0]))
 
     pairs = list(combinations(agents, 2))
-    for number in range(draw(st.integers(1, 3))):
+    for number in range(draw(st.sampled_from((1, 2, 3)))):
         first, second = draw(st.sampled_from(pairs))
         domain = draw(st.sampled_from(_DOMAINS))
         if size * len(domain) ** 2 > _STATES:
@@ -67,7 +65,7 @@ def _variables(draw: DrawFn, agents: Sequence[str]) -> tuple[list[Variable], lis
         for name, owner in zip(names, (first, second), strict=True):
             add(name, domain, "copy" if domain == (False, True) else "field", owner)
         shared.append(Shared(first, second, *names))
-    for number in range(draw(st.integers(0, 3))):
+    for number in range(draw(st.sampled_from((0, 1, 2, 3)))):
         owner = draw(st.sampled_from((*agents, "Env")))
         domain = draw(st.sampled_from(_DOMAINS))
         if size * len(domain) > _STATES:
@@ -78,59 +76,78 @@ def _variables(draw: DrawFn, agents: Sequence[str]) -> tuple[list[Variable], lis
 
 
 def _steps(draw: DrawFn, agents: Sequence[str], variables: Sequence[Variable], shared: Sequence[Shared]) -> list[Step]:
-    steps = []
-    for number in range(draw(st.integers(0, 7))):
-        kind: StepKind = draw(st.sampled_from(("send", "send", "receive", "receive", "exchange", "restart", "tick")))
-        if kind in {"send", "receive"} and shared:
-            pair = draw(st.sampled_from(shared))
-            steps.append(_message_step(draw, number, kind, pair, variables))
-            continue
-        actor = "Env" if kind in {"restart", "tick"} else draw(st.sampled_from(agents))
-        written = draw(st.lists(st.sampled_from(variables), max_size=3, unique=True))
-        free = written[: draw(st.integers(0, len(written)))] if kind == "restart" else []
-        updates = tuple((v.name, draw(values_for(v, variables))) for v in written if v not in free)
-        guard = draw(conditions_over(variables))
-        freed = tuple(variable.name for variable in free)
-        steps.append(Step(f"{kind} {number}", kind, actor, f"e{number}", (), guard, updates, freed))
+    """Messages on each shared variable and a few steps of any kind: enough for most systems to have a life."""
+    steps: list[Step] = []
+    for pair in shared:
+        back = pair.second, pair.first, pair.at_second, pair.at_first
+        sent = (pair.first, pair.second, pair.at_first, pair.at_second) if draw(st.booleans()) else back
+        for value in draw(st.lists(_message_values(sent[2], variables), min_size=1, max_size=2)):
+            steps.append(_send(draw, len(steps), sent, value, variables))
+        steps.append(_receipt(draw, len(steps), sent, variables))
+    for _ in range(draw(st.sampled_from((1, 2, 3, 4)))):
+        steps.append(_any_step(draw, len(steps), agents, variables))
     return steps
 
 
-def _message_step(
-    draw: DrawFn, number: int, kind: Literal["send", "receive"], pair: Shared, variables: Sequence[Variable]
+def _message_values(sent: str, variables: Sequence[Variable]) -> SearchStrategy[Expr]:
+    variable = next(variable for variable in variables if variable.name == sent)
+    return values_for(variable, [other for other in variables if other.owner == variable.owner])
+
+
+def _send(
+    draw: DrawFn, number: int, message: tuple[str, str, str, str], value: Expr, variables: Sequence[Variable]
 ) -> Step:
-    """A sending while nothing is in flight, or the receipt of what is; either direction."""
-    forth = draw(st.booleans())
-    sender, receiver = (pair.first, pair.second) if forth else (pair.second, pair.first)
-    sent, received = (pair.at_first, pair.at_second) if forth else (pair.at_second, pair.at_first)
-    same = e.equal(e.Read(sent), e.Read(received))
-    name = f"{kind} {number}"
-    if kind == "receive":
-        others = [
-            variable for variable in variables if variable.owner in {receiver, "Env"} and variable.name != received
-        ]
-        effects = draw(st.lists(st.sampled_from(others), max_size=1)) if others else []
-        updates = [(variable.name, draw(values_for(variable, variables))) for variable in effects]
-        guard = e.negate(same)
-        return Step(name, kind, receiver, f"e{number}", (), guard, ((received, e.Read(sent)), *updates))
+    """A sending while nothing is in flight; its guard sees only the sender's side."""
+    sender, _, sent, received = message
     local = [variable for variable in variables if variable.owner == sender]
-    guard = e.conj((same, draw(conditions_over(local))))
-    value = draw(values_for(next(variable for variable in local if variable.name == sent), local))
-    return Step(name, kind, sender, f"e{number}", (), guard, ((sent, value),))
+    guard = e.conj((e.equal(e.Read(sent), e.Read(received)), draw(_guards(local))))
+    return Step(f"send {number}", "send", sender, f"e{number}", (), guard, ((sent, value),))
 
 
-def _justice(draw: DrawFn, agents: Sequence[str], steps: int) -> tuple[Justice, ...]:
-    if not steps:
-        return ()
-    groups = draw(
-        st.lists(
-            st.tuples(
-                st.lists(st.integers(0, steps - 1), min_size=1, max_size=2, unique=True),
-                st.sampled_from((None, *agents)),
-            ),
-            max_size=4,
-        )
+def _receipt(draw: DrawFn, number: int, message: tuple[str, str, str, str], variables: Sequence[Variable]) -> Step:
+    """The receipt of what is in flight, with an effect on the receiver or on what nobody sees."""
+    _, receiver, sent, received = message
+    others = [variable for variable in variables if variable.owner in {receiver, "Env"} and variable.name != received]
+    effects = draw(st.lists(st.sampled_from(others), max_size=1)) if others else []
+    updates = [(variable.name, draw(values_for(variable, variables))) for variable in effects]
+    guard = e.negate(e.equal(e.Read(sent), e.Read(received)))
+    received_now = (received, e.Read(sent))
+    return Step(f"receive {number}", "receive", receiver, f"e{number}", (), guard, (received_now, *updates))
+
+
+def _any_step(draw: DrawFn, number: int, agents: Sequence[str], variables: Sequence[Variable]) -> Step:
+    kind: StepKind = draw(st.sampled_from(("send", "exchange", "restart", "tick")))
+    actor = "Env" if kind in {"restart", "tick"} else draw(st.sampled_from(agents))
+    written = draw(
+        st.lists(st.sampled_from(variables), min_size=draw(st.sampled_from((0, 1, 1))), max_size=3, unique=True)
     )
-    return tuple(Justice(f"j{number}", tuple(group), role) for number, (group, role) in enumerate(groups))
+    free = written[: draw(st.integers(0, len(written)))] if kind == "restart" else []
+    updates = tuple(
+        (variable.name, draw(values_for(variable, variables))) for variable in written if variable not in free
+    )
+    freed = tuple(variable.name for variable in free)
+    return Step(f"{kind} {number}", kind, actor, f"e{number}", (), draw(_guards(variables)), updates, freed)
+
+
+def _guards(variables: Sequence[Variable]) -> SearchStrategy[Expr]:
+    often = st.sampled_from((True, True, False))
+    return often.flatmap(lambda simple: _simple_guards(variables) if simple else conditions_over(variables))
+
+
+def _simple_guards(variables: Sequence[Variable]) -> SearchStrategy[Expr]:
+    return comparisons_over(variables).map(e.negate) | comparisons_over(variables) | st.just(e.TRUE)
+
+
+def _justice(draw: DrawFn, agents: Sequence[str], steps: Sequence[Step]) -> tuple[Justice, ...]:
+    """Constraints on most of the steps, now and then on two of them together."""
+    found: list[Justice] = []
+    for number, step in enumerate(steps):
+        roles = (None, None, step.actor) if step.actor in agents else (None,)
+        if draw(st.sampled_from((True, True, False))):
+            joined = draw(st.sampled_from(((number,), (number,), (number, len(steps) - 1 - number))))
+            positions = tuple(dict.fromkeys(joined))
+            found.append(Justice(f"j{number}", positions, draw(st.sampled_from(roles))))
+    return tuple(found)
 
 
 # --- expressions
@@ -202,10 +219,39 @@ def _is_number(variable: Variable) -> bool:
 # --- formulas
 
 
+def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
+    """Return one formula for each operator, bound, group and pair there is."""
+    every_path: list[f.Path] = [f.Next(p), f.WeakUntil(p, q), f.Release(p, q)]
+    for bound in (None, 0, 1, 2, 5):
+        every_path += [f.Finally(p, bound), f.Globally(p, bound), f.Until(p, q, bound)]
+    names = tuple(agent.name for agent in system.agents)
+    pairs = [(pair.first, pair.second) for pair in system.shared]
+    return [
+        f.Not(p),
+        f.And((p, q)),
+        f.Or((p, q)),
+        f.Implies(p, q),
+        f.Iff(p, q),
+        *(f.OnPaths("E", path) for path in every_path),
+        *(f.OnPaths("A", path) for path in every_path),
+        *(f.Knows("each", (name,), p) for name in names),
+        *(f.Knows("each", group, p) for group in (names[:2], names)),
+        *(f.Knows("together", group, p) for group in (names[:2], names)),
+        *(f.Knows("common", group, p) for group in (names[:2], names)),
+        *(f.Commits(*pair, p) for pair in dict.fromkeys(pairs + [(j, i) for i, j in pairs])),
+        *(f.Fulfils(*pair, p) for pair in dict.fromkeys(pairs + [(j, i) for i, j in pairs])),
+    ]
+
+
+def atoms(system: System) -> SearchStrategy[Formula]:
+    """Conditions on the state."""
+    conditions = comparisons_over(system.variables) | conditions_over(system.variables)
+    return conditions.map(lambda condition: f.Atom(condition, expr_text(condition)))
+
+
 def formulas(system: System) -> SearchStrategy[Formula]:
     """State formulas of every kind over a system."""
-    atoms = conditions_over(system.variables).map(lambda condition: f.Atom(condition, expr_text(condition)))
-    return st.recursive(atoms, lambda inner: _compound(system, inner), max_leaves=5)
+    return st.recursive(atoms(system), lambda inner: _compound(system, inner), max_leaves=5)
 
 
 def _compound(system: System, inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:

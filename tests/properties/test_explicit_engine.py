@@ -5,12 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.naive import Naive, States
-from tests.strategies import conditions_over, formulas, roles, systems
+from tests.strategies import atoms, conditions_over, every_kind, formulas, roles, systems
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import ResourceExhausted
 from cplc.system.formula import subformulas
 from cplc.system.model import System
+from cplc.system.printer import formula_text
 
 
 def members(engine: ExplicitEngine, oracle: Naive, states: bytes) -> States:
@@ -33,6 +34,17 @@ def test_reachable_states(system: System) -> None:
     assert engine.count(engine.reachable) == len(oracle.reachable)
     assert members(engine, oracle, engine.reachable) == oracle.reachable
     assert members(engine, oracle, engine.initial) == oracle.initial
+
+
+@given(st.data())
+def test_every_operator(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    p, q = data.draw(atoms(system)), data.draw(atoms(system))
+    assuming = data.draw(roles(system))
+    engine, oracle = ExplicitEngine(system), Naive(system)
+    for formula in every_kind(system, p, q):
+        found = members(engine, oracle, engine.satisfying(formula, assuming))
+        assert found == oracle.satisfying(formula, assuming), formula_text(formula)
 
 
 @given(st.data())
