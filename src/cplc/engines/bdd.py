@@ -36,6 +36,7 @@ U = TypeVar("U")
 
 NODE_LIMIT = 16_000_000
 _FIRST_COLLECTION = 1 << 20
+_LEAST_CAPACITY = 1 << 20
 _SUPPORT_EFFORT = 4000
 
 
@@ -175,9 +176,8 @@ class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
         from oxidd.util import BooleanOperator
 
         super().__init__(levels, node_limit)
-        is_small = levels <= 24
-        capacity = 1 << 22 if is_small else max(1 << 22, 2 * node_limit)
-        self._manager = BCDDManager(capacity, 1 << 14 if is_small else 1 << 18, 1)
+        cache = 1 << (14 if levels <= 32 else 16 if levels <= 96 else 18)
+        self._manager = BCDDManager(max(_LEAST_CAPACITY, 2 * node_limit), cache, 1)
         self._manager.add_vars(levels)
         self._and = BooleanOperator.AND
         self._make_substitution = BCDDFunction.make_substitution

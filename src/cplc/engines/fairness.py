@@ -9,13 +9,12 @@ depends on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
 from cplc.engines.sweeps import Sweeps
-from cplc.engines.transitions import Transition
 from cplc.system.model import Justice, System
 
 _BUDGET = 100_000
@@ -32,13 +31,11 @@ class _Constraint:
 class FairRuns:
     """The fair runs of one system."""
 
-    def __init__(self, system: System, encoding: Encoding, transitions: Sequence[Transition], sweeps: Sweeps) -> None:
+    def __init__(self, system: System, encoding: Encoding, sweeps: Sweeps) -> None:
         self._system = system
         self._encoding = encoding
-        self._transitions = transitions
         self._sweeps = sweeps
         self._known: dict[tuple[Node, frozenset[str]], Node] = {}
-        self._made: dict[int, _Constraint] = {}
 
     def beginning(self, assuming: frozenset[str]) -> Node:
         """Return where a fair run begins."""
@@ -63,7 +60,7 @@ class FairRuns:
         return _Constraint(lambda states: states & ~condition, None)
 
     def _of_justice(self, justice: Justice) -> _Constraint:
-        steps = [self._transitions[index] for index in justice.steps]
+        steps = [self._sweeps.transitions[index] for index in justice.steps]
         enabled = self._encoding.false
         for step in steps:
             enabled = enabled | step.guard
@@ -78,6 +75,7 @@ class FairRuns:
 
     def _greatest(self, states: Node, constraints: list[_Constraint]) -> Node:
         nothing, sweeps = self._encoding.false, self._sweeps
+        states = sweeps.plausible(states)
         changed = True
         while changed:
             changed = False
@@ -93,7 +91,7 @@ class FairRuns:
                 self._encoding.diagrams.tidy()
                 if cover & ~meeting == nothing:
                     continue
-                states, changed = meeting, True
+                states, changed = sweeps.plausible(meeting), True
                 if self._encoding.diagrams.size(states) > _BUDGET:
                     states = states & sweeps.reachable
                 support = self._encoding.variables_in(states)

@@ -1,8 +1,8 @@
 """A static order of the variables for decision diagrams, read off who is read and written together.
 
 The hypergraph has one edge for each step (what it reads and writes) and one for each pair of copies of a shared
-variable. Variables of very high degree (hubs) and edges that span most of the system say nothing about neighbourhood
-and are set aside. What is left falls into parts; each is laid out by reverse Cuthill-McKee and FORCE from several
+variable. Steps that touch many more variables than most, and variables of very high degree (hubs), say nothing about
+neighbourhood and are set aside. What is left falls into parts; each is laid out by reverse Cuthill-McKee and FORCE from several
 starts, the declared order among them, and the layout with the least sum of squared cut widths wins. Hubs go to the
 bottom. Equal parts (the instances of a family) are laid out once.
 
@@ -24,7 +24,7 @@ Edge = tuple[int, ...]
 Layout = tuple[int, ...]
 
 _FORCE_ROUNDS = 12
-_STARTS = 4
+_STARTS = 2
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,11 @@ def variable_order(system: System) -> Order:
     """Return an order in which variables that are used together stand together."""
     names = [variable.name for variable in system.variables]
     position = {name: index for index, name in enumerate(names)}
-    related = [step.footprint for step in system.steps]
+    touched = [step.footprint for step in system.steps]
+    widest = 2 * median(map(len, touched)) if touched else 0
+    related = [group for group in touched if 1 < len(group) <= widest]
     related += [frozenset((pair.at_first, pair.at_second)) for pair in system.shared]
-    counted = Counter(tuple(sorted(position[name] for name in group)) for group in related)
-    edges = {edge: weight for edge, weight in counted.items() if len(edge) > 1 and not _is_wide(edge, len(names))}
+    edges = Counter(tuple(sorted(position[name] for name in group)) for group in related)
     hubs = _hubs(edges, len(names))
     trimmed: Counter[Edge] = Counter()
     for edge, weight in edges.items():
@@ -60,10 +61,6 @@ def variable_order(system: System) -> Order:
         order += [part[place] for place in known[key]]
         part_of.update((names[index], number) for index in part)
     return Order(tuple(names[index] for index in (*order, *sorted(hubs))), part_of)
-
-
-def _is_wide(edge: Edge, variables: int) -> bool:
-    return len(edge) > max(24, variables // 2)
 
 
 def _hubs(edges: Iterable[Edge], variables: int) -> frozenset[int]:

@@ -8,35 +8,33 @@ closed under one of them stays so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
 from cplc.engines.transitions import Transition
+from cplc.system.model import Step
 
-Image = Callable[[Transition, Node], Node]
+Image = Callable[[int, Node], Node]
+"""Where the step of that position leads to, or from where it leads to the set."""
 
 
 _BUDGET = 200_000
 """Searches whose sets have more nodes than this go on among the reachable states only."""
+_BLOCK = 64
+"""Groups that write more variables than this say nothing of what is local."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Steps within one component of the system."""
+    """Steps within one component of the system, by their positions."""
 
     component: int
-    transitions: tuple[Transition, ...]
-
-    @cached_property
-    def writes(self) -> frozenset[str]:
-        return frozenset().union(*(transition.step.writes for transition in self.transitions))
-
-    @cached_property
-    def footprint(self) -> frozenset[str]:
-        return frozenset().union(*(transition.step.footprint for transition in self.transitions))
+    steps: tuple[int, ...]
+    writes: frozenset[str]
+    footprint: frozenset[str]
 
 
 class _TooLarge(Exception):
@@ -47,7 +45,12 @@ class _TooLarge(Exception):
 
 
 class Sweeps:
-    """Fixpoints over the steps of one system."""
+    """Fixpoints over the steps of one system.
+
+    A search backwards runs into states that are not reachable. To cut every set down to the reachable ones couples
+    all variables; not to cut at all lets in local states that no run ever produces. In between, the variables that a
+    group writes are a block, and a set is cut down to what is reachable in each block that it speaks of.
+    """
 
     def __init__(
         self,
@@ -58,18 +61,77 @@ class Sweeps:
     ) -> None:
         self._encoding = encoding
         self._diagrams = encoding.diagrams
+        self._transitions = transitions
         self._components = components
-        self.groups = _grouped(encoding, transitions, part, components)
+        self._component_of = {name: number for number, names in enumerate(components) for name in names}
+        self.groups = _grouped(encoding, transitions, part, self._component_of)
+
+    # --- what is reachable
+
+    @cached_property
+    def _reachable_in(self) -> tuple[Node, ...]:
+        """What the initial states lead to in each component."""
+        return tuple(
+            self._close(
+                self._encoding.initial(component),
+                {index for index, group in enumerate(self.groups) if group.component == number},
+                self._forward,
+            )
+            for number, component in enumerate(self._components)
+        )
+
+    def _forward(self, number: int, states: Node) -> Node:
+        return self._transitions[number].after(states)
 
     @cached_property
     def reachable(self) -> Node:
-        """What the initial states lead to: the product of what they lead to in each component."""
+        """The product of the components' reachable states."""
+        return self._product(range(len(self._components)))
+
+    def reachable_around(self, variables: Iterable[str] | None) -> Node:
+        """Return the product over the components of these variables; over all for None."""
+        if variables is None:
+            return self.reachable
+        return self._product({self._component_of[name] for name in variables})
+
+    def _product(self, components: Iterable[int]) -> Node:
         found = self._encoding.true
-        for component in reversed(range(len(self._components))):
-            inside = {number for number, group in enumerate(self.groups) if group.component == component}
-            start = self._encoding.initial(self._components[component])
-            found = self._close(start, inside, lambda transition, states: transition.after(states)) & found
+        for number in sorted(components, reverse=True):
+            found = self._reachable_in[number] & found
         return found
+
+    @cached_property
+    def _blocks(self) -> tuple[tuple[frozenset[str], Node], ...]:
+        """Sets of variables, and the values that they have together in reachable states."""
+        blocks = []
+        for variables in dict.fromkeys(group.writes for group in self.groups):
+            if len(variables) <= _BLOCK:
+                number = self._component_of[next(iter(variables))]
+                hidden = self._encoding.cube(self._components[number] - variables)
+                blocks.append((variables, self._diagrams.exists(self._reachable_in[number], hidden)))
+        return tuple(blocks)
+
+    def plausible(self, states: Node) -> Node:
+        """Return a set with the same reachable states and, as a rule, fewer others."""
+        support = self._encoding.variables_in(states)
+        for variables, local in self._blocks:
+            if support is None or not support.isdisjoint(variables):
+                states = local & states
+        return states
+
+    @cached_property
+    def transitions(self) -> tuple[Transition, ...]:
+        """All steps, taken only where the blocks that they write have values of reachable states."""
+        return tuple(transition.within(self._care(transition.step)) for transition in self._transitions)
+
+    def _care(self, step: Step) -> Node:
+        care = self._encoding.true
+        for variables, local in self._blocks:
+            if not variables.isdisjoint(step.writes):
+                care = local & care
+        return care
+
+    # --- fixpoints
 
     @cached_property
     def _related(self) -> tuple[frozenset[int], ...]:
@@ -98,7 +160,7 @@ class Sweeps:
         ``cover``.
         """
         try:
-            return self._backward(goal, within, cover, _BUDGET)
+            return self._backward(self.plausible(goal), within, cover, _BUDGET)
         except _TooLarge as reason:
             found = reason.states & self.reachable
             return self._backward(found, within & self.reachable, cover, None)
@@ -113,7 +175,7 @@ class Sweeps:
         return self._close(
             goal,
             pending,
-            lambda transition, states: transition.before(states) & within,
+            lambda number, states: self.transitions[number].before(states) & within,
             is_free=lambda group: limits is not None and limits.isdisjoint(group.writes),
             is_done=None if cover is None else lambda states: cover & ~states == self._encoding.false,
             budget=budget,
@@ -152,50 +214,50 @@ class Sweeps:
     def _exhausted(self, group: Group, states: Node, image: Image) -> Node:
         while True:
             before = states
-            for transition in group.transitions:
-                states = states | image(transition, states)
+            for number in group.steps:
+                states = states | image(number, states)
             self._diagrams.tidy()
             if states == before:
                 return states
 
 
 def _grouped(
-    encoding: Encoding,
-    transitions: Sequence[Transition],
-    part: Mapping[str, int],
-    components: Sequence[frozenset[str]],
+    encoding: Encoding, transitions: Sequence[Transition], part: Mapping[str, int], component_of: Mapping[str, int]
 ) -> tuple[Group, ...]:
     """Put the steps of each pair of agents and part of the order together, those furthest down in the order first.
 
     Restarts go with the only pair whose variables they write, if there is only one.
     """
     pairs = {message.name: tuple(sorted((message.sender, message.receiver))) for message in encoding.system.messages}
-    component = {name: number for number, names in enumerate(components) for name in names}
-    members: dict[tuple[int, tuple[str, ...], frozenset[int]], list[Transition]] = {}
-    others: list[Transition] = []
-    for transition in transitions:
+    members: dict[tuple[int, tuple[str, ...], frozenset[int]], list[int]] = {}
+    others: list[int] = []
+    for index, transition in enumerate(transitions):
         step = transition.step
         if step.event in pairs and step.writes:
-            parts = frozenset(part[name] for name in step.footprint if name in part)
-            key = component[next(iter(step.writes))], pairs[step.event], parts
-            members.setdefault(key, []).append(transition)
+            key = component_of[next(iter(step.writes))], pairs[step.event], _parts(step, part)
+            members.setdefault(key, []).append(index)
         elif step.writes:
-            others.append(transition)
-    fitting: dict[int, list[int]] = {}
+            others.append(index)
     together = list(members.values())
-    for number, (_, _, parts) in enumerate(members):
-        for touched in parts:
-            fitting.setdefault(touched, []).append(number)
-    for transition in others:
-        parts = frozenset(part[name] for name in transition.step.footprint if name in part)
-        found = {number for touched in parts for number in fitting.get(touched, ())}
-        if len(found) == 1:
-            together[found.pop()].append(transition)
+    touched = [frozenset[str]().union(*(transitions[index].step.footprint for index in steps)) for steps in together]
+    for index in others:
+        fitting = [number for number, names in enumerate(touched) if transitions[index].step.writes <= names]
+        if len(fitting) == 1:
+            together[fitting[0]].append(index)
         else:
-            together.append([transition])
+            together.append([index])
+
+    def group(steps: list[int]) -> Group:
+        taken = [transitions[index].step for index in steps]
+        writes = frozenset[str]().union(*(step.writes for step in taken))
+        footprint = frozenset[str]().union(*(step.footprint for step in taken))
+        return Group(component_of[next(iter(writes))], tuple(steps), writes, footprint)
 
     def highest(group: Group) -> int:
         return min((encoding.bits[name][0] for name in group.writes if encoding.bits[name]), default=0)
 
-    groups = [Group(component[next(iter(some[0].step.writes))], tuple(some)) for some in together]
-    return tuple(sorted(groups, key=highest, reverse=True))
+    return tuple(sorted(map(group, together), key=highest, reverse=True))
+
+
+def _parts(step: Step, part: Mapping[str, int]) -> frozenset[int]:
+    return frozenset(part[name] for name in step.writes if name in part)

@@ -12,6 +12,7 @@ and Lei, "Efficient model checking in fragments of the propositional mu-calculus
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
@@ -103,7 +104,7 @@ class SymbolicEngine(Engine[Node]):
 
     @cached_property
     def _fair_runs(self) -> FairRuns:
-        return FairRuns(self.system, self._encoding, self._transitions, self._sweeps)
+        return FairRuns(self.system, self._encoding, self._sweeps)
 
     @property
     def peak(self) -> int:
@@ -171,7 +172,8 @@ class SymbolicEngine(Engine[Node]):
     # --- steps
 
     def _taken(self, steps: Iterable[int] | None) -> Iterable[Transition]:
-        return self._transitions if steps is None else (self._transitions[index] for index in steps)
+        transitions = self._sweeps.transitions
+        return transitions if steps is None else (transitions[index] for index in steps)
 
     @_bounded
     def successors(self, states: Node, steps: Iterable[int] | None = None) -> Node:
@@ -236,7 +238,7 @@ class SymbolicEngine(Engine[Node]):
                 return self._commits(debtor, creditor, self._holds(operand, assuming))
             case Fulfils(debtor, creditor, operand):
                 committed = self._commits(debtor, creditor, self._holds(operand, assuming))
-                return self.accessible(debtor, creditor, self._reachable & committed)
+                return self._image(debtor, creditor, committed)
             case Knows(mode, agents, operand):
                 return self._knowledge(mode, agents, self._holds(operand, assuming))
 
@@ -307,31 +309,38 @@ class SymbolicEngine(Engine[Node]):
     # --- knowledge and commitments
 
     def _knowledge(self, mode: Literal["each", "together", "common"], agents: tuple[str, ...], known: Node) -> Node:
-        missing = self._reachable & ~known
         match mode:
             case "together":
-                return ~self._alike(agents, missing)
+                return ~self._alike(agents, ~known)
             case "each":
                 found = self._encoding.true
                 for agent in agents:
-                    found = found & ~self._alike((agent,), missing)
+                    found = found & ~self._alike((agent,), ~known)
                 return found
             case "common":
-                return ~self._doubted(agents, missing) if agents else self._encoding.true
+                return ~self._doubted(agents, ~known) if agents else self._encoding.true
 
     def _doubted(self, agents: tuple[str, ...], missing: Node) -> Node:
         """Return the states from which a chain of look-alikes, of one agent after the other, leads into the set."""
-        found, more = self._encoding.false, missing
+        found, more = self._encoding.false, self._around(missing)
         while more != found:
             found = more
             for agent in agents:
-                more = more | self._alike((agent,), more)
+                more = more | self._around(self._alike((agent,), more))
             self._encoding.diagrams.tidy()
         return found
 
+    def _around(self, states: Node, variables: Iterable[str] = ()) -> Node:
+        """Cut a set down to the reachable states of the components that it, or one of the variables, belongs to.
+
+        The other components have reachable states whatever these do.
+        """
+        support = self._encoding.variables_in(states)
+        return states & self._sweeps.reachable_around(None if support is None else support.union(variables))
+
     def _alike(self, agents: tuple[str, ...], states: Node) -> Node:
-        """Return the reachable states that look to these agents together like one of the set."""
-        return self._reachable & self._encoding.diagrams.exists(states, self._hidden(agents))
+        """Return what looks to these agents together like a reachable state of the set."""
+        return self._encoding.diagrams.exists(self._around(states), self._hidden(agents))
 
     def _hidden(self, agents: tuple[str, ...]) -> Node:
         seen = {name for agent in agents for name in self.system.agent[agent].local}
@@ -339,36 +348,52 @@ class SymbolicEngine(Engine[Node]):
 
     @_bounded
     def indistinguishable(self, agents: tuple[str, ...], states: Node) -> Node:
-        return self._alike(agents, states)
+        return self._reachable & self._alike(agents, states)
 
     @cached_property
-    def _accessibility(self) -> dict[tuple[str, str], tuple[Node, Node]]:
+    def _accessibility(self) -> dict[tuple[str, str], _Accessibility]:
         return {}
 
-    def _settled(self, debtor: str, creditor: str) -> tuple[Node, Node]:
-        """Return the reachable states in which the creditor has caught up, and the cube of what is free.
-
-        With ``s`` before and ``s'`` after ``debtor -> creditor``: the copies of the debtor are the same in both, so
-        ``s'`` is one of these states; the debtor's local state and what the creditor does not share with it agree;
-        everything else is free. So images and preimages are one projection each.
-        """
+    def _between(self, debtor: str, creditor: str) -> _Accessibility:
         known = self._accessibility.get((debtor, creditor))
         if known is None:
             pairs = self.system.shared_between(debtor, creditor)
-            caught_up = self._reachable
+            caught_up = self._encoding.true
             for at_debtor, at_creditor in pairs:
                 caught_up = caught_up & self._encoding.equal_variables(at_debtor, at_creditor)
             own = set(self.system.agent[creditor].local) - {at_creditor for _, at_creditor in pairs}
             kept = own.union(self.system.agent[debtor].local)
-            known = caught_up, self._encoding.cube(self.system.variable.keys() - kept)
+            free = self._encoding.cube(self.system.variable.keys() - kept)
+            known = _Accessibility(frozenset(name for pair in pairs for name in pair), caught_up, free)
             self._accessibility[debtor, creditor] = known
         return known
 
     @_bounded
     def accessible(self, debtor: str, creditor: str, states: Node) -> Node:
-        caught_up, free = self._settled(debtor, creditor)
-        return caught_up & self._encoding.diagrams.exists(states, free)
+        return self._reachable & self._image(debtor, creditor, states)
+
+    def _image(self, debtor: str, creditor: str, states: Node) -> Node:
+        """Return where accessibility leads to from the reachable states of a set."""
+        between = self._between(debtor, creditor)
+        seen = self._encoding.diagrams.exists(self._around(states, between.shared), between.free)
+        return between.caught_up & seen
 
     def _commits(self, debtor: str, creditor: str, content: Node) -> Node:
-        caught_up, free = self._settled(debtor, creditor)
-        return ~self._encoding.diagrams.and_exists(caught_up, ~content, free)
+        """Return the states from which accessibility leads to reachable states of a set only."""
+        between = self._between(debtor, creditor)
+        missing = self._around(~content, between.shared)
+        return ~self._encoding.diagrams.and_exists(between.caught_up, missing, between.free)
+
+
+@dataclass(frozen=True)
+class _Accessibility:
+    """What ``debtor -> creditor`` asks of two states, the first of which it leads from and the second to.
+
+    The copies of the debtor are the same in both, so the second is one in which the creditor has caught up; the
+    debtor's local state and what the creditor does not share with it agree; everything else is free. So images and
+    preimages are one projection each.
+    """
+
+    shared: frozenset[str]
+    caught_up: Node
+    free: Node

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from math import prod
 
@@ -38,6 +39,10 @@ class Transition(ABC):
     def before(self, states: Node) -> Node:
         """Return the states from which it leads into the set."""
 
+    @abstractmethod
+    def within(self, care: Node) -> Transition:
+        """Return the same step, taken only in these states."""
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:
@@ -56,8 +61,14 @@ class Ground(Transition):
         self.guard = guard
         self.variants = tuple(variants)
         self.astray = astray
+        self._encoding = encoding
         self._and_exists = encoding.diagrams.and_exists
         self._nothing = encoding.false
+
+    def within(self, care: Node) -> Ground:
+        narrowed = (Variant(variant.condition & care, variant.written, variant.result) for variant in self.variants)
+        left = [variant for variant in narrowed if variant.condition != self._nothing]
+        return Ground(self._encoding, self.step, self.guard & care, left, self.astray & care)
 
     def after(self, states: Node) -> Node:
         found = self._nothing
@@ -109,6 +120,13 @@ class Relational(Transition):
         ]
         self._back = diagrams.substitution((then, diagrams.literal(level)) for level, then in rows)
         self._compose = diagrams.substitution(conditions.items())
+
+    def within(self, care: Node) -> Relational:
+        narrowed = copy(self)
+        narrowed.guard = self.guard & care
+        narrowed.astray = self.astray & care
+        narrowed._defined = self._defined & care
+        return narrowed
 
     def after(self, states: Node) -> Node:
         found = states & self._defined

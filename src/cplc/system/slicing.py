@@ -46,7 +46,7 @@ from cplc.system.formula import (
     Or,
     subformulas,
 )
-from cplc.system.model import Justice, Step, System
+from cplc.system.model import Justice, Message, Step, System
 
 
 class Slices:
@@ -112,8 +112,16 @@ class Slices:
             return self.system
         made = self._made.get(variables)
         if made is None:
-            made = self._made[variables] = _cut(self.system, variables)
+            made = self._made[variables] = _cut(self.system, variables, self._messages)
         return made
+
+    @cached_property
+    def _messages(self) -> tuple[tuple[Message, frozenset[str]], ...]:
+        """Each message with the variables that its conditions read."""
+        return tuple(
+            (message, reads(message.sent) | reads(message.received) | reads(message.in_flight))
+            for message in self.system.messages
+        )
 
 
 def components(system: System) -> tuple[frozenset[str], ...]:
@@ -138,7 +146,7 @@ def count_reachable(system: System, count: Callable[[System], int]) -> int:
     return prod(count(slices.of(component)) for component in slices.components)
 
 
-def _cut(system: System, kept: frozenset[str]) -> System:
+def _cut(system: System, kept: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]) -> System:
     """Keep what lies within a union of components. Steps that touch no variable are everywhere."""
     new_index: dict[int, int] = {}
     for index, step in enumerate(system.steps):
@@ -151,9 +159,7 @@ def _cut(system: System, kept: frozenset[str]) -> System:
             replace(agent, local=tuple(name for name in agent.local if name in kept)) for agent in system.agents
         ),
         shared=tuple(pair for pair in system.shared if {pair.at_first, pair.at_second} <= kept),
-        messages=tuple(
-            message for message in system.messages if _within(kept, message.sent, message.received, message.in_flight)
-        ),
+        messages=tuple(message for message, variables in messages if variables <= kept),
         commitments=tuple(
             replace(commitment, views=tuple(view for view in commitment.views if view[1] in kept))
             for commitment in system.commitments
