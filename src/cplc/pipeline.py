@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
-from cplc.semantics import Analysis, analyse
+from cplc.semantics.analysis import Analysis, analyse
 from cplc.semantics.loading import loader
 from cplc.source import Source, Span
 from cplc.syntax.parser import parse, parse_formula
@@ -217,3 +217,20 @@ def load(
 
 def _unreadable(name: str, message: str) -> Diagnostic:
     return rules.UNREADABLE_FILE.at(Span(Source(name, ""), 0, 0), message)
+
+
+def count_reachable(system: System, engine: EngineName = "auto") -> int:
+    """Return the number of reachable states: of the whole if explicitly, else of independent parts, multiplied."""
+    if engine == "explicit":
+        from cplc.engines.explicit import ExplicitEngine
+
+        whole = ExplicitEngine(system)
+        return whole.count(whole.reachable)
+    from cplc.engines.symbolic import SymbolicEngine
+    from cplc.system import slicing
+
+    def count(part: System) -> int:
+        found = SymbolicEngine(part)
+        return found.count(found.reachable)
+
+    return slicing.count_reachable(system, count)
