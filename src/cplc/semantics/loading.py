@@ -54,27 +54,42 @@ Program = tuple[Unit, ...]
 """All files, the main one first."""
 
 
-def load_from_disk(parse: Parse) -> Load:
-    """Return a loader for the standard library and for files beside the importing one."""
+def loader(path: Path | None, parse: Parse) -> Load:
+    """Return how a file at this path (or standing nowhere, in the working directory) imports others from disk."""
+    read_here: set[str] = set()
 
     def load(importing: Source, target: str, is_path: bool) -> Loaded | NotLoaded:
         if is_path:
-            name = os.path.normpath(Path(importing.name).parent / target)
-            return _read(name, target, parse)
-        first, *rest = target.split(".")
-        if first != "std" or not rest:
-            return NotLoaded(
-                f"`{target}` is neither a path in quotes nor a name of the standard library",
-                (Note('write `import "./file.cpl"` for a file and `import std.name` for the standard library'),),
-            )
-        folder = shipped("stdlib")
-        path = folder.joinpath(*rest).with_suffix(".cpl")
-        if not path.is_file():
-            known = [".".join(("std", *p.relative_to(folder).with_suffix("").parts)) for p in folder.rglob("*.cpl")]
-            return NotLoaded(f"the standard library has no `{target}`", did_you_mean(target, known))
-        return _read(str(path), target, parse)
+            if importing.name in read_here:
+                folder = Path(importing.name).parent
+            else:
+                folder = path.parent if path else Path()
+            name = os.path.normpath(folder / target)
+        else:
+            found = _in_library(target)
+            if isinstance(found, NotLoaded):
+                return found
+            name = str(found)
+        read_here.add(name)
+        return _read(name, target, parse)
 
     return load
+
+
+def _in_library(target: str) -> Path | NotLoaded:
+    """Return the file of a name of the standard library."""
+    first, *rest = target.split(".")
+    if first != "std" or not rest:
+        return NotLoaded(
+            f"`{target}` is neither a path in quotes nor a name of the standard library",
+            (Note('write `import "./file.cpl"` for a file and `import std.name` for the standard library'),),
+        )
+    folder = shipped("stdlib")
+    path = folder.joinpath(*rest).with_suffix(".cpl")
+    if path.is_file():
+        return path
+    known = [".".join(("std", *p.relative_to(folder).with_suffix("").parts)) for p in sorted(folder.rglob("*.cpl"))]
+    return NotLoaded(f"the standard library has no `{target}`", did_you_mean(target, known))
 
 
 def _read(name: str, target: str, parse: Parse) -> Loaded | NotLoaded:

@@ -36,6 +36,8 @@ class Variable:
     role: str
     domain: tuple[Value, ...]
     initial: Value | None
+    scope: str = ""
+    """The used part whose role declares it: it starts anew with that scope; empty for roles of the protocol itself."""
     span: Span = _span()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from cplc.diagnostics.core import Diagnostic, Note, Rule
 from cplc.source import Span
@@ -13,12 +14,26 @@ class Problems:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, Span], Diagnostic] = {}
+        self._is_local = False
+        self._harmless = 0
+        self._errors = 0
 
     def report(self, rule: Rule, span: Span, message: str, *notes: Note) -> None:
         self.add(rule.at(span, message, *notes))
 
     def add(self, diagnostic: Diagnostic) -> None:
-        self._found.setdefault((diagnostic.code, _place(diagnostic.span)), diagnostic)
+        key = diagnostic.code, diagnostic.span
+        if key not in self._found:
+            self._found[key] = diagnostic
+            self._errors += diagnostic.is_error
+            self._harmless += diagnostic.is_error and self._is_local
+
+    @contextmanager
+    def local(self) -> Iterator[None]:
+        """Errors found inside concern one property or check and leave the rest with its meaning."""
+        before, self._is_local = self._is_local, True
+        yield
+        self._is_local = before
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         for diagnostic in diagnostics:
@@ -26,7 +41,12 @@ class Problems:
 
     @property
     def errors(self) -> int:
-        return sum(diagnostic.is_error for diagnostic in self._found.values())
+        return self._errors
+
+    @property
+    def fatal(self) -> int:
+        """How many errors leave the model without meaning."""
+        return self._errors - self._harmless
 
     def sorted(self) -> tuple[Diagnostic, ...]:
         """Return them by source, in the order the sources were first met, then by place."""
@@ -36,7 +56,3 @@ class Problems:
         return tuple(
             sorted(self._found.values(), key=lambda d: (sources[d.span.source.name], d.span.start, d.span.end))
         )
-
-
-def _place(span: Span) -> Span:
-    return span

@@ -157,7 +157,9 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class Literal_:
+class LiteralTree:
+    """A value as it was written."""
+
     value: Value
 
 
@@ -265,7 +267,7 @@ class Lifecycle:
 
 @dataclass(frozen=True, slots=True)
 class IsTerminal:
-    pass
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,12 +313,12 @@ class Knowledge:
 
 RoleTree = RoleAt | LoopValue
 Tree = (
-    Literal_ | ParameterValue | LoopValue | RoleAt | IndexOf | SameRole | Event | Payload | OwnParameter | VariableOf
+    LiteralTree | ParameterValue | LoopValue | RoleAt | IndexOf | SameRole | Event | Payload | OwnParameter | VariableOf
     | FactAt | Lifecycle | IsTerminal | Apply | Quantified | OverPaths | Social | Knowledge
 )  # fmt: skip
 
-TRUE = Literal_(True)
-FALSE = Literal_(False)
+TRUE = LiteralTree(True)
+FALSE = LiteralTree(False)
 
 # --- bodies -------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ STATES: Final[dict[str, frozenset[str]]] = {
 }
 """What may be asked of a commitment, and the lifecycle states it stands for."""
 
-VERBS: Final[tuple[str, ...]] = get_args(Verb)
+VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 
 BY_DEBTOR: Final = frozenset({"create", "fulfill", "violate", "withdraw", "expire", "delegate", "compensate"})
 BY_CREDITOR: Final = frozenset({"release", "expire", "assign", "suspend", "reactivate"})

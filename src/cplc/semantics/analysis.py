@@ -1,0 +1,159 @@
+"""From a file to its checked model, with everything that is wrong with it and with what it imports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic, did_you_mean
+from cplc.semantics import tree
+from cplc.semantics.declare import broken_symbols, declare, forbid_recursion
+from cplc.semantics.expressions import Expressions, Purpose
+from cplc.semantics.ground import Ground
+from cplc.semantics.lints import Guards
+from cplc.semantics.loading import Load, load_program
+from cplc.semantics.model import CheckedModel
+from cplc.semantics.operations import check_commitments, check_operations
+from cplc.semantics.parameters import parameter_values
+from cplc.semantics.problems import Problems
+from cplc.semantics.references import Scope
+from cplc.semantics.resolve import Resolver
+from cplc.semantics.signatures import Library
+from cplc.semantics.templates import Templates
+from cplc.semantics.terms import Term
+from cplc.semantics.unroll import Unroller
+from cplc.semantics.usage import report_unused
+from cplc.semantics.world import Frame, World
+from cplc.source import Source, Span
+from cplc.syntax import ast
+
+Channels = Literal["sync", "async"]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The meaning of a file; ``model`` is None where an error makes it meaningless."""
+
+    model: CheckedModel | None
+    diagnostics: tuple[Diagnostic, ...]
+    _instances: _Instances | None = field(default=None, repr=False, compare=False)
+
+    def resolve_formula(self, expr: ast.Expr) -> tuple[Term | None, tuple[Diagnostic, ...]]:
+        """Return what a formula says in the scope of the protocol; None if something is wrong with it."""
+        if self._instances is None:
+            return None, ()
+        return self._instances.formula(expr)
+
+    def resolve_roles(self, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
+        """Return the role instances that ``Mer``, ``Cus[1]``, ``Cus`` or ``all`` stand for."""
+        problems = Problems()
+        roles = self.model.roles if self.model else ()
+        found: dict[str, None] = {}
+        for name in names:
+            wanted = re.sub(r"\s", "", name)
+            matching = [role.name for role in roles if wanted in ("all", role.name, role.family)]
+            if not matching:
+                span = Span(Source("--assuming", name), 0, len(name))
+                known = ["all", *(role.name for role in roles), *(role.family for role in roles)]
+                problems.report(rules.UNKNOWN_NAME, span, f"No role is called `{name}`", *did_you_mean(name, known))
+            found.update(dict.fromkeys(matching))
+        return tuple(found), problems.sorted()
+
+
+@dataclass(frozen=True, slots=True)
+class _Instances:
+    """What is needed to understand one more formula."""
+
+    world: World
+    frame: Frame
+    library: Library
+
+    def formula(self, expr: ast.Expr) -> tuple[Term | None, tuple[Diagnostic, ...]]:
+        problems = Problems()
+        signature = self.frame.template.signature
+        expressions = Expressions(problems, self.library.reporting_to(problems).macro)
+        found = expressions.condition(expr, Scope(signature.unit, signature), Purpose.FORMULA)
+        if problems.errors:
+            return None, problems.sorted()
+        world = replace(self.world, problems=problems, nodes=0, full=False)
+        term = Resolver(world, self.frame, {}).term(found)
+        found_wrong = any(diagnostic.is_error for diagnostic in problems.sorted())
+        return (None if found_wrong else term), problems.sorted()
+
+
+def analyse(
+    file: ast.File,
+    *,
+    load: Load,
+    parameters: Mapping[str, str] | None = None,
+    channels: Channels | None = None,
+    protocol: str | None = None,
+) -> Analysis:
+    """Check a file and all that it imports, and unroll its last protocol, or the one of this name."""
+    problems = Problems()
+    program = load_program(file.span.source, file, load, problems)
+    library = Library(program, problems)
+    expressions = Expressions(problems, library.macro)
+    declare(library, expressions)
+    forbid_recursion(library, expressions)
+    reader = Templates(problems, expressions)
+    templates = {signature: reader.template(signature) for signature in library.every_signature()}
+    with problems.local():
+        for macro in library.every_macro():
+            expressions.macro_alone(macro)
+    chosen = _chosen(file, library.signatures[0], protocol, problems)
+    checked: CheckedModel | None = None
+    instances: _Instances | None = None
+    for signature in library.signatures[0]:
+        if signature is not chosen:
+            _instantiated(library, templates, signature, {}, None)
+        elif outcome := _instantiated(library, templates, signature, parameters or {}, channels):
+            checked, world, frame = outcome
+            instances = _Instances(world, frame, library)
+    if chosen is not None and not problems.errors:
+        report_unused(library, chosen, expressions.references.used)
+    return Analysis(checked, problems.sorted(), instances)
+
+
+def _chosen(
+    file: ast.File, signatures: Sequence[tree.Signature], name: str | None, problems: Problems
+) -> tree.Signature | None:
+    """Return the protocol to unroll: the last one, or the one asked for."""
+    if name is None:
+        if not file.protocols and not file.defines:
+            problems.report(rules.NO_PROTOCOL, file.span, "This file declares no protocol")
+        return signatures[-1] if signatures else None
+    for signature in signatures:
+        if signature.name == name:
+            return signature
+    notes = did_you_mean(name, [signature.name for signature in signatures])
+    problems.report(rules.NO_PROTOCOL, file.span, f"This file declares no protocol `{name}`", *notes)
+    return None
+
+
+def _instantiated(
+    library: Library,
+    templates: Mapping[tree.Signature, tree.Template],
+    signature: tree.Signature,
+    given: Mapping[str, str],
+    channels: Channels | None,
+) -> tuple[CheckedModel, World, Frame] | None:
+    """Return the checked model of one protocol; None if it means nothing, which is reported."""
+    problems = library.problems
+    world = World(problems, broken=library.broken | broken_symbols(templates, library.broken))
+    unroller = Unroller(world, templates)
+    values = parameter_values(unroller, templates[signature], given, problems)
+    if values is None:
+        return None
+    frame = unroller.unroll(templates[signature], values)
+    if frame is None:
+        return None
+    checked = Ground(world, unroller).checked(templates[signature], values, channels)
+    check_operations(world, checked.messages)
+    if not problems.errors:
+        check_commitments(world, checked)
+        Guards(checked).report(problems)
+    return None if problems.fatal else (checked, world, frame)

@@ -1,0 +1,127 @@
+"""All declarations of all files, and what makes them meaningless: recursion, errors in their clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note
+from cplc.semantics import tree
+from cplc.semantics.cycles import cycles
+from cplc.semantics.expressions import Expressions
+from cplc.semantics.references import Scope
+from cplc.semantics.signatures import Declarer, Library
+from cplc.source import Span
+from cplc.syntax import ast
+
+
+def declare(library: Library, expressions: Expressions) -> None:
+    """Fill the library: macros, then what protocols declare, then what refers to other protocols."""
+    declarer = Declarer(library, expressions)
+    for position, unit in enumerate(library.program):
+        library.macros[position] = tuple(declarer.macros(unit.file.defines, None, position))
+    for position, unit in enumerate(library.program):
+        seen: dict[str, Span] = {}
+        for protocol in unit.file.protocols:
+            name = protocol.name
+            if name.text in seen:
+                message = f"`{name.text}` is declared already"
+                note = Note("first declared here", seen[name.text])
+                library.problems.report(rules.DUPLICATE_NAME, name.span, message, note)
+            seen.setdefault(name.text, name.span)
+        library.signatures[position] = tuple(declarer.signature(protocol, position) for protocol in unit.file.protocols)
+    for signature in library.every_signature():
+        declarer.fill(signature)
+
+
+def forbid_recursion(library: Library, expressions: Expressions) -> None:
+    """Report protocols and macros that use themselves; nothing is expanded from these."""
+    signatures = {f"{position}": signature for position, signature in enumerate(library.every_signature())}
+    keys = {signature: key for key, signature in signatures.items()}
+    uses = {key: [keys[part.signature] for part in _parts(signature)] for key, signature in signatures.items()}
+    for component, circle in cycles(uses):
+        if circle:
+            inside = [signatures[key] for key in component]
+            for signature in inside:
+                library.broken.update(part for part in _parts(signature) if part.signature in inside)
+            first, following = signatures[circle[0]], signatures[circle[1 % len(circle)]]
+            use = next(part for part in _parts(first) if part.signature is following)
+            shown = " -> ".join(f"`{signatures[key].name}`" for key in (*circle, circle[0]))
+            message = f"`{first.name}` uses itself: {shown}"
+            library.problems.report(rules.RECURSIVE_DEFINITION, use.node.protocol.span, message)
+    macros = {f"{position}": macro for position, macro in enumerate(library.every_macro())}
+    numbers = {macro: key for key, macro in macros.items()}
+    calls = {key: [numbers[m] for m in _called(macro, library) if m in numbers] for key, macro in macros.items()}
+    for component, circle in cycles(calls):
+        if circle:
+            expressions.recursive.update(macros[key] for key in component)
+            macro = macros[circle[0]]
+            shown = " -> ".join(f"`{macros[key].name}`" for key in (*circle, circle[0]))
+            message = f"`{macro.name}` is defined by itself: {shown}"
+            library.problems.report(rules.RECURSIVE_DEFINITION, macro.span, message)
+
+
+def _parts(signature: tree.Signature) -> Iterator[tree.PartSymbol]:
+    return (symbol for symbol in signature.symbols.values() if isinstance(symbol, tree.PartSymbol))
+
+
+def _called(macro: tree.MacroSymbol, library: Library) -> Iterator[tree.MacroSymbol]:
+    """Yield the macros that stand in a macro's body."""
+    scope = Scope(macro.unit, macro.home)
+    stack: list[ast.Expr] = [macro.node.body]
+    while stack:
+        expr = stack.pop()
+        if isinstance(expr, ast.Call) and (called := library.macro(expr.name.text, scope, None)):
+            yield called
+        stack.extend(_children(expr))
+
+
+def _children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
+    match expr:
+        case ast.Call(_, arguments):
+            return arguments
+        case ast.Unary(_, operand, bound):
+            return (operand,) if bound is None else (operand, bound)
+        case ast.Binary(_, left, right, bound):
+            return (left, right) if bound is None else (left, right, bound)
+        case ast.Quantifier(body=body) | ast.Social(body=body) | ast.Knowledge(body=body):
+            return (body,)
+        case ast.OverPaths(_, path, along):
+            return (path,) if along is None else (path, along)
+        case ast.Strategic(_, path):
+            return (path,)
+        case ast.Ref(segments):
+            return tuple(index for segment in segments for index in segment.indices)
+        case ast.Literal_() | ast.View() | ast.Does():
+            return ()
+
+
+def broken_symbols(templates: Mapping[tree.Signature, tree.Template], loops: set[object]) -> set[object]:
+    """Return what is declared and, for an error in it, cannot be unrolled."""
+    broken: set[object] = set()
+    for signature, template in templates.items():
+        sound = set(_declared(template.body))
+        broken.update(
+            symbol
+            for symbol in signature.symbols.values()
+            if not isinstance(symbol, tree.RoleSymbol)
+            and (symbol not in sound or any(binder in loops for binder in symbol.chain))
+        )
+    return broken
+
+
+def _declared(bodies: Iterable[tree.Body]) -> Iterator[object]:
+    for body in bodies:
+        match body:
+            case tree.Loop(_, inside):
+                yield from _declared(inside)
+            case tree.Message(symbol) | tree.Fact(symbol) | tree.Commitment(symbol):
+                yield symbol
+            case tree.Part(symbol, roles, values):
+                inside_ = symbol.signature
+                bound = {parameter for parameter, _, _ in values}
+                needed = [p for p in inside_.parameters.values() if p.default is None]
+                if len(roles) == len(inside_.roles) and all(p in bound for p in needed):
+                    yield symbol
+            case _:
+                pass

@@ -1,0 +1,341 @@
+"""What stands in the clauses of every instance: from a world of names to the checked model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note
+from cplc.semantics import model, tree
+from cplc.semantics import terms as t
+from cplc.semantics.cycles import cycles
+from cplc.semantics.resolve import Resolver, Watch, combined
+from cplc.semantics.terms import Term, Value
+from cplc.semantics.unroll import Unroller
+from cplc.semantics.visibility import Viewer, described
+from cplc.semantics.vocabulary import CHECKS, UNSUPPORTED_CHECKS
+from cplc.semantics.world import MOST_IN_FAMILY, Frame, Job, Values, World
+from cplc.source import Span
+
+MOST_FACTS_DEEP = 150
+"""How many facts may stand inside each other; what comes after recurses."""
+
+
+class Ground:
+    """Works out the instances of one world."""
+
+    def __init__(self, world: World, unroller: Unroller) -> None:
+        self._world = world
+        self._unroller = unroller
+
+    def checked(
+        self, template: tree.Template, parameters: dict[str, Value], channels: str | None
+    ) -> model.CheckedModel:
+        facts = self._facts()
+        rivals = self._rivals()
+        commitments, conditions = self._commitments()
+        self._report_cycles(conditions)
+        messages = tuple(self._message(job, rivals) for job in self._world.messages.values())
+        self._share(messages)
+        with self._world.problems.local():
+            properties = tuple(self._properties())
+        node = template.signature.node
+        return model.CheckedModel(
+            name=node.name.text,
+            title=node.title,
+            parameters=tuple(parameters.items()),
+            sync=node.sync if channels is None else channels == "sync",
+            roles=tuple(self._world.roles),
+            variables=tuple(self._world.variables.values()),
+            scopes=tuple(self._world.scopes),
+            messages=messages,
+            facts=facts,
+            commitments=commitments,
+            unordered=frozenset(self._unordered()),
+            fairness=tuple(self._fairness()),
+            properties=properties,
+            checks=tuple(self._checks()),
+        )
+
+    # --- facts and commitments ------------------------------------------------------------------
+
+    def _facts(self) -> tuple[model.Fact, ...]:
+        found: list[model.Fact] = []
+        direct: dict[str, dict[Term, None]] = {}
+        for name, job in self._world.facts.items():
+            atoms: dict[Term, None] = {}
+            resolver = Resolver(self._world, job.frame, job.values, _into(atoms))
+            found.append(model.Fact(name, resolver.term(job.body.meaning), span=job.body.symbol.span))
+            direct[name] = atoms
+        self._see_through(direct)
+        return tuple(found)
+
+    def _see_through(self, direct: dict[str, dict[Term, None]]) -> None:
+        """Fill in what facts look at, inner facts first, and report those that stand in themselves."""
+        graph = {name: [atom.fact for atom in atoms if isinstance(atom, t.FactRef)] for name, atoms in direct.items()}
+        levels: dict[str, int] = {}
+        for component, circle in cycles(graph):
+            if circle:
+                self._report_cycle(circle)
+            for name in component:
+                atoms: set[Term] = {atom for atom in direct[name] if not isinstance(atom, t.FactRef)}
+                atoms.update(*(self._world.fact_atoms.get(inner, ()) for inner in graph[name]))
+                self._world.fact_atoms[name] = frozenset(atoms)
+                levels[name] = 1 + max((levels.get(inner, 0) for inner in graph[name]), default=0)
+                if levels[name] == MOST_FACTS_DEEP:
+                    message = f"More than {MOST_FACTS_DEEP} facts stand inside each other here"
+                    self._world.report(rules.TOO_DEEP, self._world.facts[name].body.symbol.span, message)
+
+    def _commitments(self) -> tuple[tuple[model.Commitment, ...], dict[str, list[str]]]:
+        """Return the commitments, and for each those whose state its conditions look at."""
+        found: list[model.Commitment] = []
+        looks_at: dict[str, list[str]] = {}
+        for name, job in self._world.commitments.items():
+            body = job.body
+            symbol = body.symbol
+            atoms: dict[Term, None] = {}
+            resolver = Resolver(self._world, job.frame, job.values, _into(atoms))
+            antecedent = resolver.term(body.antecedent)
+            consequent = resolver.term(body.consequent)
+            ends = self._world.ends[name]
+            found.append(
+                model.Commitment(
+                    name,
+                    ends.first,
+                    ends.second,
+                    antecedent,
+                    consequent,
+                    self._deadline(body.within, resolver, symbol),
+                    self._deadline(body.expires, resolver, symbol),
+                    symbol.node.revocable,
+                    job.scope,
+                    span=symbol.span,
+                )
+            )
+            seen = [inner for atom in atoms for inner in self._atoms_of(atom)]
+            looks_at[name] = [atom.commitment for atom in seen if isinstance(atom, t.InState)]
+            self._report_momentary(name, seen, symbol.span)
+        return tuple(found), looks_at
+
+    def _atoms_of(self, atom: Term) -> Iterable[Term]:
+        return self._world.fact_atoms.get(atom.fact, ()) if isinstance(atom, t.FactRef) else (atom,)
+
+    def _report_momentary(self, name: str, atoms: Iterable[Term], span: Span) -> None:
+        """Report conditions that may change when no message takes effect."""
+        for atom in sorted(atoms, key=described):
+            if isinstance(atom, t.Sent | t.InFlight | t.Terminal) or (isinstance(atom, t.InState) and atom.view):
+                message = f"A condition of `{name}` looks at {described(atom)}"
+                hint = Note("commitments change when messages take effect: name messages, facts, variables or states")
+                self._world.problems.report(rules.NOT_A_STATE_CONDITION, span, message, hint)
+                return
+
+    def _report_cycles(self, looks_at: dict[str, list[str]]) -> None:
+        for _, circle in cycles(looks_at):
+            if circle:
+                self._report_cycle(circle)
+
+    def _report_cycle(self, circle: list[str]) -> None:
+        name = circle[0]
+        jobs: Job[tree.Fact] | Job[tree.Commitment]
+        jobs = self._world.facts[name] if name in self._world.facts else self._world.commitments[name]
+        shown = " -> ".join(f"`{one}`" for one in (*circle, name))
+        self._world.report(rules.CYCLIC_CONDITION, jobs.body.symbol.span, f"`{name}` depends on itself: {shown}")
+
+    def _deadline(self, found: tree.Tree | None, resolver: Resolver, symbol: tree.CommitmentSymbol) -> int | None:
+        if found is None:
+            return None
+        ticks = resolver.number(found)
+        if ticks is not None and ticks < 1:
+            self._world.report(rules.BAD_DEADLINE, symbol.span, f"`{symbol.name}` has a deadline of {ticks} ticks")
+            return 1
+        if ticks is not None and ticks > MOST_IN_FAMILY:
+            message = f"A deadline of {ticks:,} ticks is more than {MOST_IN_FAMILY:,}"
+            self._world.report(rules.TOO_LARGE, symbol.span, message)
+            return 1
+        return ticks
+
+    # --- messages -------------------------------------------------------------------------------
+
+    def _message(self, job: Job[tree.Message], rivals: dict[str, dict[str, None]]) -> model.Message:
+        body, symbol = job.body, job.body.symbol
+        ends = self._world.ends[job.name]
+        sending = Viewer(self._world, ends.first, f"sends `{job.name}`")
+        receiving = Viewer(self._world, ends.second, f"receives `{job.name}`")
+        plain = Resolver(self._world, job.frame, job.values)
+        sender = Resolver(self._world, job.frame, job.values, sending)
+        receiver = Resolver(self._world, job.frame, job.values, receiving)
+        return model.Message(
+            name=job.name,
+            sender=ends.first,
+            receiver=ends.second,
+            parameters=self._parameters(symbol, plain),
+            guard=combined("&", (sender.term(guard) for guard in body.guards)),
+            rivals=tuple(rivals.get(job.name, ())),
+            operations=tuple(self._operations(body.operations, plain)),
+            updates=tuple(self._assignments(body.updates, sender, job, ends.first)),
+            receipt=tuple(self._assignments(body.receipt, receiver, job, ends.second)),
+            resets=tuple(self._resets(body, plain, job)),
+            restarts=body.restarts,
+            repeatable=body.repeatable,
+            scope=job.scope,
+            span=symbol.span,
+        )
+
+    def _parameters(self, symbol: tree.MessageSymbol, resolver: Resolver) -> tuple[model.Parameter, ...]:
+        found: list[model.Parameter] = []
+        payloads = 1
+        for name, declared in symbol.parameters.items():
+            domain = self._unroller.domain(declared, resolver) or (False,)
+            payloads *= len(domain)
+            found.append(model.Parameter(name, domain))
+        if payloads > MOST_IN_FAMILY:
+            message = f"`{symbol.name}` has {payloads:,} payloads, more than {MOST_IN_FAMILY:,}"
+            self._world.report(rules.TOO_LARGE, symbol.span, message)
+        return tuple(found)
+
+    def _operations(self, operations: Iterable[tree.Operation], resolver: Resolver) -> Iterator[model.Operation]:
+        for operation in operations:
+            name = resolver.instance(operation.commitment)
+            target = None if operation.target is None else resolver.instance(operation.target)
+            if name is not None and (target is not None or operation.target is None):
+                yield model.Operation(operation.verb, name, target, operation.retaining, span=operation.span)
+
+    def _assignments(
+        self, assignments: Iterable[tree.Assignment], resolver: Resolver, job: Job[tree.Message], agent: str
+    ) -> Iterator[model.Assignment]:
+        seen: set[str] = set()
+        plain = Resolver(self._world, job.frame, job.values)
+        for assignment in assignments:
+            target = plain.variable(assignment.role, assignment.variable, assignment.span)
+            value = resolver.operand(assignment.value)
+            if not isinstance(target, t.Var) or value is None:
+                continue
+            owner = self._world.variables[target.variable].role
+            if owner != agent:
+                message = f"`{target.variable}` belongs to `{owner}`; here only variables of `{agent}` can be set"
+                self._world.report(rules.FOREIGN_VARIABLE, assignment.span, message)
+            elif target.variable in seen:
+                message = f"`{target.variable}` is given two values at once"
+                self._world.report(rules.DUPLICATE_ASSIGNMENT, assignment.span, message)
+            else:
+                seen.add(target.variable)
+                yield model.Assignment(target.variable, value, span=assignment.span)
+
+    def _resets(self, body: tree.Message, resolver: Resolver, job: Job[tree.Message]) -> Iterator[str]:
+        ends = self._world.ends[job.name]
+        for reset in body.resets:
+            name = resolver.instance(reset)
+            if name is None:
+                continue
+            others = self._world.ends[name]
+            if {others.first, others.second} != {ends.first, ends.second}:
+                between = f"between `{others.first}` and `{others.second}`"
+                message = f"`{name}` is {between}: only a message between these two can reset it"
+                self._world.report(rules.FOREIGN_RESET, reset.span, message)
+            else:
+                yield name
+
+    def _rivals(self) -> dict[str, dict[str, None]]:
+        """Return the other members of each message's choices."""
+        rivals: dict[str, dict[str, None]] = {}
+        for job in self._world.others:
+            if not isinstance(job.body, tree.Choice):
+                continue
+            resolver = Resolver(self._world, job.frame, job.values)
+            members = [name for member in job.body.members if (name := resolver.instance(member)) is not None]
+            for name in members:
+                if members.count(name) > 1:
+                    message = f"`{name}` is in this choice twice"
+                    self._world.report(rules.DUPLICATE_NAME, job.body.span, message)
+            senders = list(dict.fromkeys(self._world.ends[name].first for name in members))
+            if len(senders) > 1:
+                shown = " and ".join(f"`{sender}`" for sender in senders)
+                message = f"Nobody can make this choice alone: its messages are sent by {shown}"
+                self._world.report(rules.CHOICE_OF_MANY, job.body.span, message)
+            for name in members:
+                rivals.setdefault(name, {}).update(dict.fromkeys(other for other in members if other != name))
+        return rivals
+
+    # --- the rest -------------------------------------------------------------------------------
+
+    def _share(self, messages: Iterable[model.Message]) -> None:
+        """Note which pairs share a message, or the view of a commitment that a guard needs."""
+        for message in messages:
+            self._world.shared.add(frozenset({message.sender, message.receiver}))
+        # a view that a guard needs is shared, too; the guard's atoms are those its viewer has been told of
+        for message in messages:
+            for atom in atoms(message.guard):
+                for inner in self._atoms_of(atom):
+                    if isinstance(inner, t.InState):
+                        ends = self._world.ends[inner.commitment]
+                        self._world.shared.add(frozenset({ends.first, ends.second}))
+
+    def _unordered(self) -> Iterator[tuple[str, str]]:
+        for job in self._world.others:
+            if isinstance(job.body, tree.Channel):
+                resolver = Resolver(self._world, job.frame, job.values)
+                senders, receivers = resolver.agents(job.body.sender), resolver.agents(job.body.receiver)
+                for sender in senders:
+                    for receiver in receivers:
+                        if sender.name != receiver.name:
+                            yield sender.name, receiver.name
+
+    def _fairness(self) -> Iterator[Term]:
+        for job in self._world.others:
+            if isinstance(job.body, tree.Fairness):
+                yield Resolver(self._world, job.frame, job.values).term(job.body.condition)
+
+    def _properties(self) -> Iterator[model.Property]:
+        for job in self._world.others:
+            if not isinstance(job.body, tree.Property) or job.frame.path:
+                continue
+            before = self._world.problems.errors
+            node = job.body.node
+            resolver = Resolver(self._world, job.frame, job.values)
+            formula = resolver.term(job.body.formula)
+            assuming = tuple(self._assuming(job.body.assuming, resolver))
+            if self._world.problems.errors == before:
+                yield model.Property(
+                    job.name, node.title, assuming, formula, node.expect == "holds", span=node.name.span
+                )
+
+    def _assuming(self, roles: Iterable[tree.RoleTree | tree.AllOf | None], resolver: Resolver) -> Iterable[str]:
+        found: dict[str, None] = {}
+        for role in roles:
+            agents = self._world.roles if role is None else resolver.agents(role)
+            found.update(dict.fromkeys(agent.name for agent in agents))
+        return found
+
+    def _checks(self) -> Iterator[model.Check]:
+        for job in self._world.others:
+            if isinstance(job.body, tree.Check) and not job.frame.path:
+                for item in job.body.node.checks:
+                    if item.name.text in CHECKS and item.name.text not in UNSUPPORTED_CHECKS:
+                        yield model.Check(item.name.text, item.expect == "holds", span=item.name.span)
+
+    def formula(self, frame: Frame, values: Values, found: tree.Tree) -> Term:
+        return Resolver(self._world, frame, values).term(found)
+
+
+def _into(found: dict[Term, None]) -> Watch:
+    """Return a watch that collects atoms."""
+
+    def watch(atom: Term, _: Span) -> None:
+        found[atom] = None
+
+    return watch
+
+
+def atoms(term: Term) -> Iterator[Term]:
+    """Yield the atoms of a condition; facts count as such."""
+    stack = [term]
+    while stack:
+        match stack.pop():
+            case t.Apply(_, operands):
+                stack.extend(reversed(operands))
+            case t.OverPaths(_, path) | t.Strategic(_, path):
+                stack.append(path)
+            case t.Social(body=body) | t.Knowledge(body=body):
+                stack.append(body)
+            case other:
+                yield other

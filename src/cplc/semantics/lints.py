@@ -1,0 +1,211 @@
+"""Guards that can never hold and resets that may lose a message, as far as the text alone shows it.
+
+Every warning is of something that cannot happen (or may), whatever else does; the checks of the model find more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cplc.diagnostics import rules
+from cplc.semantics import model
+from cplc.semantics import terms as t
+from cplc.semantics.cycles import cycles
+from cplc.semantics.problems import Problems
+from cplc.semantics.terms import Term
+from cplc.source import Span
+
+Polarity = tuple[Term, bool]
+
+
+class Guards:
+    """What the guards of a model demand."""
+
+    def __init__(self, checked: model.CheckedModel) -> None:
+        self._model = checked
+        self._meanings = {fact.name: fact.meaning for fact in checked.facts}
+        self._demands = {message.name: tuple(self._literals(message.guard)) for message in checked.messages}
+        self._needs = {
+            name: [atom.message for atom, holds in demands if holds and isinstance(atom, t.Happened)]
+            for name, demands in self._demands.items()
+        }
+
+    def report(self, problems: Problems) -> None:
+        contradictions = {
+            message.name: why for message in self._model.messages if (why := self._contradiction(message))
+        }
+        sendable = self._sendable(contradictions)
+        alive = {message.span for message in self._model.messages if message.name in sendable}
+        for message in self._model.messages:
+            if message.name in contradictions and message.span not in alive:
+                text = f"`{message.name}` can never be sent: {contradictions[message.name]}"
+                problems.report(rules.NEVER_SENT, message.span, text)
+        self._report_circles(sendable, alive, problems)
+        if not self._model.sync:
+            self._report_resets(problems)
+
+    # --- guards ---------------------------------------------------------------------------------
+
+    def _literals(self, guard: Term) -> Iterator[Polarity]:
+        """Yield what must hold, and what must not, for the guard to hold."""
+        stack = [(guard, True)]
+        while stack:
+            term, holds = stack.pop()
+            match term:
+                case t.Apply("!", (inner,)):
+                    stack.append((inner, not holds))
+                case t.Apply("&", operands) if holds:
+                    stack.extend((operand, True) for operand in reversed(operands))
+                case t.Apply("|", operands) if not holds:
+                    stack.extend((operand, False) for operand in reversed(operands))
+                case t.Apply("->", (left, right)) if not holds:
+                    stack.extend(((right, False), (left, True)))
+                case t.FactRef(fact):
+                    stack.append((self._meanings[fact], holds))
+                case _:
+                    yield term, holds
+
+    def _contradiction(self, message: model.Message) -> str | None:
+        demands = self._demands[message.name]
+        wanted = {atom: None for atom, holds in demands if holds}
+        for atom, holds in demands:
+            if isinstance(atom, t.Const) and atom.value is not holds:
+                return "its guard is false"
+            if not holds and atom in wanted:
+                return f"its guard wants {_text(atom)} and its opposite"
+        needs = self._needs[message.name]
+        for name in needs:
+            if name in message.rivals:
+                return f"it waits for `{name}`, and only one of the two is ever sent"
+            if rival := next((other for other in self._model.message[name].rivals if other in needs), None):
+                return f"it waits for `{name}` and `{rival}`, and only one of these is ever sent"
+        return _conflicting_states(demands) or _conflicting_values(demands)
+
+    def _sendable(self, contradictions: dict[str, str]) -> set[str]:
+        """Return the messages that may be sent if every negated condition is as they wish."""
+        sendable: set[str] = set()
+        waiting = [message for message in self._model.messages if message.name not in contradictions]
+        while True:
+            facts: dict[str, bool] = {}
+            ready = [message for message in waiting if self._may_hold(message.guard, sendable, facts)]
+            if not ready:
+                return sendable
+            sendable.update(message.name for message in ready)
+            waiting = [message for message in waiting if message.name not in sendable]
+
+    def _may_hold(self, term: Term, sent: set[str], facts: dict[str, bool]) -> bool:
+        match term:
+            case t.Const(value):
+                return bool(value)
+            case t.Happened(message) | t.Sent(message) | t.InFlight(message) | t.Field(message, _):
+                return message in sent
+            case t.FactRef(fact):
+                if fact not in facts:
+                    facts[fact] = self._may_hold(self._meanings[fact], sent, facts)
+                return facts[fact]
+            case t.Apply("&" | "=" | "!=" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*" | "%" as op, operands):
+                values = op in ("+", "-", "*", "%")
+                return all(
+                    self._may_hold(operand, sent, facts)
+                    for operand in operands
+                    if not (isinstance(operand, t.Const) and (values or op != "&"))
+                )
+            case t.Apply("|", operands):
+                return any(self._may_hold(operand, sent, facts) for operand in operands)
+            case _:
+                return True
+
+    def _report_circles(self, sendable: set[str], alive: set[Span], problems: Problems) -> None:
+        """Report messages that wait for each other; what only waits for them is not reported."""
+        stuck = {
+            message.name: [name for name in self._needs[message.name] if name not in sendable]
+            for message in self._model.messages
+            if message.name not in sendable
+        }
+        for _, circle in cycles(stuck):
+            if circle and all(self._model.message[name].span not in alive for name in circle):
+                shown = ", which waits for ".join(f"`{name}`" for name in (*circle[1:], circle[0]))
+                text = f"`{circle[0]}` can never be sent: it waits for {shown}"
+                problems.report(rules.NEVER_SENT, self._model.message[circle[0]].span, text)
+
+    # --- resets ---------------------------------------------------------------------------------
+
+    def _report_resets(self, problems: Problems) -> None:
+        resetters: dict[str, set[str]] = {}
+        for message in self._model.messages:
+            for name in message.resets:
+                resetters.setdefault(name, set()).add(message.name)
+        for message in self._model.messages:
+            for name in message.resets:
+                if self._may_be_in_flight(self._model.message[name], message, resetters):
+                    text = f"`{name}` may be in flight when `{message.name}` resets it, and is lost then"
+                    problems.report(rules.RESET_IN_FLIGHT, message.span, text)
+
+    def _may_be_in_flight(self, lost: model.Message, by: model.Message, resetters: dict[str, set[str]]) -> bool:
+        """Whether a message may be under way when another one takes effect. Errs on the side of yes."""
+        if (lost.sender, lost.receiver) == (by.sender, by.receiver):
+            return (by.sender, by.receiver) in self._model.unordered
+        before = self._needed_between(by)
+        if lost.name in before and not lost.repeatable:
+            return False
+        if any(rival in before for rival in lost.rivals):
+            return False
+        waits = by.name in self._needs[lost.name]
+        return not (waits and all(lost.name in (other, *self._model.message[other].resets)
+                                  for other in resetters.get(by.name, ())))  # fmt: skip
+
+    def _needed_between(self, message: model.Message) -> set[str]:
+        """Return what has been received between these two before the message is sent."""
+        pair = {message.sender, message.receiver}
+        found: set[str] = set()
+        queue = list(self._needs[message.name])
+        while queue:
+            name = queue.pop()
+            needed = self._model.message[name]
+            if name in found or {needed.sender, needed.receiver} != pair:
+                continue
+            if (needed.sender, needed.receiver) in self._model.unordered and needed.sender != message.sender:
+                found.add(name)
+                continue
+            found.add(name)
+            queue.extend(self._needs[name])
+        return found
+
+
+def _conflicting_states(demands: tuple[Polarity, ...]) -> str | None:
+    left: dict[tuple[str, str | None], frozenset[str]] = {}
+    for atom, holds in demands:
+        if isinstance(atom, t.InState) and holds:
+            key = (atom.commitment, atom.view)
+            left[key] = left.get(key, atom.states) & atom.states
+            if not left[key]:
+                return f"`{atom.commitment}` is never in two states at once"
+    return None
+
+
+def _conflicting_values(demands: tuple[Polarity, ...]) -> str | None:
+    values: dict[Term, Term] = {}
+    for atom, holds in demands:
+        match atom:
+            case t.Apply("=", (t.Var() | t.Field() | t.Own() as read, t.Const() as value)) if holds:
+                if values.setdefault(read, value) != value:
+                    return f"{_text(read)} never has two values at once"
+            case _:
+                pass
+    return None
+
+
+def _text(atom: Term) -> str:
+    match atom:
+        case t.Happened(message):
+            return f"`{message}`"
+        case t.Var(variable):
+            return f"`{variable}`"
+        case t.Field(message, parameter):
+            return f"`{message}.{parameter}`"
+        case t.Own(parameter):
+            return f"`{parameter}`"
+        case t.InState(commitment):
+            return f"a state of `{commitment}`"
+        case _:
+            return "a condition"

@@ -1,0 +1,75 @@
+"""The values of a protocol's parameters: given on the command line, or their defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note, did_you_mean
+from cplc.semantics import tree
+from cplc.semantics.problems import Problems
+from cplc.semantics.resolve import Resolver
+from cplc.semantics.terms import Value
+from cplc.semantics.types import Bool
+from cplc.semantics.unroll import Unroller, range_text, shown
+from cplc.semantics.world import Frame
+from cplc.source import Source, Span
+
+
+def parameter_values(
+    unroller: Unroller, template: tree.Template, given: Mapping[str, str], problems: Problems
+) -> dict[str, Value] | None:
+    """Return the value of every parameter; None if one is missing or wrong, which is reported."""
+    signature = template.signature
+    is_fit = True
+    for name, text in given.items():
+        if name not in signature.parameters:
+            message = f"`{signature.name}` has no parameter `{name}`"
+            notes = did_you_mean(name, signature.parameters)
+            problems.report(rules.UNKNOWN_PARAMETER, _written(name, text), message, *notes)
+            is_fit = False
+    values: dict[str, Value] = {}
+    for parameter in signature.parameters.values():
+        resolver = Resolver(unroller.world, Frame(template, (), (), values, {}, ""), {})
+        domain = unroller.domain(parameter.declared, resolver)
+        if domain is None:
+            return None
+        value: Value | None
+        if parameter.name in given:
+            text = given[parameter.name]
+            span = _written(parameter.name, text)
+            value = _read(parameter, text)
+            if value is None:
+                wanted = "`true` or `false`" if isinstance(parameter.declared.type, Bool) else "a whole number"
+                message = f"`{parameter.name}` is {wanted}, not `{text}`"
+                problems.report(rules.TYPE_MISMATCH, span, message, Note("declared here", parameter.span))
+        elif parameter.default is None:
+            message = f"`{parameter.name}` has no default"
+            hint = Note(f"write one, as in `= {shown(domain[0])}`, or give a value with `-D {parameter.name}=…`")
+            problems.report(rules.MISSING_VALUE, parameter.span, message, hint)
+            value = None
+        else:
+            span = parameter.span
+            value = resolver.constant(parameter.default)
+        if value is None:
+            is_fit = False
+            value = domain[0]
+        elif value not in domain:
+            message = f"`{parameter.name}` cannot be {shown(value)}: it is in {range_text(domain)}"
+            problems.report(rules.VALUE_OUT_OF_RANGE, span, message)
+            is_fit = False
+        values[parameter.name] = value
+    return values if is_fit else None
+
+
+def _written(name: str, text: str) -> Span:
+    source = Source("-D", f"{name}={text}")
+    return Span(source, 0, len(source.text))
+
+
+def _read(parameter: tree.ParameterSymbol, text: str) -> Value | None:
+    text = text.strip()
+    if isinstance(parameter.declared.type, Bool):
+        return {"true": True, "false": False}.get(text.lower())
+    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None

@@ -1,0 +1,425 @@
+"""Trees to terms, for one instance: indices computed, quantifiers expanded, constants folded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note
+from cplc.semantics import model, tree
+from cplc.semantics import terms as t
+from cplc.semantics.terms import FALSE, TRUE, Term, Value
+from cplc.semantics.world import MOST_IN_FAMILY, Frame, RoleValue, Values, World
+from cplc.source import Span
+
+Watch = Callable[[Term, Span], None]
+"""Told of every atom that a term looks at, and of where it is written."""
+
+
+def is_constant(term: Term | None, value: Value) -> bool:
+    return isinstance(term, t.Const) and term.value is value
+
+
+class Resolver:
+    """Resolves what stands in one instance of a declaration. Wrong things are reported and become ``false``."""
+
+    def __init__(self, world: World, frame: Frame, values: Values, watch: Watch | None = None) -> None:
+        self._world = world
+        self._frame = frame
+        self._values = dict(values)
+        self._watch = watch
+
+    # --- numbers and roles ----------------------------------------------------------------------
+
+    def number(self, found: tree.Tree) -> int | None:
+        """Return a number that is known now; None if it is wrong, which is reported."""
+        match found:
+            case tree.LiteralTree(value) if not isinstance(value, str):
+                return int(value)
+            case tree.LoopValue(binder):
+                bound = self._values[binder]
+                return bound.position if isinstance(bound, RoleValue) else bound
+            case _:
+                term = self._operand(found)
+                return term.value if isinstance(term, t.Const) and isinstance(term.value, int) else None
+
+    def constant(self, found: tree.Tree) -> Value | None:
+        """Return a value that is known now."""
+        term = self._operand(found) if isinstance(found, tree.LiteralTree) else self._term(found)
+        return term.value if isinstance(term, t.Const) else None
+
+    def role(self, found: tree.RoleTree) -> model.Role | None:
+        value = self._role_value(found)
+        return value.agent if value else None
+
+    def _role_value(self, found: tree.RoleTree) -> RoleValue | None:
+        if isinstance(found, tree.LoopValue):
+            value = self._values[found.binder]
+            assert isinstance(value, RoleValue)
+            return value
+        family = self._family(found.role, found.owner, found.owner_indices, found.span)
+        if family is None:
+            return None
+        if found.index is None:
+            return RoleValue(family[0], family[0].index) if family else None
+        index = self.number(found.index)
+        if index is None:
+            return None
+        if 1 <= index <= len(family):
+            return RoleValue(family[index - 1], index)
+        has = f"has {len(family)} instance{'' if len(family) == 1 else 's'}"
+        message = f"There is no `{found.role.name}[{index}]`: `{found.role.name}` {has}"
+        self._world.problems.report(rules.INDEX_OUT_OF_RANGE, found.span, message, *self._where())
+        return None
+
+    def agents(self, found: tree.RoleTree | tree.AllOf) -> tuple[model.Role, ...]:
+        if isinstance(found, tree.AllOf):
+            return self._family(found.role, found.owner, found.owner_indices, found.span) or ()
+        agent = self.role(found)
+        return (agent,) if agent else ()
+
+    def _family(
+        self, role: tree.RoleSymbol, owner: tuple[tree.PartSymbol, ...], indices: tuple[tree.Tree, ...], span: Span
+    ) -> tuple[model.Role, ...] | None:
+        frame = self._owner_frame(owner, indices, span)
+        return None if frame is None else frame.roles.get(role)
+
+    def _owner_frame(
+        self, owner: tuple[tree.PartSymbol, ...], indices: tuple[tree.Tree, ...], span: Span
+    ) -> Frame | None:
+        if not owner:
+            return self._frame
+        name = self._full_name(owner, "", indices)
+        if name is None or any(part in self._world.broken for part in owner):
+            return None
+        if name not in self._world.parts:
+            message = f"There is no `{name}`"
+            self._world.problems.report(rules.INDEX_OUT_OF_RANGE, span, message, *self._where())
+        return self._world.parts.get(name)
+
+    def domain(self, domain: tree.FamilyDomain | tree.NumberDomain, span: Span) -> Iterator[int | RoleValue]:
+        """Yield the values of a loop's variable."""
+        if isinstance(domain, tree.FamilyDomain):
+            agents = self._family(domain.role, domain.owner, domain.indices, span) or ()
+            for position, agent in enumerate(agents, 1):
+                yield RoleValue(agent, position)
+            return
+        low, high = self.number(domain.low), self.number(domain.high)
+        if low is None or high is None:
+            return
+        if high - low >= MOST_IN_FAMILY:
+            message = f"{high - low + 1:,} is more than {MOST_IN_FAMILY:,}, the most a family may have"
+            self._world.report(rules.TOO_LARGE, span, message)
+            return
+        yield from range(low, high + 1)
+
+    # --- instances ------------------------------------------------------------------------------
+
+    def _full_name(self, owner: tuple[tree.PartSymbol, ...], name: str, indices: tuple[tree.Tree, ...]) -> str | None:
+        numbers: list[int] = []
+        for index in indices:
+            number = self.number(index)
+            if number is None:
+                return None
+            numbers.append(number)
+        names = tuple(part.name for part in owner)
+        return self._frame.name_of(*(names if not name else (*names, name)), indices=tuple(numbers))
+
+    def instance(self, found: tree.Instance) -> str | None:
+        """Return the full name; None if there is no such instance, which is reported."""
+        symbol = found.symbol
+        if symbol in self._world.broken or any(part in self._world.broken for part in found.owner):
+            return None
+        name = self._full_name(found.owner, symbol.name, found.indices)
+        if name is None or name in self._world.ends or name in self._world.facts:
+            return name
+        if name in self._world.left_out:
+            if not found.is_current:
+                message = f"`{name}` is left out because its two roles are the same; as a condition it is false"
+                self._world.problems.report(rules.LEFT_OUT_INSTANCE, found.span, message, *self._where())
+            return None
+        message = f"There is no `{name}`"
+        self._world.problems.report(rules.INDEX_OUT_OF_RANGE, found.span, message, *self._where())
+        return None
+
+    def _where(self) -> tuple[Note, ...]:
+        """Say for which values of the loops around something is wrong."""
+        shown = [
+            f"{binder.name} = {value.agent.name if isinstance(value, RoleValue) else value}"
+            for binder, value in self._values.items()
+        ]
+        return (Note("for " + ", ".join(shown)),) if shown else ()
+
+    # --- terms ----------------------------------------------------------------------------------
+
+    def term(self, found: tree.Tree) -> Term:
+        return self._term(found)
+
+    def operand(self, found: tree.Tree) -> Term | None:
+        """Return a value to assign; None where it cannot be said."""
+        match found:
+            case (
+                tree.LiteralTree() | tree.ParameterValue() | tree.LoopValue() | tree.IndexOf() | tree.OwnParameter()
+                | tree.Payload() | tree.VariableOf() | tree.Apply(op="+" | "-" | "*" | "%")
+            ):  # fmt: skip
+                return self._operand(found)
+            case _:
+                return self._term(found)
+
+    def _atom(self, term: Term, span: Span) -> Term:
+        if self._watch:
+            self._watch(term, span)
+        return term
+
+    def _term(self, found: tree.Tree) -> Term:
+        match found:
+            case tree.Event(kind, message, span):
+                if not self._world.spend(span, rules.TOO_LARGE) or (name := self.instance(message)) is None:
+                    return FALSE
+                match kind:
+                    case "received":
+                        return self._atom(t.Happened(name), span)
+                    case "sent":
+                        return self._atom(t.Sent(name), span)
+                    case "inflight":
+                        return self._atom(t.InFlight(name), span)
+            case tree.FactAt(fact, span):
+                if not self._world.spend(span, rules.TOO_LARGE) or (name := self.instance(fact)) is None:
+                    return FALSE
+                return self._atom(t.FactRef(name), span)
+            case tree.Lifecycle():
+                return self._lifecycle(found)
+            case tree.SameRole(left, right):
+                return t.Const(self.role(left) == self.role(right))
+            case tree.IsTerminal(span):
+                return self._atom(t.Terminal(), span)
+            case tree.Apply():
+                return self._apply(found)
+            case tree.Quantified():
+                return self._quantified(found)
+            case tree.OverPaths(quantifier, path):
+                return t.OverPaths(quantifier, self._term(path))
+            case tree.Social():
+                return self._social(found)
+            case tree.Knowledge():
+                return self._knowledge(found)
+            case _:
+                return self._operand(found) or FALSE
+
+    def _lifecycle(self, found: tree.Lifecycle) -> Term:
+        if not self._world.spend(found.span, rules.TOO_LARGE):
+            return FALSE
+        name = self.instance(found.commitment)
+        if name is None:
+            return t.Const("null" in found.states)
+        view: str | None = None
+        if found.view is not None:
+            agent = self.role(found.view)
+            if agent is None:
+                return FALSE
+            view = agent.name
+            if view not in self._world.ends[name]:
+                ends = self._world.ends[name]
+                message = f"`{view}` has no view of `{name}`, which is between `{ends.first}` and `{ends.second}`"
+                self._world.problems.report(rules.NOT_A_PARTY, found.span, message, *self._where())
+                return FALSE
+        return self._atom(t.InState(name, found.states, view), found.span)
+
+    def _apply(self, found: tree.Apply) -> Term:
+        op = found.op
+        if not self._world.spend(found.span, rules.TOO_LARGE):
+            return FALSE
+        match op:
+            case "&" | "|":
+                return combined(op, (self._term(operand) for operand in found.operands))
+            case "!":
+                return negated(self._term(found.operands[0]))
+            case "->":
+                return self._implication(*found.operands)
+            case "<->":
+                return _equivalence(self._term(found.operands[0]), self._term(found.operands[1]))
+            case "=" | "!=" | "<" | "<=" | ">" | ">=":
+                left, right = (self._operand(operand) for operand in found.operands)
+                if left is None or right is None:
+                    return FALSE
+                if isinstance(left, t.Const) and isinstance(right, t.Const):
+                    return t.Const(_compared(op, left.value, right.value))
+                return t.Apply(op, (left, right))
+            case "+" | "-" | "*" | "%":
+                return self._operand(found) or FALSE
+            case _:
+                return t.Apply(op, tuple(self._term(operand) for operand in found.operands), self._bound(found))
+
+    def _bound(self, found: tree.Apply) -> int | None:
+        if found.bound is None:
+            return None
+        bound = self.number(found.bound)
+        if bound is not None and bound < 0:
+            self._world.report(rules.VALUE_OUT_OF_RANGE, found.span, f"A number of steps cannot be {bound}")
+            return 0
+        return bound
+
+    def _implication(self, left: tree.Tree, right: tree.Tree) -> Term:
+        condition = self._term(left)
+        if is_constant(condition, False):
+            return TRUE
+        consequence = self._term(right)
+        if is_constant(condition, True):
+            return consequence
+        return TRUE if is_constant(consequence, True) else t.Apply("->", (condition, consequence))
+
+    def _quantified(self, found: tree.Quantified) -> Term:
+        return combined("&" if found.kind == "forall" else "|", self._expanded(found))
+
+    def _expanded(self, found: tree.Quantified) -> Iterator[Term]:
+        for value in self.domain(found.binder.domain, found.span):
+            if not self._world.spend(found.span, rules.TOO_LARGE):
+                break
+            self._values[found.binder] = value
+            yield self._term(found.body)
+        self._values.pop(found.binder, None)
+
+    def _operand(self, found: tree.Tree) -> Term | None:
+        """Return a value; None where it is never there, or wrong."""
+        match found:
+            case tree.LiteralTree(value):
+                return t.Const(value)
+            case tree.ParameterValue(name):
+                return t.Const(self._frame.parameters[name])
+            case tree.LoopValue(binder):
+                bound = self._values[binder]
+                return t.Const(bound) if not isinstance(bound, RoleValue) else None
+            case tree.RoleAt():
+                return None
+            case tree.IndexOf(role):
+                agent = self._role_value(role)
+                if agent is not None and agent.position is None:
+                    span = role.span if isinstance(role, tree.RoleAt) else role.binder.span
+                    self._world.report(rules.TYPE_MISMATCH, span, f"`{agent.agent.name}` is a single role, no number")
+                return None if agent is None or agent.position is None else t.Const(agent.position)
+            case tree.OwnParameter(name):
+                return t.Own(name)
+            case tree.Payload(message, parameter, span):
+                name_ = self.instance(message)
+                return None if name_ is None else self._atom(t.Field(name_, parameter), span)
+            case tree.VariableOf(role, name, span):
+                return self.variable(role, name, span)
+            case tree.Apply(op, operands, span) if op in ("+", "-", "*", "%"):
+                parts = [self._operand(operand) for operand in operands]
+                if not self._world.spend(span, rules.TOO_LARGE):
+                    return None
+                known = [part for part in parts if part is not None]
+                return None if len(known) < len(parts) else self._arithmetic(op, known, span)
+            case _:
+                return self._term(found)
+
+    def variable(self, role: tree.RoleTree, name: str, span: Span) -> Term | None:
+        agent = self.role(role)
+        if agent is None:
+            return None
+        owner, indices = (role.owner, role.owner_indices) if isinstance(role, tree.RoleAt) else ((), ())
+        if isinstance(role, tree.LoopValue) and isinstance(role.binder.domain, tree.FamilyDomain):
+            owner, indices = role.binder.domain.owner, role.binder.domain.indices
+        frame = self._owner_frame(owner, indices, span)
+        full = f"{agent.name}.{frame.prefix if frame else ''}{name}"
+        if frame is None or full not in self._world.variables:
+            return None
+        return self._atom(t.Var(full), span)
+
+    def _arithmetic(self, op: t.Op, parts: list[Term], span: Span) -> Term | None:
+        if op == "%" and is_zero(parts[1]):
+            self._world.problems.report(rules.DIVISION_BY_ZERO, span, "This divides by zero", *self._where())
+            return None
+        numbers = [part.value for part in parts if isinstance(part, t.Const)]
+        if len(numbers) < len(parts):
+            return t.Apply(op, tuple(parts))
+        match op, [int(number) for number in numbers]:
+            case "+", [left, right]:
+                return t.Const(left + right)
+            case "-", [left, right]:
+                return t.Const(left - right)
+            case "-", [only]:
+                return t.Const(-only)
+            case "*", [left, right]:
+                return t.Const(left * right)
+            case _, [left, right]:
+                return t.Const(left % right)
+            case _:
+                return None
+
+    # --- modalities -----------------------------------------------------------------------------
+
+    def _social(self, found: tree.Social) -> Term:
+        debtor, creditor = self.role(found.debtor), self.role(found.creditor)
+        body = self._term(found.body)
+        if debtor is None or creditor is None:
+            return FALSE
+        if debtor.name == creditor.name:
+            message = f"`{debtor.name}` cannot be committed to itself"
+            self._world.problems.report(rules.SAME_ROLE, found.span, message, *self._where())
+            return FALSE
+        if frozenset({debtor.name, creditor.name}) not in self._world.shared:
+            message = f"`{debtor.name}` and `{creditor.name}` share no variable: no message passes between them"
+            self._world.problems.report(rules.NOTHING_SHARED, found.span, message, *self._where())
+            return FALSE
+        return t.Social(found.modality, debtor.name, creditor.name, body)
+
+    def _knowledge(self, found: tree.Knowledge) -> Term:
+        body = self._term(found.body)
+        group = tuple(dict.fromkeys(agent.name for member in found.group for agent in self.agents(member)))
+        if not group:
+            self._world.problems.report(rules.EMPTY_RANGE, found.span, "Nobody is in this group", *self._where())
+            return FALSE
+        return t.Knowledge(found.modality, group, body)
+
+
+def is_zero(term: Term) -> bool:
+    return isinstance(term, t.Const) and term.value == 0
+
+
+def negated(term: Term) -> Term:
+    match term:
+        case t.Const(value):
+            return t.Const(not value)
+        case t.Apply("!", (inner,)):
+            return inner
+        case _:
+            return t.Apply("!", (term,))
+
+
+def combined(op: t.Op, operands: Iterator[Term]) -> Term:
+    """Return the conjunction or disjunction; operands after one that decides it are not asked for."""
+    kept: list[Term] = []
+    for operand in operands:
+        if is_constant(operand, op == "|"):
+            return operand
+        if isinstance(operand, t.Apply) and operand.op == op:
+            kept.extend(operand.operands)
+        elif not isinstance(operand, t.Const):
+            kept.append(operand)
+    if not kept:
+        return TRUE if op == "&" else FALSE
+    return kept[0] if len(kept) == 1 else t.Apply(op, tuple(kept))
+
+
+def _equivalence(left: Term, right: Term) -> Term:
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, t.Const):
+            return other if one.value else negated(other)
+    return t.Apply("<->", (left, right))
+
+
+def _compared(op: str, left: Value, right: Value) -> bool:
+    if op in ("=", "!="):
+        return (left == right) is (op == "=")
+    assert not isinstance(left, str)
+    assert not isinstance(right, str)
+    match op:
+        case "<":
+            return left < right
+        case "<=":
+            return left <= right
+        case ">":
+            return left > right
+        case _:
+            return left >= right

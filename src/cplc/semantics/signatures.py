@@ -1,0 +1,317 @@
+"""What each protocol declares, before any expression in its clauses is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note, did_you_mean
+from cplc.semantics import tree
+from cplc.semantics.expressions import Expressions
+from cplc.semantics.loading import Program
+from cplc.semantics.problems import Problems
+from cplc.semantics.references import Scope
+from cplc.semantics.types import BOOL, INT, Enum, Type
+from cplc.semantics.vocabulary import EVENTS, LITERALS, OPERATORS, STATES
+from cplc.source import Span
+from cplc.syntax import ast
+
+MOST_BLOCKS = 30
+"""How deep loops may be nested."""
+
+
+class Library:
+    """The protocols and macros of all files, and which of them each file sees."""
+
+    def __init__(self, program: Program, problems: Problems) -> None:
+        self.program = program
+        self.problems = problems
+        self.signatures: dict[int, tuple[tree.Signature, ...]] = {}
+        self.macros: dict[int, tuple[tree.MacroSymbol, ...]] = {}
+        self.broken: set[object] = set()
+        """Loops and used parts of which an error leaves nothing to say."""
+        self._names: dict[int, dict[str, list[tree.Signature | tree.MacroSymbol]]] = {}
+
+    def reporting_to(self, problems: Problems) -> Library:
+        """Return the same library; what is wrong with names that are asked for goes elsewhere."""
+        library = Library(self.program, problems)
+        library.signatures, library.macros, library.broken = self.signatures, self.macros, self.broken
+        return library
+
+    def every_signature(self) -> Iterator[tree.Signature]:
+        for signatures in self.signatures.values():
+            yield from signatures
+
+    def every_macro(self) -> Iterator[tree.MacroSymbol]:
+        for macros in self.macros.values():
+            yield from macros
+        for signature in self.every_signature():
+            yield from signature.macros.values()
+
+    def protocol(self, ref: ast.Ref, unit: int) -> tree.Signature | None:
+        """Return the protocol of that name, or report that there is none."""
+        name = ".".join(segment.name.text for segment in ref.segments)
+        visible = {
+            text: [s for s in found if isinstance(s, tree.Signature)] for text, found in self._visible(unit).items()
+        }
+        candidates = visible.get(name, [])
+        if not candidates:
+            notes = did_you_mean(name, [text for text, found in visible.items() if found])
+            self.problems.report(rules.UNKNOWN_NAME, ref.span, f"No protocol is called `{name}`", *notes)
+            return None
+        if len(candidates) > 1:
+            self._ambiguous(name, ref.span, candidates)
+        return candidates[0]
+
+    def macro(self, name: str, scope: Scope, span: Span | None) -> tree.MacroSymbol | None:
+        """Return the macro of that name; where a span is given, report that there is none."""
+        if scope.signature and name in scope.signature.macros:
+            return scope.signature.macros[name]
+        visible = self._visible(scope.unit)
+        candidates = [symbol for symbol in visible.get(name, []) if isinstance(symbol, tree.MacroSymbol)]
+        if candidates:
+            if len(candidates) > 1 and span is not None:
+                self._ambiguous(name, span, candidates)
+            return candidates[0]
+        if span is not None:
+            macros = {text for text, found in visible.items() if any(isinstance(s, tree.MacroSymbol) for s in found)}
+            own = set(scope.signature.macros) if scope.signature else set[str]()
+            notes = did_you_mean(name, sorted(macros | own | STATES.keys() | EVENTS.keys()))
+            if not notes and "." not in name:
+                notes = (Note("usual ones come with `import std.properties`"),)
+            message = f"`{name}` is neither a state of a commitment nor a macro"
+            self.problems.report(rules.UNKNOWN_NAME, span, message, *notes)
+        return None
+
+    def _ambiguous(self, name: str, span: Span, candidates: Iterable[tree.Signature | tree.MacroSymbol]) -> None:
+        notes = [
+            Note("declared here", c.node.name.span if isinstance(c, tree.Signature) else c.span) for c in candidates
+        ]
+        self.problems.report(rules.AMBIGUOUS_NAME, span, f"Two imported files declare `{name}`", *notes)
+
+    def _visible(self, unit: int) -> dict[str, list[tree.Signature | tree.MacroSymbol]]:
+        """Every name that a file sees: its own, then what it imports, bare or behind the import's name."""
+        if unit in self._names:
+            return self._names[unit]
+        names: dict[str, list[tree.Signature | tree.MacroSymbol]] = {}
+        for wanted, target in self.program[unit].imports:
+            if target is None or target == unit:
+                continue
+            for symbol in self._declared(target):
+                prefix = wanted.alias.text if wanted.alias else wanted.target.split(".")[-1]
+                bare = [] if wanted.alias else [symbol.name]
+                for name in (*bare, *([] if wanted.is_path and not wanted.alias else [f"{prefix}.{symbol.name}"])):
+                    if symbol not in (found := names.setdefault(name, [])):
+                        found.append(symbol)
+        for symbol in self._declared(unit):
+            names[symbol.name] = [symbol]
+        if len(self.signatures) == len(self.program):
+            self._names[unit] = names
+        return names
+
+    def _declared(self, unit: int) -> Iterator[tree.Signature | tree.MacroSymbol]:
+        yield from self.signatures.get(unit, ())
+        yield from self.macros.get(unit, ())
+
+
+class Declarer:
+    """Collects the symbols of one protocol."""
+
+    def __init__(self, library: Library, expressions: Expressions) -> None:
+        self._library = library
+        self._problems = library.problems
+        self._expressions = expressions
+
+    def macros(
+        self, defines: Iterable[ast.Define], home: tree.Signature | None, unit: int
+    ) -> Iterator[tree.MacroSymbol]:
+        seen: dict[str, Span] = {}
+        for define in defines:
+            name = define.name.text
+            self._reserved(define.name, operators=True)
+            if name in seen:
+                self._duplicate(define.name, seen[name])
+                continue
+            seen[name] = define.name.span
+            parameters: dict[str, Span] = {}
+            for parameter in define.parameters:
+                self._reserved(parameter, operators=True)
+                if parameter.text in parameters:
+                    self._duplicate(parameter, parameters[parameter.text])
+                parameters.setdefault(parameter.text, parameter.span)
+            yield tree.MacroSymbol(name, define, home, unit, define.name.span)
+
+    def signature(self, protocol: ast.Protocol, unit: int) -> tree.Signature:
+        """Return the signature without its used parts and families; `fill` adds them."""
+        signature = tree.Signature(protocol.name.text, unit, protocol, {}, {}, {}, {})
+        for parameter in protocol.parameters:
+            self._parameter(parameter, signature)
+        defines = [d for d in protocol.declarations if isinstance(d, ast.Define)]
+        for macro in self.macros(defines, signature, unit):
+            signature.macros[macro.name] = macro
+        for declaration in protocol.declarations:
+            if isinstance(declaration, ast.Role):
+                self._role(declaration, signature)
+        return signature
+
+    def fill(self, signature: tree.Signature) -> None:
+        """Add what refers to other protocols, or stands in loops over roles."""
+        scope = Scope(signature.unit, signature)
+        self._block(signature.node.declarations, signature, scope)
+
+    def _block(self, declarations: Iterable[ast.Declaration], signature: tree.Signature, scope: Scope) -> None:
+        for declaration in declarations:
+            match declaration:
+                case ast.For():
+                    self._loop(declaration, signature, scope)
+                case ast.Message():
+                    parameters = self._payload(declaration, signature, scope)
+                    symbol = tree.MessageSymbol(
+                        declaration.name.text, scope.chain, parameters, declaration, declaration.name.span
+                    )
+                    self._declare(declaration.name, symbol, signature)
+                case ast.Fact():
+                    fact = tree.FactSymbol(declaration.name.text, scope.chain, declaration, declaration.name.span)
+                    self._declare(declaration.name, fact, signature)
+                case ast.Commitment(name):
+                    commitment = tree.CommitmentSymbol(name.text, scope.chain, declaration, name.span)
+                    self._declare(name, commitment, signature)
+                case ast.Use():
+                    self._part(declaration, signature, scope)
+                case ast.Role(name) | ast.Define(name) if scope.chain:
+                    what = "A role" if isinstance(declaration, ast.Role) else "A macro"
+                    self._misplaced(name.span, what)
+                case ast.Check(_) if scope.chain:
+                    self._misplaced(declaration.span, "A check")
+                case _:
+                    pass
+
+    def _misplaced(self, span: Span, what: str) -> None:
+        message = f"{what} belongs to the protocol as a whole and cannot stand in a `for`"
+        self._problems.report(rules.MISPLACED_DECLARATION, span, message)
+
+    def _loop(self, loop: ast.For, signature: tree.Signature, scope: Scope) -> None:
+        if len(scope.chain) >= MOST_BLOCKS:
+            self._problems.report(rules.TOO_DEEP, loop.variable.span, f"More than {MOST_BLOCKS} loops are nested here")
+            return
+        self._reserved(loop.variable, operators=True)
+        domain = self._expressions.domain(loop.domain, scope)
+        if domain is None:
+            nobody = tree.NumberDomain(tree.LiteralTree(1), tree.LiteralTree(0))
+            binder = tree.Binder(loop.variable.text, nobody, loop.variable.span)
+            self._library.broken.add(binder)
+        else:
+            binder = tree.Binder(loop.variable.text, domain, loop.variable.span)
+        signature.blocks[id(loop)] = binder
+        inner = Scope(scope.unit, signature, (*scope.chain, binder), {**scope.locals, binder.name: binder})
+        self._block(loop.body, signature, inner)
+
+    def _part(self, use: ast.Use, signature: tree.Signature, scope: Scope) -> None:
+        used = self._library.protocol(use.protocol, signature.unit)
+        if used is None:
+            return
+        name = use.alias or use.protocol.segments[-1].name
+        self._declare(name, tree.PartSymbol(name.text, scope.chain, used, use, name.span), signature)
+
+    def _role(self, role: ast.Role, signature: tree.Signature) -> None:
+        scope = Scope(signature.unit, signature)
+        variables: dict[str, tree.VariableSymbol] = {}
+        for variable in role.variables:
+            self._reserved(variable.name, operators=True)
+            if variable.name.text in variables:
+                self._duplicate(variable.name, variables[variable.name.text].span)
+                continue
+            declared = self._ranged(variable.type, scope)
+            initial = None
+            if variable.initial is not None:
+                initial = self._expressions.initial(variable.initial, scope, declared.type)
+            variables[variable.name.text] = tree.VariableSymbol(
+                variable.name.text, declared, initial, variable.name.span
+            )
+        size = None if role.size is None else self._expressions.number(role.size, scope)
+        if role.name.text in {"Env", "all"}:
+            taken = "the environment" if role.name.text == "Env" else "every role"
+            self._problems.report(
+                rules.RESERVED_NAME, role.name.span, f"`{role.name.text}` stands for {taken} and cannot be declared"
+            )
+        self._declare(role.name, tree.RoleSymbol(role.name.text, size, variables, role.name.span), signature)
+
+    def _parameter(self, parameter: ast.Parameter, signature: tree.Signature) -> None:
+        self._reserved(parameter.name, operators=True)
+        name = parameter.name.text
+        if name in signature.parameters:
+            self._duplicate(parameter.name, signature.parameters[name].span)
+            return
+        scope = Scope(signature.unit, signature)
+        declared = self._ranged(parameter.type, scope)
+        if isinstance(declared.type, Enum):
+            message = "A parameter of a protocol is a truth value or a number"
+            self._problems.report(rules.TYPE_MISMATCH, parameter.type.span, message)
+        default = None
+        if parameter.default is not None:
+            default = self._expressions.initial(parameter.default, scope, declared.type)
+        signature.parameters[name] = tree.ParameterSymbol(name, declared, default, parameter.name.span)
+
+    def _payload(self, message: ast.Message, signature: tree.Signature, scope: Scope) -> dict[str, tree.Ranged]:
+        parameters: dict[str, tree.Ranged] = {}
+        spans: dict[str, Span] = {}
+        for parameter in message.parameters:
+            name = parameter.name
+            self._reserved(name, operators=True)
+            if name.text in parameters:
+                self._duplicate(name, spans[name.text])
+                continue
+            if parameter.default is not None:
+                self._problems.report(
+                    rules.TYPE_MISMATCH, parameter.default.span, "A parameter of a message takes no default"
+                )
+            spans[name.text] = name.span
+            parameters[name.text] = self._ranged(parameter.type, scope)
+        return parameters
+
+    def _ranged(self, type_: ast.Type, scope: Scope) -> tree.Ranged:
+        match type_:
+            case ast.BoolType():
+                return tree.Ranged(BOOL, span=type_.span)
+            case ast.Range(low, high):
+                bounds = self._expressions.number(low, scope), self._expressions.number(high, scope)
+                return tree.Ranged(INT, *bounds, type_.span)
+            case ast.EnumType(members):
+                seen: dict[str, Span] = {}
+                for member in members:
+                    if member.text in seen:
+                        self._duplicate(member, seen[member.text])
+                    if member.text in LITERALS:
+                        self._reserve(member, "a word of the language")
+                    seen.setdefault(member.text, member.span)
+                enumeration: Type = Enum(tuple(seen))
+                return tree.Ranged(enumeration, span=type_.span)
+
+    def _declare(self, name: ast.Name, symbol: tree.Symbol, signature: tree.Signature) -> None:
+        match symbol:
+            case tree.RoleSymbol():
+                self._reserved(name, operators=symbol.is_family)
+            case tree.PartSymbol():
+                self._reserved(name, operators=True)
+            case _:
+                self._reserved(name, operators=True, states=True)
+        earlier = signature.symbols.get(name.text) or signature.parameters.get(name.text)
+        if earlier:
+            self._duplicate(name, earlier.span)
+            return
+        signature.symbols[name.text] = symbol
+
+    def _reserved(self, name: ast.Name, *, operators: bool, states: bool = False) -> None:
+        if name.text in LITERALS:
+            self._reserve(name, "a word of the language")
+        elif operators and name.text in OPERATORS:
+            self._reserve(name, "an operator of formulas; only single roles may have such a name")
+        elif states and name.text in STATES:
+            self._reserve(name, "a state of commitments")
+
+    def _reserve(self, name: ast.Name, what: str) -> None:
+        self._problems.report(rules.RESERVED_NAME, name.span, f"`{name.text}` is {what}")
+
+    def _duplicate(self, name: ast.Name, earlier: Span) -> None:
+        message = f"`{name.text}` is declared already"
+        self._problems.report(rules.DUPLICATE_NAME, name.span, message, Note("first declared here", earlier))

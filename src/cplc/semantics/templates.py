@@ -1,0 +1,280 @@
+"""The clauses of every declaration, once for a whole family: names, types, operations, arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note, did_you_mean
+from cplc.semantics import tree, types
+from cplc.semantics.expressions import Expressions, Purpose
+from cplc.semantics.model import Verb
+from cplc.semantics.problems import Problems
+from cplc.semantics.references import OwnLocal, Scope
+from cplc.semantics.vocabulary import CHECKS, UNSUPPORTED_CHECKS, VERBS
+from cplc.syntax import ast
+
+
+class Templates:
+    """Reads the body of a protocol whose signature, and those of all it uses, are complete."""
+
+    def __init__(self, problems: Problems, expressions: Expressions) -> None:
+        self._problems = problems
+        self._expressions = expressions
+
+    def template(self, signature: tree.Signature) -> tree.Template:
+        scope = Scope(signature.unit, signature)
+        return tree.Template(signature, tuple(self._bodies(signature.node.declarations, signature, scope)))
+
+    def _bodies(
+        self, declarations: Iterable[ast.Declaration], signature: tree.Signature, scope: Scope
+    ) -> Iterator[tree.Body]:
+        for declaration in declarations:
+            match declaration:
+                case ast.For():
+                    if binder := signature.blocks.get(id(declaration)):
+                        self._expressions.introduce(declaration.variable, scope)
+                        inner = Scope(
+                            scope.unit, signature, (*scope.chain, binder), {**scope.locals, binder.name: binder}
+                        )
+                        yield tree.Loop(binder, tuple(self._bodies(declaration.body, signature, inner)))
+                case ast.Message(name):
+                    symbol = signature.symbols.get(name.text)
+                    if isinstance(symbol, tree.MessageSymbol) and symbol.node is declaration:
+                        yield from self._message(symbol, scope)
+                case ast.Fact(name):
+                    fact = signature.symbols.get(name.text)
+                    if isinstance(fact, tree.FactSymbol) and fact.node is declaration:
+                        yield tree.Fact(fact, self._expressions.condition(declaration.value, scope, Purpose.STATE))
+                case ast.Commitment(name):
+                    commitment = signature.symbols.get(name.text)
+                    if isinstance(commitment, tree.CommitmentSymbol) and commitment.node is declaration:
+                        yield from self._commitment(commitment, scope)
+                case ast.Use():
+                    for part in signature.symbols.values():
+                        if isinstance(part, tree.PartSymbol) and part.node is declaration:
+                            yield self._part(part, scope)
+                case ast.Choice():
+                    yield from self._choice(declaration, scope)
+                case ast.Channel():
+                    yield from self._channel(declaration, scope)
+                case ast.Property():
+                    with self._problems.local():
+                        properties = tuple(self._property(declaration, scope))
+                    yield from properties
+                case ast.Check():
+                    if not scope.chain:
+                        with self._problems.local():
+                            checks = tuple(self._check(declaration))
+                        yield from checks
+                case ast.Fairness():
+                    condition = self._expressions.condition(declaration.condition, scope, Purpose.STATE)
+                    yield tree.Fairness(condition, declaration.span)
+                case ast.Role() | ast.Define():
+                    pass
+
+    # --- messages -------------------------------------------------------------------------------
+
+    def _message(self, symbol: tree.MessageSymbol, scope: Scope) -> Iterator[tree.Message]:
+        node = symbol.node
+        sender = self._expressions.role(node.sender, scope)
+        receiver = self._expressions.role(node.receiver, scope)
+        for parameter in node.parameters:
+            self._expressions.introduce(parameter.name, scope)
+        own = {name: OwnLocal(ranged.type) for name, ranged in symbol.parameters.items()}
+        sending = Scope(scope.unit, scope.signature, scope.chain, {**scope.locals, **own}, _actor(sender))
+        receiving = Scope(scope.unit, scope.signature, scope.chain, {**scope.locals, **own}, _actor(receiver))
+        guards: list[tree.Tree] = []
+        operations: list[tree.Operation] = []
+        updates: list[tree.Assignment] = []
+        receipt: list[tree.Assignment] = []
+        resets: list[tree.Instance] = []
+        for clause in node.clauses:
+            match clause:
+                case ast.After(condition) | ast.If(condition):
+                    guards.append(self._expressions.condition(condition, sending, Purpose.LOCAL))
+                case ast.Unless(condition):
+                    guard = self._expressions.condition(condition, sending, Purpose.LOCAL)
+                    guards.append(tree.Apply("!", (guard,), condition.span))
+                case ast.Means(performed):
+                    operations.extend(self._operations(performed, scope))
+                case ast.Set(assignments):
+                    updates.extend(self._assignments(assignments, sending))
+                case ast.OnReceipt(assignments):
+                    receipt.extend(self._assignments(assignments, receiving))
+                case ast.Resets(messages):
+                    found = [self._expressions.message(ref, scope) for ref in messages]
+                    resets.extend(message for message in found if message is not None)
+                case ast.Restart() | ast.Repeatable():
+                    pass
+        if sender is None or receiver is None:
+            return
+        yield tree.Message(
+            symbol,
+            sender,
+            receiver,
+            tuple(guards),
+            tuple(operations),
+            tuple(updates),
+            tuple(receipt),
+            tuple(resets),
+            any(isinstance(clause, ast.Restart) for clause in node.clauses),
+            any(isinstance(clause, ast.Repeatable) for clause in node.clauses),
+        )
+
+    def _operations(self, performed: Iterable[ast.Operation], scope: Scope) -> Iterator[tree.Operation]:
+        for operation in performed:
+            commitment = self._expressions.commitment(operation.commitment, scope)
+            target = None if operation.target is None else self._expressions.commitment(operation.target, scope)
+            verb = next((verb for verb in VERBS if verb == operation.verb.text), None)
+            if verb is None:
+                notes = did_you_mean(operation.verb.text, VERBS) or (Note("operations are " + ", ".join(VERBS)),)
+                message = f"`{operation.verb.text}` is no operation on commitments"
+                self._problems.report(rules.UNKNOWN_OPERATION, operation.verb.span, message, *notes)
+            elif (
+                self._has_fit_target(operation, verb)
+                and commitment is not None
+                and (operation.target is None or target is not None)
+            ):
+                yield tree.Operation(verb, commitment, target, operation.retaining, operation.span)
+
+    def _has_fit_target(self, operation: ast.Operation, verb: Verb) -> bool:
+        needs = verb in {"delegate", "assign"}
+        if needs and operation.target is None:
+            what = f"`{verb}` needs a commitment to hand over to"
+            hint = Note(f"write `{verb} {operation.commitment.span.text} to …`")
+        elif not needs and operation.target is not None:
+            what, hint = f"`{verb}` takes no `to`", Note("only `delegate` and `assign` hand over")
+        elif operation.retaining and verb != "delegate":
+            what, hint = f"`{verb}` takes no `retaining`", Note("only `delegate` does")
+        else:
+            return True
+        self._problems.report(rules.WRONG_TARGET, operation.span, what, hint)
+        return False
+
+    def _assignments(self, assignments: Iterable[ast.Assignment], scope: Scope) -> Iterator[tree.Assignment]:
+        for assignment in assignments:
+            target = self._expressions.assignable(assignment.variable, scope)
+            expected = target[1] if target else types.UNKNOWN
+            value = self._expressions.value(assignment.value, scope, expected, Purpose.LOCAL)
+            if target:
+                yield tree.Assignment(target[0].role, target[0].name, value, assignment.span)
+
+    # --- commitments, choices, channels ---------------------------------------------------------
+
+    def _commitment(self, symbol: tree.CommitmentSymbol, scope: Scope) -> Iterator[tree.Commitment]:
+        node = symbol.node
+        debtor = self._expressions.role(node.debtor, scope)
+        creditor = self._expressions.role(node.creditor, scope)
+        antecedent = self._expressions.condition(node.antecedent, scope, Purpose.STATE)
+        consequent = self._expressions.condition(node.consequent, scope, Purpose.STATE)
+        within = None if node.within is None else self._expressions.number(node.within, scope)
+        expires = None if node.expires is None else self._expressions.number(node.expires, scope)
+        if debtor is not None and creditor is not None:
+            yield tree.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
+
+    def _choice(self, choice: ast.Choice, scope: Scope) -> Iterator[tree.Choice]:
+        found = [self._expressions.message(ref, scope) for ref in choice.members]
+        members = tuple(member for member in found if member is not None)
+        if len(choice.members) < 2:
+            self._problems.report(rules.WRONG_ARGUMENTS, choice.span, "A choice is between at least two messages")
+        elif len(members) == len(found):
+            yield tree.Choice(members, choice.span)
+
+    def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[tree.Channel]:
+        sender = self._expressions.roles(channel.sender, scope)
+        receiver = self._expressions.roles(channel.receiver, scope)
+        if sender is not None and receiver is not None:
+            yield tree.Channel(sender, receiver, channel.span)
+
+    # --- used protocols -------------------------------------------------------------------------
+
+    def _part(self, part: tree.PartSymbol, scope: Scope) -> tree.Part:
+        roles: list[tuple[tree.RoleSymbol, tree.RoleTree | tree.AllOf, ast.Argument]] = []
+        values: list[tuple[tree.ParameterSymbol, tree.Tree, ast.Argument]] = []
+        inside = part.signature
+        known: dict[str, tree.RoleSymbol | tree.ParameterSymbol] = {role.name: role for role in inside.roles}
+        known.update(inside.parameters)
+        seen: set[str] = set()
+        for argument in part.node.arguments:
+            name = argument.name
+            if name.text in seen:
+                message = f"`{name.text}` is bound twice"
+                self._problems.report(rules.WRONG_ARGUMENTS, name.span, message)
+                continue
+            seen.add(name.text)
+            match known.get(name.text):
+                case tree.RoleSymbol() as role:
+                    if (bound := self._role_argument(role, argument, scope)) is not None:
+                        roles.append((role, bound, argument))
+                case tree.ParameterSymbol() as parameter:
+                    value = self._expressions.initial(argument.value, scope, parameter.declared.type)
+                    values.append((parameter, value, argument))
+                case None:
+                    notes = did_you_mean(name.text, known)
+                    message = f"`{inside.name}` has no role or parameter `{name.text}`"
+                    self._problems.report(rules.WRONG_ARGUMENTS, name.span, message, *notes)
+        use = part.node.protocol.span
+        for role in inside.roles:
+            if role.name not in seen:
+                message = f"The role `{role.name}` of `{inside.name}` is not bound"
+                self._problems.report(rules.UNBOUND_ROLE, use, message, Note("declared here", role.span))
+        for parameter in inside.parameters.values():
+            if parameter.name not in seen and parameter.default is None:
+                message = f"The parameter `{parameter.name}` of `{inside.name}` has no default and is given no value"
+                self._problems.report(rules.MISSING_VALUE, use, message, Note("declared here", parameter.span))
+        return tree.Part(
+            part,
+            tuple((role, bound, argument.value.span) for role, bound, argument in roles),
+            tuple((parameter, value, argument.value.span) for parameter, value, argument in values),
+        )
+
+    def _role_argument(
+        self, role: tree.RoleSymbol, argument: ast.Argument, scope: Scope
+    ) -> tree.RoleTree | tree.AllOf | None:
+        if not isinstance(argument.value, ast.Ref):
+            message = f"`{role.name}` is a role and is bound to one"
+            self._problems.report(rules.UNBOUND_ROLE, argument.value.span, message)
+            return None
+        bound = self._expressions.roles(argument.value, scope)
+        if bound is not None and isinstance(bound, tree.AllOf) is not role.is_family:
+            wanted = "a family of roles" if role.is_family else "a single role"
+            message = f"`{role.name}` is {wanted} and is bound to one"
+            self._problems.report(rules.UNBOUND_ROLE, argument.value.span, message, Note("declared here", role.span))
+            return None
+        return bound
+
+    # --- properties -----------------------------------------------------------------------------
+
+    def _property(self, node: ast.Property, scope: Scope) -> Iterator[tree.Property]:
+        before = self._problems.errors
+        assuming: list[tree.RoleTree | tree.AllOf | None] = []
+        for ref in node.assuming:
+            if ref.span.text == "all":
+                assuming.append(None)
+            elif (role := self._expressions.roles(ref, scope)) is not None:
+                assuming.append(role)
+        formula = self._expressions.condition(node.formula, scope, Purpose.FORMULA)
+        if self._problems.errors == before:
+            yield tree.Property(node, tuple(assuming), formula)
+
+    def _check(self, node: ast.Check) -> Iterator[tree.Check]:
+        for item in node.checks:
+            name = item.name
+            if name.text in UNSUPPORTED_CHECKS:
+                message = f"`{name.text}` is not decided by this version: {UNSUPPORTED_CHECKS[name.text]}"
+                self._problems.report(rules.UNSUPPORTED_CHECK, name.span, message)
+            elif name.text not in CHECKS:
+                notes = did_you_mean(name.text, CHECKS) or (Note("checks are " + ", ".join(CHECKS)),)
+                self._problems.report(rules.UNKNOWN_CHECK, name.span, f"No check is called `{name.text}`", *notes)
+        yield tree.Check(node)
+
+
+def _actor(role: tree.RoleTree | None) -> tuple[tree.RoleTree, tree.RoleSymbol] | None:
+    match role:
+        case tree.RoleAt(symbol):
+            return role, symbol
+        case tree.LoopValue(tree.Binder(_, tree.FamilyDomain(symbol))):
+            return role, symbol
+        case _:
+            return None

@@ -1,0 +1,312 @@
+"""Families unrolled: every instance gets its name, its loops' values and its scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note
+from cplc.semantics import model, tree
+from cplc.semantics.resolve import Resolver
+from cplc.semantics.terms import Value
+from cplc.semantics.types import Bool, Enum, Int
+from cplc.semantics.world import MOST_IN_FAMILY, MOST_INSTANCES, Ends, Frame, Job, RoleValue, Values, World
+from cplc.source import Span
+
+
+class Unroller:
+    """Fills a world with the instances of one protocol."""
+
+    def __init__(self, world: World, templates: Mapping[tree.Signature, tree.Template]) -> None:
+        self.world = world
+        self._templates = templates
+        self._scope_names: set[str] = set()
+
+    def unroll(self, template: tree.Template, parameters: Mapping[str, Value]) -> Frame | None:
+        """Add everything; None where it is too large, and then nothing is added."""
+        name = template.signature.name
+        bare = Frame(template, (), (), parameters, {}, name)
+        if not self._size_is_fit(template, bare):
+            return None
+        roles = {role: tuple(self._agents(role, bare)) for role in template.signature.roles}
+        frame = Frame(template, (), (), parameters, roles, name)
+        counted = self._count(template.body, frame, {}, MOST_INSTANCES)
+        if counted is None:
+            return None
+        if counted > MOST_INSTANCES:
+            message = f"`{name}` has more than {MOST_INSTANCES:,} declarations when its families are unrolled"
+            self.world.report(rules.TOO_LARGE, template.signature.node.name.span, message)
+            return None
+        self.world.roles.extend(agent for agents in roles.values() for agent in agents)
+        self._variables(frame)
+        self._scope_names.add(name)
+        self.world.scopes.append(model.Scope(name, None, tuple(agent.name for agent in self.world.roles)))
+        self._bodies(template.body, frame, {}, (), name)
+        return frame
+
+    # --- sizes ----------------------------------------------------------------------------------
+
+    def _size_is_fit(self, template: tree.Template, frame: Frame) -> bool:
+        """Report families that are too large, or smaller than nothing."""
+        total = 0
+        for role in template.signature.roles:
+            if role.size is None:
+                total += 1
+                continue
+            size = Resolver(self.world, frame, {}).number(role.size)
+            if size is None:
+                return False
+            if size < 0:
+                self.world.report(rules.EMPTY_RANGE, role.span, f"`{role.name}` cannot have {size} instances")
+                return False
+            if size > MOST_IN_FAMILY:
+                message = f"`{role.name}` has {size:,} instances, more than {MOST_IN_FAMILY:,}"
+                self.world.report(rules.TOO_LARGE, role.span, message)
+                return False
+            total += size
+        return total <= MOST_INSTANCES
+
+    def _count(self, bodies: Iterable[tree.Body], frame: Frame, values: Values, room: int) -> int | None:
+        """Return how many instances there are, or a number above ``room``; None if a domain is wrong."""
+        total = 0
+        for body in bodies:
+            inner: int | None
+            match body:
+                case tree.Loop(binder, inside):
+                    inner = self._count_loop(binder, inside, frame, values, room - total)
+                case tree.Part(symbol):
+                    used = None if symbol in self.world.broken else self._part_frame(body, frame, values, ())
+                    inner = 1 if used is None else self._count(used.template.body, used, {}, room - total)
+                    inner = None if inner is None else inner + 1
+                case _:
+                    inner = 1
+            if inner is None:
+                return None
+            total += inner
+            if total > room:
+                return total
+        return total
+
+    def _count_loop(
+        self, binder: tree.Binder, inside: tuple[tree.Body, ...], frame: Frame, values: Values, room: int
+    ) -> int | None:
+        before = self.world.problems.errors
+        domain = list(Resolver(self.world, frame, values).domain(binder.domain, binder.span))
+        if self.world.problems.errors > before:
+            return None
+        if all(_is_flat(body) for body in inside):
+            return len(domain) * (1 + len(inside))
+        total = 0
+        for value in domain:
+            inner = self._count(inside, frame, {**values, binder: value}, room - total - 1)
+            if inner is None:
+                return None
+            total += 1 + inner
+            if total > room:
+                return total
+        return total
+
+    # --- roles ----------------------------------------------------------------------------------
+
+    def _agents(self, role: tree.RoleSymbol, frame: Frame) -> Iterator[model.Role]:
+        if role.size is None:
+            yield model.Role(role.name, role.name, None, span=role.span)
+            return
+        size = Resolver(self.world, frame, {}).number(role.size) or 0
+        for index in range(1, size + 1):
+            yield model.Role(f"{role.name}[{index}]", role.name, index, span=role.span)
+
+    def _variables(self, frame: Frame) -> None:
+        resolver = Resolver(self.world, frame, {})
+        for role, agents in frame.roles.items():
+            for symbol in role.variables.values():
+                domain = self.domain(symbol.declared, resolver)
+                initial = None
+                if symbol.initial is not None and domain is not None:
+                    initial = resolver.constant(symbol.initial)
+                    self._check_initial(symbol, initial, domain)
+                for agent in agents:
+                    name = f"{agent.name}.{frame.prefix}{symbol.name}"
+                    scope = frame.scope if frame.path else ""
+                    self.world.variables[name] = model.Variable(
+                        name, agent.name, domain or (False,), initial, scope, span=symbol.span
+                    )
+
+    def _check_initial(self, symbol: tree.VariableSymbol, initial: Value | None, domain: tuple[Value, ...]) -> None:
+        if initial is None or initial in domain:
+            return
+        message = f"`{symbol.name}` starts at {shown(initial)}, which is not in {range_text(domain)}"
+        self.world.report(rules.VALUE_OUT_OF_RANGE, symbol.span, message)
+
+    def domain(self, declared: tree.Ranged, resolver: Resolver) -> tuple[Value, ...] | None:
+        """Return the values of a type; None if they are wrong, which is reported."""
+        match declared.type:
+            case Bool():
+                return (False, True)
+            case Enum(members):
+                return members
+            case Int() if declared.low is not None and declared.high is not None and declared.span is not None:
+                low, high = resolver.number(declared.low), resolver.number(declared.high)
+                if low is None or high is None:
+                    return None
+                if high < low:
+                    self.world.report(rules.EMPTY_RANGE, declared.span, f"There is no number in {low}..{high}")
+                    return None
+                if high - low >= MOST_IN_FAMILY:
+                    message = f"{high - low + 1:,} values are more than {MOST_IN_FAMILY:,}"
+                    self.world.report(rules.TOO_LARGE, declared.span, message)
+                    return None
+                return tuple(range(low, high + 1))
+            case _:
+                return None
+
+    # --- instances ------------------------------------------------------------------------------
+
+    def _bodies(
+        self, bodies: Iterable[tree.Body], frame: Frame, values: Values, indices: tuple[int, ...], scope: str
+    ) -> None:
+        for body in bodies:
+            match body:
+                case tree.Loop(binder, inside):
+                    for value in Resolver(self.world, frame, values).domain(binder.domain, binder.span):
+                        index = value.position or 0 if isinstance(value, RoleValue) else value
+                        inner = self._loop_scope(binder, value, frame, scope)
+                        self._bodies(inside, frame, {**values, binder: value}, (*indices, index), inner)
+                case tree.Message(symbol):
+                    ends = self._ends(body.sender, body.receiver, frame, values)
+                    name = frame.name_of(symbol.name, indices=indices)
+                    if self._is_between_two(ends, symbol, name, bool(frame.outer or indices)) and ends:
+                        self.world.ends[name] = ends
+                        self.world.messages[name] = Job(name, body, frame, values, scope)
+                case tree.Commitment(symbol):
+                    ends = self._ends(body.debtor, body.creditor, frame, values)
+                    name = frame.name_of(symbol.name, indices=indices)
+                    if self._is_between_two(ends, symbol, name, bool(frame.outer or indices)) and ends:
+                        self.world.ends[name] = ends
+                        self.world.commitments[name] = Job(name, body, frame, values, scope)
+                case tree.Fact(symbol):
+                    name = frame.name_of(symbol.name, indices=indices)
+                    self.world.facts[name] = Job(name, body, frame, values, scope)
+                case tree.Part(symbol):
+                    if symbol not in self.world.broken:
+                        self._part(body, frame, values, indices, scope)
+                case tree.Property(node):
+                    name = frame.name_of(node.name.text, indices=indices)
+                    self.world.others.append(Job(name, body, frame, values, scope))
+                case _:
+                    self.world.others.append(Job("", body, frame, values, scope))
+
+    def _ends(self, first: tree.RoleTree, second: tree.RoleTree, frame: Frame, values: Values) -> Ends | None:
+        resolver = Resolver(self.world, frame, values)
+        one, other = resolver.role(first), resolver.role(second)
+        return Ends(one.name, other.name) if one and other else None
+
+    def _is_between_two(
+        self,
+        ends: Ends | None,
+        symbol: tree.MessageSymbol | tree.CommitmentSymbol,
+        name: str,
+        in_family: bool,
+    ) -> bool:
+        if ends is None:
+            self.world.broken.add(symbol)
+            return False
+        if ends.first != ends.second:
+            return True
+        self.world.left_out.add(name)
+        if not in_family:
+            message = f"`{symbol.name}` is between `{ends.first}` and itself"
+            self.world.report(rules.SAME_ROLE, symbol.span, message)
+        return False
+
+    # --- scopes and parts -----------------------------------------------------------------------
+
+    def _loop_scope(self, binder: tree.Binder, value: int | RoleValue, frame: Frame, outer: str) -> str:
+        roles: tuple[str, ...] = ()
+        if isinstance(value, RoleValue):
+            binding, roles = value.agent.name, (value.agent.name,)
+        else:
+            binding = f"{binder.name}={value}"
+        name = binding if outer == self.world.scopes[0].name else f"{outer}/{binding}"
+        return self._scope(name, outer, roles)
+
+    def _scope(self, name: str, outer: str, roles: tuple[str, ...]) -> str:
+        unique, number = name, 1
+        while unique in self._scope_names:
+            number += 1
+            unique = f"{name}#{number}"
+        self._scope_names.add(unique)
+        self.world.scopes.append(model.Scope(unique, outer, roles))
+        return unique
+
+    def _part(self, part: tree.Part, frame: Frame, values: Values, indices: tuple[int, ...], scope: str) -> None:
+        bound = self._part_frame(part, frame, values, indices)
+        if bound is None:
+            self.world.broken.add(part.symbol)
+            return
+        name = self._scope(bound.name_of(indices=()), scope, ())
+        used = Frame(bound.template, bound.path, bound.outer, bound.parameters, bound.roles, name)
+        self.world.parts[used.name_of(indices=())] = used
+        self._variables(used)
+        self._bodies(used.template.body, used, {}, (), name)
+
+    def _part_frame(self, part: tree.Part, frame: Frame, values: Values, indices: tuple[int, ...]) -> Frame | None:
+        """Return the part with its roles and parameters bound; None if that goes wrong, which is reported."""
+        before = self.world.problems.errors
+        signature = part.symbol.signature
+        template = self._templates.get(signature)
+        if template is None:
+            return None
+        resolver = Resolver(self.world, frame, values)
+        path, outer = (*frame.path, part.symbol.name), (*frame.outer, *indices)
+        written = {parameter: (value, span) for parameter, value, span in part.values}
+        parameters: dict[str, Value] = {}
+        for parameter in signature.parameters.values():
+            bare = Resolver(self.world, Frame(template, path, outer, parameters, {}, ""), {})
+            given, span = written.get(parameter, (None, parameter.span))
+            value = resolver.constant(given) if given is not None else None
+            if given is None and parameter.default is not None:
+                value = bare.constant(parameter.default)
+            domain = self.domain(parameter.declared, bare)
+            if value is None or domain is None:
+                return None
+            if value not in domain:
+                message = f"`{parameter.name}` cannot be {shown(value)}: it is in {range_text(domain)}"
+                self.world.report(rules.VALUE_OUT_OF_RANGE, span, message)
+            parameters[parameter.name] = value
+        inside = Frame(template, path, outer, parameters, {}, "")
+        roles: dict[tree.RoleSymbol, tuple[model.Role, ...]] = {}
+        for role, bound, span in part.roles:
+            agents = resolver.agents(bound)
+            if role.is_family and not self._same_size(role, agents, inside, span):
+                return None
+            if not role.is_family and not agents:
+                return None
+            roles[role] = agents
+        if self.world.problems.errors > before:
+            return None
+        return Frame(template, path, outer, parameters, roles, "")
+
+    def _same_size(self, role: tree.RoleSymbol, agents: tuple[model.Role, ...], inside: Frame, span: Span) -> bool:
+        if role.size is None:
+            return True
+        size = Resolver(self.world, inside, {}).number(role.size)
+        if size == len(agents):
+            return True
+        message = f"`{role.name}` has {size} instances and is bound to {len(agents)}"
+        self.world.problems.report(rules.UNBOUND_ROLE, span, message, Note("declared here", role.span))
+        return False
+
+
+def _is_flat(body: tree.Body) -> bool:
+    return not isinstance(body, tree.Loop | tree.Part)
+
+
+def shown(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"`{value}`" if isinstance(value, str) else str(value)
+
+
+def range_text(domain: tuple[Value, ...]) -> str:
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in domain):
+        return f"{domain[0]}..{domain[-1]}"
+    return ", ".join(shown(value) for value in domain)

@@ -1,0 +1,86 @@
+"""Who sees what: guards and assignments are evaluated on the local state of one agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note
+from cplc.semantics import terms as t
+from cplc.semantics.terms import Term
+from cplc.semantics.world import World
+from cplc.source import Span
+
+
+def observers(world: World, atom: Term) -> tuple[str, ...]:
+    """Return the agents whose local state decides an atom that is no fact."""
+    match atom:
+        case t.Happened(message) | t.Field(message, _):
+            return world.ends[message].first, world.ends[message].second
+        case t.Sent(message):
+            return (world.ends[message].first,)
+        case t.Var(variable):
+            return (world.variables[variable].role,)
+        case t.InState(commitment, _, view):
+            return (view,) if view else (world.ends[commitment].first, world.ends[commitment].second)
+        case _:
+            return ()
+
+
+class Viewer:
+    """Reports every atom that an agent decides on and does not see; facts are seen through."""
+
+    def __init__(self, world: World, agent: str, doing: str) -> None:
+        self._world = world
+        self._agent = agent
+        self._doing = doing
+
+    def __call__(self, term: Term, span: Span) -> None:
+        atoms = self._world.fact_atoms.get(term.fact, frozenset()) if isinstance(term, t.FactRef) else {term}
+        unseen = [atom for atom in atoms if self._agent not in observers(self._world, atom)]
+        if unseen:
+            # sets of atoms have no order of their own, and the user is told of the same one every time
+            atom = min(unseen, key=described)
+            self._report(atom, term, span)
+
+    def _report(self, atom: Term, written: Term, span: Span) -> None:
+        seers = observers(self._world, atom)
+        who = f"only {_listed(seers)} can" if seers else "nobody can"
+        through = f", which `{written.fact}` mentions" if isinstance(written, t.FactRef) else ""
+        message = f"`{self._agent}`, who {self._doing}, cannot see {described(atom)}{through}: {who}"
+        notes: list[Note] = []
+        if isinstance(written, t.FactRef):
+            notes.append(Note("the fact is declared here", self._world.facts[written.fact].body.symbol.span))
+        if seers:
+            notes.append(Note(self._advice(seers)))
+        self._world.problems.report(rules.UNSEEN, span, message, *notes)
+
+    def _advice(self, seers: tuple[str, ...]) -> str:
+        """Return what would tell the agent."""
+        for name, ends in self._world.ends.items():
+            if name in self._world.messages and ends.first in seers and ends.second == self._agent:
+                return f"a message from `{ends.first}` can tell: let this wait for `{name}`, or for one sent after it"
+        return f"a message would tell: `{seers[0]} -> {self._agent} : …`"
+
+
+def described(atom: Term) -> str:
+    match atom:
+        case t.Happened(message):
+            return f"`{message}`"
+        case t.Sent(message):
+            return f"`sent({message})`"
+        case t.InFlight(message):
+            return f"`inflight({message})`"
+        case t.Field(message, parameter):
+            return f"`{message}.{parameter}`"
+        case t.Var(variable):
+            return f"`{variable}`"
+        case t.InState(commitment, _, view):
+            return f"the state of `{commitment}`" + (f" as `{view}` sees it" if view else "")
+        case _:
+            return "whether anything is possible at all"
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = (f"`{name}`" for name in names)
+    return f"{', '.join(most)} and {last}" if most else last

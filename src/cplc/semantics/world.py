@@ -1,0 +1,123 @@
+"""All instances of a protocol and of the parts it uses, by name; what stands in their clauses comes later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from cplc.diagnostics.core import Rule
+from cplc.semantics import model, tree
+from cplc.semantics.problems import Problems
+from cplc.semantics.terms import Term, Value
+from cplc.source import Span
+
+T = TypeVar("T")
+
+MOST_IN_FAMILY = 10_000
+"""How many instances one family, or values one type, may have."""
+MOST_INSTANCES = 200_000
+"""How many declarations there may be in all after unrolling."""
+MOST_NODES = 2_000_000
+"""How many parts all their expressions may have after unrolling."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleValue:
+    """One role instance and its position in the family over which a loop runs."""
+
+    agent: model.Role
+    position: int | None
+
+
+Values = dict[tree.Binder, int | RoleValue]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """One protocol in use: the main one, or one instance of a part."""
+
+    template: tree.Template
+    path: tuple[str, ...]
+    outer: tuple[int, ...]
+    """The indices of the loops in which the part and those around it are used."""
+    parameters: Mapping[str, Value]
+    roles: Mapping[tree.RoleSymbol, tuple[model.Role, ...]]
+    scope: str
+
+    def name_of(self, *names: str, indices: tuple[int, ...]) -> str:
+        """Return the full name of something declared here."""
+        every = self.outer + indices
+        bracketed = f"[{','.join(map(str, every))}]" if every else ""
+        return ".".join((*self.path, *names)) + bracketed
+
+    @property
+    def prefix(self) -> str:
+        """What stands between a role and the variables that the part gives it."""
+        return f"{self.name_of(indices=())}." if self.path else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job(Generic[T]):
+    """One instance of a declaration, still to be worked out."""
+
+    name: str
+    body: T
+    frame: Frame
+    values: Values
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The two roles of a message or commitment: sender and receiver, debtor and creditor."""
+
+    first: str
+    second: str
+
+    def __contains__(self, role: str) -> bool:
+        return role in (self.first, self.second)
+
+
+@dataclass(slots=True)
+class World:
+    """Filled while unrolling, read afterwards."""
+
+    problems: Problems
+    roles: list[model.Role] = field(default_factory=list)
+    variables: dict[str, model.Variable] = field(default_factory=dict)
+    scopes: list[model.Scope] = field(default_factory=list)
+    parts: dict[str, Frame] = field(default_factory=dict)
+    messages: dict[str, Job[tree.Message]] = field(default_factory=dict)
+    commitments: dict[str, Job[tree.Commitment]] = field(default_factory=dict)
+    facts: dict[str, Job[tree.Fact]] = field(default_factory=dict)
+    others: list[Job[tree.Choice | tree.Channel | tree.Fairness | tree.Property | tree.Check]] = field(
+        default_factory=list
+    )
+    ends: dict[str, Ends] = field(default_factory=dict)
+    """Of every message and commitment."""
+    left_out: set[str] = field(default_factory=set)
+    broken: set[object] = field(default_factory=set)
+    """Symbols whose declarations are wrong: nothing more is said of them."""
+    fact_atoms: dict[str, frozenset[Term]] = field(default_factory=dict)
+    """The atoms that each fact looks at, those of facts in it included."""
+    shared: set[frozenset[str]] = field(default_factory=set)
+    """Pairs of roles who share a variable."""
+    nodes: int = 0
+    full: bool = False
+    """More parts of expressions than can be handled: reported, and the rest is left out."""
+
+    def report(self, rule: Rule, span: Span, message: str) -> None:
+        self.problems.report(rule, span, message)
+
+    def spend(self, span: Span, rule: Rule) -> bool:
+        """Count one part of an expression; whether there is room for it."""
+        self.nodes += 1
+        if self.nodes > MOST_NODES and not self.full:
+            self.full = True
+            self.report(rule, span, f"After unrolling there are more than {MOST_NODES:,} parts of expressions")
+        return not self.full
+
+    def instances(self) -> Iterator[str]:
+        yield from self.ends
+        yield from self.facts
