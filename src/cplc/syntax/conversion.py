@@ -155,9 +155,7 @@ class Conversion:
 
     def _argument(self, node: Any) -> ast.Argument:
         """Convert `payer = A`: a single word is a name here, even where it could be an operator."""
-        value = self._text(node.value)
-        bare = value.isidentifier() and value not in ("true", "false")
-        expression = self.reference(node.value) if bare else self.expression(node.value)
+        expression = self.reference(node.value) if self._is_name(node.value) else self.expression(node.value)
         return ast.Argument(self.name(node.name), expression, span=self.span(node))
 
     def _property(self, node: Any, span: Span) -> ast.Property:
@@ -253,10 +251,14 @@ class Conversion:
         span = Span(whole.source, whole.start + word.start(), whole.start + word.end())
         return ast.Segment(ast.Name(word.group(), span=span))
 
+    def _is_name(self, node: Any) -> bool:
+        text = self._text(node)
+        return text.isidentifier() and text not in ("true", "false")
+
     def domain(self, node: Any) -> ast.Domain:
         if node.high:
             return ast.Range(self.expression(node.low), self.expression(node.high), span=self.span(node))
-        low = self.expression(node.low)
+        low = self.reference(node.low) if self._is_name(node.low) else self.expression(node.low)
         if isinstance(low, ast.Ref):
             return low
         self._report(node, "Expected a family of roles or a range like `1..n`")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
@@ -103,7 +103,8 @@ def _problem(source: Source, text: str, offset: int, error: UnexpectedInput) -> 
             if error.token.type != "$END":
                 at = error.token.start_pos or 0
         case UnexpectedCharacters():
-            at, expected = error.pos_in_stream, set(error.allowed or ())
+            expected = set(error.allowed or ())
+            at = cast("int", error.pos_in_stream)
         case _:
             pass
     here = token_at(text, at)

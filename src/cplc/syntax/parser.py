@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Final
 
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, UNREADABLE_FILE
+from cplc.diagnostics.rules import SYNTAX, UNREADABLE_FILE
 from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast, formulas
@@ -67,7 +67,7 @@ def _unreadable(source: Source) -> Diagnostic | None:
     size = len(source.text)
     if size > MAX_SIZE:
         message = f"The file has {size:,} characters, more than the {MAX_SIZE:,} that can be read"
-        return FILE_TOO_LARGE.at(Span(source, 0, 0), message)
+        return UNREADABLE_FILE.at(Span(source, 0, 0), message)
     nul = source.text.find("\0")
     if nul >= 0:
         return UNREADABLE_FILE.at(Span(source, nul, nul + 1), "The file contains NUL characters: it is no text")

@@ -1,0 +1,313 @@
+"""The tree of a file, or of a part of it, as canonical text: parsing what is printed gives an equal tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from cplc.syntax import ast
+from cplc.syntax.formulas import OPERATORS
+
+_LEVELS: Final[dict[str, int]] = {
+    "<->": 1, "->": 2, "therefore": 3, "|": 4, "&": 5, "U": 6, "W": 6, "R": 6, "S": 6,
+    "=": 8, "!=": 8, "<": 8, "<=": 8, ">": 8, ">=": 8, "+": 9, "-": 9, "*": 10, "%": 10,
+}  # fmt: skip
+"""How tightly infix operators bind; 0 is any formula."""
+
+_PREFIXED: Final = 7
+_SUM: Final = 9
+_NEGATED: Final = 11
+_ATOM: Final = 12
+_RIGHT: Final = frozenset({"->", "U", "W", "R", "S"})
+_COMPARISON: Final = 8
+_INDENT: Final = "  "
+
+
+# --- expressions
+
+
+def formula(expression: ast.Expr) -> str:
+    """Return an expression as text."""
+    return _at(expression, 0)
+
+
+def _at(expression: ast.Expr, level: int) -> str:
+    """Return an expression as text that can stand where at least that level is needed."""
+    text = _plain(expression)
+    return text if _level(expression) >= level else f"({text})"
+
+
+def _level(expression: ast.Expr) -> int:
+    match expression:
+        case ast.Quantifier():
+            return 0
+        case ast.Binary(op):
+            return _LEVELS[op]
+        case ast.Unary("-"):
+            return _NEGATED
+        case ast.Unary() | ast.OverPaths() | ast.Strategic():
+            return _PREFIXED
+        case ast.Literal_() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Knowledge() | ast.Does():
+            return _ATOM
+
+
+def _plain(expression: ast.Expr) -> str:
+    """Return an expression without parentheses around it."""
+    match expression:
+        case ast.Literal_(bool() as value):
+            return str(value).lower()
+        case ast.Literal_(value):
+            return str(value)
+        case ast.Ref((ast.Segment(name, ()),)) if name.text in OPERATORS:
+            return f"({name.text})"
+        case ast.Ref():
+            return reference(expression)
+        case ast.View(commitment, role):
+            return f"{reference(commitment)}@{reference(role)}"
+        case ast.Call(name, arguments):
+            return f"{name.text}({_arguments(arguments)})"
+        case ast.Unary(("!" | "-") as op, operand):
+            return op + _at(operand, _level(expression))
+        case ast.Unary(op, operand, bound):
+            return f"{op}{_bound(bound)} {_at(operand, _PREFIXED)}"
+        case ast.Binary(op, left, right, bound):
+            level = _LEVELS[op]
+            left_level = level + (op in _RIGHT or level == _COMPARISON)
+            right_level = level + (op not in _RIGHT)
+            return f"{_at(left, left_level)} {op}{_bound(bound)} {_at(right, right_level)}"
+        case ast.Quantifier(kind, variable, domain, body):
+            return f"{kind} {variable.text} in {_domain(domain)}: {formula(body)}"
+        case ast.OverPaths(quantifier, ast.Unary(("X" | "F" | "G") as op, operand, bound), None):
+            return f"{quantifier}{op}{_bound(bound)} {_at(operand, _PREFIXED)}"
+        case ast.OverPaths(quantifier, path, along):
+            steps = "" if along is None else f"{{{formula(along)}}}"
+            return quantifier + steps + _path(path)
+        case ast.Social(modality, debtor, creditor, body):
+            return f"{modality}({reference(debtor)} -> {reference(creditor)}, {_argument(body)})"
+        case ast.Knowledge(modality, (agent,), body):
+            return f"{modality}({reference(agent)}, {_argument(body)})"
+        case ast.Knowledge(modality, group, body):
+            return f"{modality}({{{_references(group)}}}, {_argument(body)})"
+        case ast.Does(verb, subject, other):
+            words = [verb.text] if verb else []
+            words += [reference(subject)]
+            words += ["to", reference(other)] if other else []
+            return f"does({' '.join(words)})"
+        case ast.Strategic(group, path):
+            return f"<<{_references(group)}>>{_path(path)}"
+
+
+def _bound(bound: ast.Expr | None) -> str:
+    match bound:
+        case None:
+            return ""
+        case ast.Literal_(value) if not isinstance(value, bool):
+            return f"<={value}"
+        case ast.Ref((ast.Segment(name, ()),)):
+            return f"<={name.text}"
+        case _:
+            return f"<=({formula(bound)})"
+
+
+def _path(path: ast.Expr) -> str:
+    """Return what follows `A`, `E` or `<<i>>`."""
+    return f" {_plain(path)}" if _level(path) >= _PREFIXED else f"[{_plain(path)}]"
+
+
+def _argument(expression: ast.Expr) -> str:
+    """Return an expression that a comma or closing bracket follows: a lone name is no operator there."""
+    return reference(expression) if isinstance(expression, ast.Ref) else formula(expression)
+
+
+def _arguments(expressions: Iterable[ast.Expr]) -> str:
+    return ", ".join(_argument(expression) for expression in expressions)
+
+
+def reference(ref: ast.Ref) -> str:
+    """Return a name with its indices."""
+    return ".".join(_segment(segment) for segment in ref.segments)
+
+
+def _segment(segment: ast.Segment) -> str:
+    return segment.name.text + (f"[{', '.join(map(formula, segment.indices))}]" if segment.indices else "")
+
+
+def _references(refs: Iterable[ast.Ref]) -> str:
+    return ", ".join(map(reference, refs))
+
+
+def _domain(domain: ast.Domain) -> str:
+    return reference(domain) if isinstance(domain, ast.Ref) else _range(domain)
+
+
+def _range(values: ast.Range) -> str:
+    return f"{_at(values.low, _SUM)}..{_at(values.high, _SUM)}"
+
+
+# --- declarations
+
+
+def file(tree: ast.File) -> str:
+    """Return a whole file as text: imports, macros, protocols."""
+    imports = [_import(item) for item in tree.imports]
+    parts = ["\n".join(imports)] if imports else []
+    parts += ["\n".join(_declaration(item)) for item in tree.defines]
+    parts += ["\n".join(_protocol(item)) for item in tree.protocols]
+    return "\n\n".join(parts) + "\n" if parts else ""
+
+
+def declaration(tree: ast.Declaration) -> str:
+    """Return one declaration as text."""
+    return "\n".join(_declaration(tree))
+
+
+def _import(tree: ast.Import) -> str:
+    target = _quoted(tree.target) if tree.is_path else tree.target
+    return f"import {target}" + (f" as {tree.alias.text}" if tree.alias else "")
+
+
+def _protocol(tree: ast.Protocol) -> list[str]:
+    head = f"protocol {tree.name.text}"
+    if tree.parameters:
+        head += f"({_parameters(tree.parameters)})"
+    if tree.title is not None:
+        head += f" {_quoted(tree.title)}"
+    if tree.sync:
+        head += " sync"
+    return [*_doc(tree.doc), *_block(head, tree.declarations)]
+
+
+def _block(head: str, body: Iterable[ast.Declaration]) -> list[str]:
+    lines = [_INDENT + line for item in body for line in _declaration(item)]
+    return [f"{head} {{", *lines, "}"]
+
+
+def _declaration(tree: ast.Declaration) -> list[str]:
+    match tree:
+        case ast.For(variable, domain, body):
+            return _block(f"for {variable.text} in {_domain(domain)}", body)
+        case ast.Role(doc=doc):
+            return [*_doc(doc), *_role(tree)]
+        case ast.Choice(members):
+            return [f"choice {' | '.join(map(reference, members))}"]
+        case ast.Fact(name, value, doc=doc):
+            return [*_doc(doc), f"fact {name.text} = {formula(value)}"]
+        case ast.Commitment(doc=doc):
+            return [*_doc(doc), _commitment(tree)]
+        case ast.Channel(sender, receiver):
+            return [f"channel {reference(sender)} -> {reference(receiver)} unordered"]
+        case ast.Use(protocol, arguments, alias, doc=doc):
+            bound = ", ".join(f"{item.name.text} = {_argument(item.value)}" for item in arguments)
+            text = f"use {reference(protocol)}" + (f"({bound})" if arguments else "")
+            return [*_doc(doc), text + (f" as {alias.text}" if alias else "")]
+        case ast.Define(name, parameters, body, doc=doc):
+            names = ", ".join(parameter.text for parameter in parameters)
+            return [*_doc(doc), f"define {name.text}({names}) = {formula(body)}"]
+        case ast.Property(doc=doc):
+            return [*_doc(doc), _property(tree)]
+        case ast.Check(checks):
+            return [f"check {', '.join(item.name.text + _expect(item.expect) for item in checks)}"]
+        case ast.Fairness(condition):
+            return [f"fairness {formula(condition)}"]
+        case ast.Message(doc=doc):
+            return [*_doc(doc), _message(tree)]
+
+
+def _role(tree: ast.Role) -> list[str]:
+    head = f"role {tree.name.text}" + (f"[{formula(tree.size)}]" if tree.size is not None else "")
+    if not tree.variables:
+        return [head]
+    lines: list[str] = []
+    for variable in tree.variables:
+        initial = f" = {formula(variable.initial)}" if variable.initial is not None else ""
+        lines += [*_doc(variable.doc), f"var {variable.name.text}: {_type(variable.type)}{initial}"]
+    return [f"{head} {{", *(_INDENT + line for line in lines), "}"]
+
+
+def _commitment(tree: ast.Commitment) -> str:
+    parties = f"{reference(tree.debtor)}, {reference(tree.creditor)}"
+    text = f"commitment {tree.name.text} = C({parties}, {_argument(tree.antecedent)}, {_argument(tree.consequent)})"
+    if tree.within is not None:
+        text += f" within {formula(tree.within)}"
+    if tree.expires is not None:
+        text += f" expires {formula(tree.expires)}"
+    return text + (" revocable" if tree.revocable else "")
+
+
+def _property(tree: ast.Property) -> str:
+    head = f"property {tree.name.text}"
+    if tree.title is not None:
+        head += f" {_quoted(tree.title)}"
+    if tree.assuming:
+        head += f" assuming {_references(tree.assuming)}"
+    return f"{head}: {formula(tree.formula)}{_expect(tree.expect)}"
+
+
+def _expect(expect: str) -> str:
+    return "" if expect == "holds" else f" expect {expect}"
+
+
+def _message(tree: ast.Message) -> str:
+    head = f"{reference(tree.sender)} -> {reference(tree.receiver)} : {tree.name.text}"
+    if tree.parameters:
+        head += f"({_parameters(tree.parameters)})"
+    return "  ".join([head, *map(_clause, tree.clauses)])
+
+
+def _clause(clause: ast.Clause) -> str:
+    match clause:
+        case ast.After(condition):
+            return f"after {formula(condition)}"
+        case ast.Unless(condition):
+            return f"unless {formula(condition)}"
+        case ast.If(condition):
+            return f"if {formula(condition)}"
+        case ast.Means(operations):
+            return f"means {', '.join(map(_operation, operations))}"
+        case ast.Set(assignments):
+            return f"set {_assignments(assignments)}"
+        case ast.OnReceipt(assignments):
+            return f"on receipt {_assignments(assignments)}"
+        case ast.Resets(messages):
+            return f"resets {_references(messages)}"
+        case ast.Restart():
+            return "restart"
+        case ast.Repeatable():
+            return "repeatable"
+
+
+def _operation(operation: ast.Operation) -> str:
+    text = f"{operation.verb.text} {reference(operation.commitment)}"
+    if operation.target is not None:
+        text += f" to {reference(operation.target)}"
+    return text + (" retaining" if operation.retaining else "")
+
+
+def _assignments(assignments: Iterable[ast.Assignment]) -> str:
+    return ", ".join(f"{reference(item.variable)} := {formula(item.value)}" for item in assignments)
+
+
+def _parameters(parameters: Iterable[ast.Parameter]) -> str:
+    return ", ".join(
+        f"{item.name.text}: {_type(item.type)}" + (f" = {formula(item.default)}" if item.default is not None else "")
+        for item in parameters
+    )
+
+
+def _type(tree: ast.Type) -> str:
+    match tree:
+        case ast.BoolType():
+            return "bool"
+        case ast.EnumType(members):
+            return f"{{{', '.join(member.text for member in members)}}}"
+        case ast.Range():
+            return _range(tree)
+
+
+def _doc(doc: str | None) -> list[str]:
+    return [f"// {line}".rstrip() for line in doc.splitlines()] if doc else []
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
