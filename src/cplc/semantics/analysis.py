@@ -91,9 +91,14 @@ def analyse(
     parameters: Mapping[str, str] | None = None,
     channels: Channels | None = None,
     protocol: str | None = None,
+    incomplete: bool = False,
 ) -> Analysis:
-    """Check a file and all that it imports, and unroll its last protocol, or the one of this name."""
+    """Check a file and all that it imports, and unroll its last protocol, or the one of this name.
+
+    Of an ``incomplete`` tree, with parts that could not be read, nothing is said that these parts could refute.
+    """
     problems = Problems()
+    problems.is_incomplete = incomplete
     program = load_program(file.span.source, file, load, problems)
     library = Library(program, problems)
     expressions = Expressions(problems, library.macro)

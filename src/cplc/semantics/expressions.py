@@ -167,11 +167,13 @@ class Expressions:
     # --- expressions ----------------------------------------------------------------------------
 
     def _index(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
-        found, type_ = _as_number(*self._expr(expr, scope, Purpose.CONSTANT, None))
+        return self._number(expr, scope, Purpose.CONSTANT)
+
+    def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> tree.Tree:
+        found, type_ = _as_number(*self._expr(expr, scope, purpose, None))
         if not _fits(type_, INT):
             self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not a number")
-            return tree.LiteralTree(1)
-        return found
+        return found if type_ == INT else tree.LiteralTree(1)
 
     def _condition(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> tree.Tree:
         return self._as_condition(expr, *self._expr(expr, scope, purpose, None))
@@ -383,7 +385,7 @@ class Expressions:
             case "!":
                 return tree.Apply("!", (self._condition(expr.operand, scope, purpose),), expr.span), BOOL
             case "-":
-                return tree.Apply("-", (self._operand(expr.operand, scope, purpose),), expr.span), INT
+                return tree.Apply("-", (self._number(expr.operand, scope, purpose),), expr.span), INT
             case _ if purpose is not Purpose.FORMULA:
                 return self._not_here(expr.span, purpose)
             case "X" | "F" | "G":
@@ -395,27 +397,19 @@ class Expressions:
     def _bound(self, bound: ast.Expr | None, scope: Scope) -> tree.Tree | None:
         return None if bound is None else self._index(bound, scope)
 
-    def _operand(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> tree.Tree:
-        """Return a number, constant or not."""
-        found, type_ = _as_number(*self._expr(expr, scope, purpose, None))
-        if not _fits(type_, INT):
-            self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not a number")
-            return tree.LiteralTree(1)
-        return found
-
     def _binary(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
         op = expr.op
         match op:
             case "+" | "-" | "*" | "%":
                 operands = (
-                    self._operand(expr.left, scope, purpose),
-                    self._operand(expr.right, scope, purpose),
+                    self._number(expr.left, scope, purpose),
+                    self._number(expr.right, scope, purpose),
                 )
                 return tree.Apply(op, operands, expr.span), INT
             case "<" | "<=" | ">" | ">=":
                 operands = (
-                    self._operand(expr.left, scope, purpose),
-                    self._operand(expr.right, scope, purpose),
+                    self._number(expr.left, scope, purpose),
+                    self._number(expr.right, scope, purpose),
                 )
                 return tree.Apply(op, operands, expr.span), BOOL
             case "=" | "!=":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Note, Rule
 from cplc.source import Span
 
@@ -14,6 +15,8 @@ class Problems:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, Span], Diagnostic] = {}
+        self.is_incomplete = False
+        """Something could not be read, so what seems to be missing or in vain may be there after all."""
         self._is_local = False
         self._harmless = 0
         self._errors = 0
@@ -51,8 +54,11 @@ class Problems:
     def sorted(self) -> tuple[Diagnostic, ...]:
         """Return them by source, in the order the sources were first met, then by place."""
         sources: dict[str, int] = {}
-        for diagnostic in self._found.values():
+        kept = [d for d in self._found.values() if not (self.is_incomplete and _is_of_absence(d))]
+        for diagnostic in kept:
             sources.setdefault(diagnostic.span.source.name, len(sources))
-        return tuple(
-            sorted(self._found.values(), key=lambda d: (sources[d.span.source.name], d.span.start, d.span.end))
-        )
+        return tuple(sorted(kept, key=lambda d: (sources[d.span.source.name], d.span.start, d.span.end)))
+
+
+def _is_of_absence(diagnostic: Diagnostic) -> bool:
+    return diagnostic.code in (rules.UNKNOWN_NAME.code, rules.NO_PROTOCOL.code) or not diagnostic.is_error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
@@ -12,6 +13,7 @@ from cplc.semantics.model import Verb
 from cplc.semantics.problems import Problems
 from cplc.semantics.references import OwnLocal, Scope
 from cplc.semantics.vocabulary import CHECKS, UNSUPPORTED_CHECKS, VERBS
+from cplc.source import Span
 from cplc.syntax import ast
 
 
@@ -21,9 +23,11 @@ class Templates:
     def __init__(self, problems: Problems, expressions: Expressions) -> None:
         self._problems = problems
         self._expressions = expressions
+        self._property_names: dict[str, Span] = {}
 
     def template(self, signature: tree.Signature) -> tree.Template:
         scope = Scope(signature.unit, signature)
+        self._property_names.clear()
         return tree.Template(signature, tuple(self._bodies(signature.node.declarations, signature, scope)))
 
     def _bodies(
@@ -80,10 +84,10 @@ class Templates:
         sender = self._expressions.role(node.sender, scope)
         receiver = self._expressions.role(node.receiver, scope)
         for parameter in node.parameters:
-            self._expressions.introduce(parameter.name, scope)
+            self._expressions.introduce(parameter.name, replace(scope, actor=_actor(sender)))
         own = {name: OwnLocal(ranged.type) for name, ranged in symbol.parameters.items()}
-        sending = Scope(scope.unit, scope.signature, scope.chain, {**scope.locals, **own}, _actor(sender))
-        receiving = Scope(scope.unit, scope.signature, scope.chain, {**scope.locals, **own}, _actor(receiver))
+        sending = replace(scope, locals={**scope.locals, **own}, actor=_actor(sender))
+        receiving = replace(sending, actor=_actor(receiver))
         guards: list[tree.Tree] = []
         operations: list[tree.Operation] = []
         updates: list[tree.Assignment] = []
@@ -248,6 +252,10 @@ class Templates:
 
     def _property(self, node: ast.Property, scope: Scope) -> Iterator[tree.Property]:
         before = self._problems.errors
+        earlier = self._property_names.setdefault(node.name.text, node.name.span)
+        if earlier is not node.name.span:
+            message = f"Two properties are called `{node.name.text}`"
+            self._problems.report(rules.DUPLICATE_PROPERTY, node.name.span, message, Note("the first one", earlier))
         assuming: list[tree.RoleTree | tree.AllOf | None] = []
         for ref in node.assuming:
             if ref.span.text == "all":
