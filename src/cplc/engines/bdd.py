@@ -312,8 +312,14 @@ class _Autoref(_DD):
     name = "dd.autoref"
 
     def __init__(self, levels: int, node_limit: int) -> None:
-        super().__init__(levels, node_limit, import_module("dd.autoref").BDD())
-        self._collect = import_module("dd.autoref").BDD.collect_garbage
+        library = import_module("dd.autoref")
+        manager = library.BDD()
+        # When a manager and its functions go at once, in any order, the library complains of functions that are left.
+        silent = type("Manager", (import_module("dd.bdd").BDD,), {"__del__": lambda _: None})
+        manager._bdd = silent()
+        manager.vars = manager._bdd.vars
+        super().__init__(levels, node_limit, manager)
+        self._collect = library.BDD.collect_garbage
 
     def collect(self) -> None:
         self._collect(self._manager)

@@ -17,8 +17,6 @@ from cplc.engines.encoding import Encoding
 from cplc.engines.sweeps import Sweeps
 from cplc.system.model import Justice, System
 
-_BUDGET = 100_000
-
 
 @dataclass(frozen=True)
 class _Constraint:
@@ -92,7 +90,7 @@ class FairRuns:
                 if cover & ~meeting == nothing:
                     continue
                 states, changed = sweeps.plausible(meeting), True
-                if self._encoding.diagrams.size(states) > _BUDGET:
+                if self._encoding.diagrams.size(states) > sweeps.budget:
                     states = states & sweeps.reachable
                 support = self._encoding.variables_in(states)
         return states

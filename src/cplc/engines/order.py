@@ -2,9 +2,9 @@
 
 The hypergraph has one edge for each step (what it reads and writes) and one for each pair of copies of a shared
 variable. Steps that touch many more variables than most, and variables of very high degree (hubs), say nothing about
-neighbourhood and are set aside. What is left falls into parts; each is laid out by reverse Cuthill-McKee and FORCE from several
-starts, the declared order among them, and the layout with the least sum of squared cut widths wins. Hubs go to the
-bottom. Equal parts (the instances of a family) are laid out once.
+neighbourhood and are set aside. What is left falls into parts; each is laid out by reverse Cuthill-McKee and FORCE
+from several starts, the declared order among them, and the layout with the least sum of squared cut widths wins. Hubs
+go to the bottom. Equal parts (the instances of a family) are laid out once.
 
 References: Cuthill and McKee 1969; Aloul, Markov and Sakallah, "FORCE: a fast and easy-to-implement variable-ordering
 heuristic", 2003.

@@ -21,7 +21,7 @@ Image = Callable[[int, Node], Node]
 """Where the step of that position leads to, or from where it leads to the set."""
 
 
-_BUDGET = 200_000
+BUDGET = 200_000
 """Searches whose sets have more nodes than this go on among the reachable states only."""
 _BLOCK = 64
 """Groups that write more variables than this say nothing of what is local."""
@@ -58,7 +58,9 @@ class Sweeps:
         transitions: Sequence[Transition],
         part: Mapping[str, int],
         components: Sequence[frozenset[str]],
+        budget: int = BUDGET,
     ) -> None:
+        self.budget = budget
         self._encoding = encoding
         self._diagrams = encoding.diagrams
         self._transitions = transitions
@@ -160,7 +162,7 @@ class Sweeps:
         ``cover``.
         """
         try:
-            return self._backward(self.plausible(goal), within, cover, _BUDGET)
+            return self._backward(self.plausible(goal), within, cover, self.budget)
         except _TooLarge as reason:
             found = reason.states & self.reachable
             return self._backward(found, within & self.reachable, cover, None)

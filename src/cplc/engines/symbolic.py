@@ -21,7 +21,7 @@ from cplc.engines.encoding import Encoding
 from cplc.engines.fairness import FairRuns
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.engines.order import Order, variable_order
-from cplc.engines.sweeps import Sweeps
+from cplc.engines.sweeps import BUDGET, Sweeps
 from cplc.engines.transitions import VARIANTS, Transition, doubled, transition
 from cplc.system.expr import Expr
 from cplc.system.formula import (
@@ -72,12 +72,19 @@ class SymbolicEngine(Engine[Node]):
     name = "symbolic"
 
     def __init__(
-        self, system: System, backend: str | None = None, node_limit: int | None = None, *, variants: int = VARIANTS
+        self,
+        system: System,
+        backend: str | None = None,
+        node_limit: int | None = None,
+        *,
+        variants: int = VARIANTS,
+        budget: int = BUDGET,
     ) -> None:
         self.system = system
         self._backend = backend
         self._node_limit = node_limit
         self._variants = variants
+        self._budget = budget
         self._known: dict[tuple[Formula, frozenset[str]], Node] = {}
 
     @cached_property
@@ -100,7 +107,7 @@ class SymbolicEngine(Engine[Node]):
 
     @cached_property
     def _sweeps(self) -> Sweeps:
-        return Sweeps(self._encoding, self._transitions, self._order.part, components(self.system))
+        return Sweeps(self._encoding, self._transitions, self._order.part, components(self.system), self._budget)
 
     @cached_property
     def _fair_runs(self) -> FairRuns:
@@ -110,6 +117,10 @@ class SymbolicEngine(Engine[Node]):
     def peak(self) -> int:
         """The largest number of nodes that were held at once."""
         return max(self._encoding.diagrams.peak, self._encoding.diagrams.nodes())
+
+    def size(self, states: Node) -> int:
+        """Return the number of nodes of a set's diagram."""
+        return self._encoding.diagrams.size(states)
 
     # --- sets
 

@@ -1,0 +1,184 @@
+"""A slice gives every formula about it the value that the whole system gives it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+from tests.strategies import formulas, roles, systems
+
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.symbolic import SymbolicEngine
+from cplc.system import expr as e
+from cplc.system import formula as f
+from cplc.system.expr import Expr
+from cplc.system.formula import Formula, subformulas
+from cplc.system.model import Agent, Shared, Step, System, Variable
+from cplc.system.slicing import Slices, components, count_reachable, relevant, separate, slice_of
+
+
+def renamed(expr: Expr) -> Expr:
+    match expr:
+        case e.Const():
+            return expr
+        case e.Read(variable):
+            return e.Read(_other(variable))
+        case e.Not(operand):
+            return e.Not(renamed(operand))
+        case e.And(operands):
+            return e.And(tuple(map(renamed, operands)))
+        case e.Or(operands):
+            return e.Or(tuple(map(renamed, operands)))
+        case e.Equal(left, right):
+            return e.Equal(renamed(left), renamed(right))
+        case e.Less(left, right):
+            return e.Less(renamed(left), renamed(right))
+        case e.Arith(op, left, right):
+            return e.Arith(op, renamed(left), renamed(right))
+        case e.Ite(test, then, otherwise):
+            return e.Ite(renamed(test), renamed(then), renamed(otherwise))
+
+
+def _other(variable: str) -> str:
+    return f"other {variable}"
+
+
+def beside(one: System, two: System) -> System:
+    """Return a system whose agents take part in both, which have nothing else to do with each other."""
+
+    def moved(variable: Variable) -> Variable:
+        return replace(variable, name=_other(variable.name), about=_other(variable.about))
+
+    def taken(step: Step) -> Step:
+        updates = tuple((_other(name), renamed(value)) for name, value in step.updates)
+        free = tuple(map(_other, step.free))
+        return replace(step, name=f"other {step.name}", guard=renamed(step.guard), updates=updates, free=free)
+
+    def seen(system: System, agent: str) -> tuple[str, ...]:
+        return system.agent[agent].local if agent in system.agent else ()
+
+    agents = [agent.name for agent in max(one.agents, two.agents, key=len)]
+    return replace(
+        one,
+        variables=(*one.variables, *map(moved, two.variables)),
+        agents=tuple(Agent(name, name, (*seen(one, name), *map(_other, seen(two, name)))) for name in agents),
+        shared=(
+            *one.shared,
+            *(Shared(pair.first, pair.second, _other(pair.at_first), _other(pair.at_second)) for pair in two.shared),
+        ),
+        steps=(*one.steps, *map(taken, two.steps)),
+        justice=(
+            *one.justice,
+            *(
+                replace(justice, name=f"other {justice.name}", steps=tuple(i + len(one.steps) for i in justice.steps))
+                for justice in two.justice
+            ),
+        ),
+        fairness=(*one.fairness, *map(renamed, two.fairness)),
+    )
+
+
+@st.composite
+def two_parts(draw: DrawFn) -> tuple[System, System]:
+    """One system, and it with another beside it; small enough to enumerate."""
+    one = draw(systems())
+    two = draw(systems(fairness=False))
+    whole = beside(one, two)
+    size = 1
+    for variable in whole.variables:
+        size *= len(variable.domain)
+    assume(size <= 4000)
+    return one, whole
+
+
+@given(two_parts())
+def test_parts_are_found(parts: tuple[System, System]) -> None:
+    one, whole = parts
+    assert list(whole.problems()) == []
+    own = frozenset(one.variable)
+    for component in components(whole):
+        assert component <= own or component.isdisjoint(own)
+    assert frozenset[str]().union(*components(whole)) == frozenset(whole.variable)
+    assert sum(map(len, components(whole))) == len(whole.variables)
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_slice_and_whole_agree(data: st.DataObject) -> None:
+    one, whole = data.draw(two_parts())
+    formula, assuming = data.draw(formulas(one)), data.draw(roles(one))
+    variables = relevant(whole, formula)
+    part = slice_of(whole, variables)
+    assert list(part.problems()) == []
+    assert {variable.name for variable in part.variables} == variables
+    expected = ExplicitEngine(whole).is_valid(formula, assuming)
+    assert ExplicitEngine(part).is_valid(formula, assuming) == expected
+    assert SymbolicEngine(part).is_valid(formula, assuming) == expected
+    assert SymbolicEngine(whole).is_valid(formula, assuming) == expected
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_they_agree_at_every_state(data: st.DataObject) -> None:
+    one, whole = data.draw(two_parts())
+    formula, assuming = data.draw(formulas(one)), data.draw(roles(one))
+    slices = Slices(whole)
+    small = SymbolicEngine(slices.of(slices.relevant(formula)))
+    large = SymbolicEngine(whole)
+    outside = frozenset(whole.variable) - slices.relevant(formula)
+    elsewhere = SymbolicEngine(slice_of(whole, outside))
+    found = small.count(small.satisfying(formula, assuming)) * elsewhere.count(elsewhere.reachable)
+    assert large.count(large.satisfying(formula, assuming)) == found
+
+
+@given(two_parts())
+def test_states_are_counted_by_components(parts: tuple[System, System]) -> None:
+    def count(system: System) -> int:
+        engine = SymbolicEngine(system)
+        return engine.count(engine.reachable)
+
+    _, whole = parts
+    explicit = ExplicitEngine(whole)
+    assert count_reachable(whole, count) == explicit.count(explicit.reachable)
+
+
+@given(st.data())
+def test_separate_parts_hold_together(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
+    engine = ExplicitEngine(system)
+    expected = engine.is_valid(formula, assuming)
+    assert all(engine.is_valid(part, assuming) for part in separate(formula)) == expected
+
+
+P, Q, R = (f.Atom(e.Read(name), name) for name in "pqr")
+
+
+@pytest.mark.parametrize(
+    ("formula", "parts"),
+    [
+        (f.And((P, f.And((Q, R)))), (P, Q, R)),
+        (
+            f.OnPaths("A", f.Globally(f.Implies(P, f.And((Q, R))))),
+            (f.OnPaths("A", f.Globally(f.Implies(P, Q))), f.OnPaths("A", f.Globally(f.Implies(P, R)))),
+        ),
+        (f.OnPaths("E", f.Globally(f.And((P, Q)))), (f.OnPaths("E", f.Globally(f.And((P, Q)))),)),
+        (f.Not(f.Or((P, f.Not(Q)))), (f.Not(P), Q)),
+    ],
+)
+def test_conjunctions_are_taken_apart(formula: Formula, parts: tuple[Formula, ...]) -> None:
+    assert separate(formula) == parts
+
+
+@given(st.data())
+def test_shared_variables_of_a_pair_are_kept(data: st.DataObject) -> None:
+    one, whole = data.draw(two_parts())
+    formula = data.draw(formulas(one))
+    kept = relevant(whole, formula)
+    for part in subformulas(formula):
+        if isinstance(part, f.Commits | f.Fulfils):
+            for pair in whole.shared_between(part.debtor, part.creditor):
+                assert kept.issuperset(pair)
