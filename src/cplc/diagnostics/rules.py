@@ -8,9 +8,10 @@ from __future__ import annotations
 from cplc.diagnostics.core import Rule
 
 # --- reading
-UNREADABLE_FILE = Rule("unreadable-file", "a file that is missing, a directory, too large or not UTF-8 text")
+UNREADABLE_FILE = Rule("unreadable-file", "a file that is missing, a directory or not UTF-8 text")
 SYNTAX = Rule("syntax", "text that is not CPL")
 TOO_DEEP = Rule("too-deep", "an expression nested deeper than can be read")
+FILE_TOO_LARGE = Rule("file-too-large", "a file larger than can be read")
 UNSUPPORTED_DECLARATION = Rule("unsupported-declaration", "a declaration that this version does not read")
 
 # --- imports and names

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Final
 
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.diagnostics.rules import SYNTAX, UNREADABLE_FILE
+from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, UNREADABLE_FILE
 from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast, formulas
@@ -44,7 +44,7 @@ def parse(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
         result = _model(scanned.text, scanned.nesting)
         if not isinstance(result, Rejection):
             conversion = Conversion(scanned, Excerpt(scanned.text, ((0, 0),)))
-            items = conversion.items(result.items)
+            items = conversion.items(result)
             return _file(source, items, conversion.problems), _ordered(conversion.problems)
     items = _Recovery(scanned, problems).items()
     return _file(source, items, problems), _ordered(problems)
@@ -67,7 +67,7 @@ def _unreadable(source: Source) -> Diagnostic | None:
     size = len(source.text)
     if size > MAX_SIZE:
         message = f"The file has {size:,} characters, more than the {MAX_SIZE:,} that can be read"
-        return UNREADABLE_FILE.at(Span(source, 0, 0), message)
+        return FILE_TOO_LARGE.at(Span(source, 0, 0), message)
     nul = source.text.find("\0")
     if nul >= 0:
         return UNREADABLE_FILE.at(Span(source, nul, nul + 1), "The file contains NUL characters: it is no text")
@@ -161,7 +161,7 @@ class _Recovery:
                 return ()
             excerpt = excerpt.replaced(*repaired)
         conversion = Conversion(self.scanned, excerpt)
-        items = conversion.items(result.items)
+        items = conversion.items(result)
         self.problems.extend(conversion.problems)
         return items
 
@@ -173,13 +173,15 @@ def _metamodel() -> Any:
     return metamodel_from_file(shipped("grammar") / "cpl.tx", autokwd=True)
 
 
-def _model(text: str, nesting: int) -> Any:
-    """Return the objects that textX makes of a text, or a `Rejection`."""
+def _model(text: str, nesting: int) -> list[Any] | Rejection:
+    """Return the items that textX finds in a text, as its objects."""
+    if not text or text.isspace():
+        return []  # textX makes no object of nothing
     from textx.exceptions import TextXSyntaxError
 
     try:
         with _room_for(nesting):
-            return _metamodel().model_from_str(text)
+            return list(_metamodel().model_from_str(text).items)
     except TextXSyntaxError as error:
         return rejection(text, error.line, error.col, error.expected_rules)
 
