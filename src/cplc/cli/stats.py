@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -124,16 +125,11 @@ def _list(figures: dict[str, object]) -> str:
 def _figure(value: object) -> str:
     """Return a figure readably: digits in groups, and the magnitude of what is too long to read."""
     match value:
-        case int() if value >= 10**15:
-            return f"{value:,} (about {_magnitude(value)})"
+        case int() if value >= 10**30:
+            return f"about {Decimal(value):.2e}".replace("e+", "e")
         case int():
             return f"{value:,}"
         case None:
             return "unknown"
         case _:
             return str(value)
-
-
-def _magnitude(value: int) -> str:
-    digits = str(value)
-    return f"{digits[0]}.{digits[1]}e{len(digits) - 1}"

@@ -26,6 +26,7 @@ from cplc.diagnostics.core import Diagnostic, did_you_mean
 
 if TYPE_CHECKING:
     from cplc.pipeline import Compilation
+    from cplc.report.text import Detail
     from cplc.verification.results import Result
 
 EngineName = Literal["auto", "symbolic", "explicit"]
@@ -58,6 +59,13 @@ Examples:
 )
 @limit_options
 @format_option
+@click.option(
+    "--detail",
+    type=click.Choice(["verdicts", "failures", "everything"]),
+    default="failures",
+    show_default=True,
+    help="Which verdicts to show with their runs.",
+)
 @strict_option
 @click.option(
     "--itf",
@@ -78,6 +86,7 @@ def command(
     timeout: float | None,
     memory: int | None,
     form: Format,
+    detail: Detail,
     strict: bool,
     itf: Path | None,
     colour: Colour,
@@ -100,7 +109,7 @@ def command(
         yield asked
         yield from compilation.verify(asked.asked, engine)
 
-    run = Run(file=file, definitions=dict(definitions), form=form, colour=colour, strict=strict)
+    run = Run(file=file, definitions=dict(definitions), form=form, colour=colour, strict=strict, detail=detail)
     try:
         for event in supervised(work(), Limits(timeout, memory), waiting=output.progress(run.doing)):
             run.take(event)
