@@ -1,0 +1,113 @@
+"""What holds in every state of every system, whatever the content."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.engines.every_engine import MakeEngine, is_everywhere, on_every_engine
+from tests.strategies import atoms, formulas, systems
+
+from cplc.system.expr import FALSE
+from cplc.system.formula import (
+    And,
+    Atom,
+    Commits,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    Iff,
+    Implies,
+    Knows,
+    Not,
+    OnPaths,
+    Until,
+    WeakUntil,
+)
+
+_NOTHING = Atom(FALSE, "false")
+
+
+def commitment_laws(debtor: str, creditor: str, p: Formula, q: Formula) -> dict[str, Formula]:
+    """What a commitment and its fulfilment satisfy; C is KD45, D where it is serial."""
+
+    def c(content: Formula) -> Formula:
+        return Commits(debtor, creditor, content)
+
+    fulfilled = Fulfils(debtor, creditor, p)
+    uncommitted = Not(c(p))
+    return {
+        "fulfilment is of a commitment": Implies(fulfilled, c(p)),
+        "no fulfilment before the commitment": OnPaths(
+            "A", Globally(Not(OnPaths("E", Until(uncommitted, And((uncommitted, fulfilled))))))
+        ),
+        "K": Implies(And((c(Implies(p, q)), c(p))), c(q)),
+        "D": Implies(And((Not(c(_NOTHING)), c(p))), Not(c(Not(p)))),
+        "4": Implies(c(p), c(c(p))),
+        "5": Implies(Not(c(p)), c(Not(c(p)))),
+        "fulfilled where it is committed to and so": Implies(fulfilled, p),
+    }
+
+
+def knowledge_laws(agents: tuple[str, ...], p: Formula, q: Formula) -> dict[str, Formula]:
+    first = agents[:1]
+
+    def k(content: Formula) -> Formula:
+        return Knows("each", first, content)
+
+    common = Knows("common", agents, p)
+    return {
+        "T": Implies(k(p), p),
+        "K": Implies(And((k(Implies(p, q)), k(p))), k(q)),
+        "4": Implies(k(p), k(k(p))),
+        "5": Implies(Not(k(p)), k(Not(k(p)))),
+        "together no less than one": Implies(k(p), Knows("together", agents, p)),
+        "everyone": Iff(Knows("each", agents, p), And(tuple(Knows("each", (agent,), p) for agent in agents))),
+        "common knowledge is a fixpoint": Iff(common, Knows("each", agents, And((p, common)))),
+        "common knowledge is induced": Implies(
+            Knows("common", agents, Implies(p, Knows("each", agents, p))), Implies(p, common)
+        ),
+    }
+
+
+def path_laws(p: Formula, q: Formula) -> dict[str, Formula]:
+    return {
+        "until": Iff(OnPaths("A", Until(p, q)), And((OnPaths("A", WeakUntil(p, q)), OnPaths("A", Finally(q))))),
+        "always": Iff(OnPaths("A", Globally(p)), Not(OnPaths("E", Finally(Not(p))))),
+        "inevitable": Iff(OnPaths("A", Finally(p)), Not(OnPaths("E", Globally(Not(p))))),
+    }
+
+
+@on_every_engine
+@settings(max_examples=25)
+@given(data=st.data())
+def test_commitments(make: MakeEngine, data: st.DataObject) -> None:
+    system = data.draw(systems())
+    p, q = data.draw(atoms(system)), data.draw(formulas(system))
+    engine = make(system)
+    for pair in system.shared[:1]:
+        for debtor, creditor in ((pair.first, pair.second), (pair.second, pair.first)):
+            for name, law in commitment_laws(debtor, creditor, p, q).items():
+                assert is_everywhere(engine, law), name
+
+
+@on_every_engine
+@settings(max_examples=25)
+@given(data=st.data())
+def test_knowledge(make: MakeEngine, data: st.DataObject) -> None:
+    system = data.draw(systems())
+    p, q = data.draw(atoms(system)), data.draw(formulas(system))
+    engine = make(system)
+    for name, law in knowledge_laws(tuple(agent.name for agent in system.agents), p, q).items():
+        assert is_everywhere(engine, law), name
+
+
+@on_every_engine
+@settings(max_examples=25)
+@given(data=st.data())
+def test_paths(make: MakeEngine, data: st.DataObject) -> None:
+    system = data.draw(systems())
+    p, q = data.draw(atoms(system)), data.draw(atoms(system))
+    engine = make(system)
+    for name, law in path_laws(p, q).items():
+        assert is_everywhere(engine, law), name

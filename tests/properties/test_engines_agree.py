@@ -1,0 +1,71 @@
+"""Every engine finds the states that the explicit one finds, for every subformula, and the same steps between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.engines.every_engine import MakeEngine, members, on_symbolic_engines
+from tests.strategies import atoms, conditions_over, every_kind, formulas, roles, systems
+
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.interface import Engine
+from cplc.system.formula import subformulas
+from cplc.system.model import State
+from cplc.system.printer import formula_text
+
+
+def same(explicit: ExplicitEngine, expected: bytes, engine: Engine[Any], found: Any, states: list[State]) -> bool:
+    """Whether two engines mean the same set, these being the reachable states."""
+    return engine.count(found) == explicit.count(expected) and all(
+        engine.is_empty(engine.both(found, engine.single(state)))
+        == explicit.is_empty(explicit.both(expected, explicit.single(state)))
+        for state in states
+    )
+
+
+@on_symbolic_engines
+@settings(max_examples=25)
+@given(data=st.data())
+def test_satisfying_states(make: MakeEngine, data: st.DataObject) -> None:
+    system = data.draw(systems())
+    p, q = data.draw(atoms(system)), data.draw(atoms(system))
+    nested = data.draw(formulas(system))
+    assuming = data.draw(roles(system))
+    engine, explicit = make(system), ExplicitEngine(system)
+    states = list(members(explicit, explicit.reachable))
+    assert same(explicit, explicit.reachable, engine, engine.reachable, states)
+    assert same(explicit, explicit.initial, engine, engine.initial, states)
+    for formula in (*every_kind(system, p, q), *subformulas(nested)):
+        expected, found = explicit.satisfying(formula, assuming), engine.satisfying(formula, assuming)
+        assert same(explicit, expected, engine, found, states), formula_text(formula)
+        assert engine.is_valid(formula, assuming) == explicit.is_valid(formula, assuming)
+
+
+@on_symbolic_engines
+@settings(max_examples=25)
+@given(data=st.data())
+def test_steps_and_looks(make: MakeEngine, data: st.DataObject) -> None:
+    system = data.draw(systems())
+    condition = data.draw(conditions_over(system.variables))
+    group = tuple(sorted(data.draw(roles(system))))
+    steps = sorted(data.draw(st.frozensets(st.integers(0, len(system.steps) - 1))))
+    engine, explicit = make(system), ExplicitEngine(system)
+    states = list(members(explicit, explicit.reachable))
+    here, there = explicit.where(condition), engine.where(condition)
+    sets = [
+        (here, there),
+        (explicit.complement(here), engine.complement(there)),
+        (explicit.successors(here), engine.successors(there)),
+        (explicit.successors(here, steps), engine.successors(there, steps)),
+        (explicit.predecessors(here), engine.predecessors(there)),
+        (explicit.predecessors(here, steps), engine.predecessors(there, steps)),
+        (explicit.indistinguishable(group, here), engine.indistinguishable(group, there)),
+        *((explicit.enabled(justice), engine.enabled(justice)) for justice in system.justice),
+    ]
+    for pair in system.shared:
+        for debtor, creditor in ((pair.first, pair.second), (pair.second, pair.first)):
+            sets.append((explicit.accessible(debtor, creditor, here), engine.accessible(debtor, creditor, there)))
+    for number, (expected, found) in enumerate(sets):
+        assert same(explicit, expected, engine, found, states), number

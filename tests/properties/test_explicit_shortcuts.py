@@ -1,0 +1,83 @@
+"""What makes the explicit engine fast changes nothing of what it finds.
+
+Small systems never come to the sizes at which it groups steps anew, forgets what it knows or takes conditions apart.
+So these sizes are made small here.
+"""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+from benchmarks.explicit import counters, rings
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import atoms, every_kind, formulas, roles, systems
+
+from cplc.engines import explicit, explicit_graph, explicit_states
+from cplc.engines.explicit import ExplicitEngine
+from cplc.system.expr import Const, Equal, Read
+from cplc.system.formula import Atom, Finally, Knows, OnPaths
+from cplc.system.model import System
+
+
+def edges(engine: ExplicitEngine, system: System) -> list[tuple[int, int]]:
+    """Return how many states each step leads from and to."""
+    everywhere = engine.reachable
+    return [
+        (
+            engine.count(engine.predecessors(everywhere, [step])),
+            engine.count(engine.successors(everywhere, [step])),
+        )
+        for step in range(len(system.steps))
+    ]
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_sizes_do_not_matter(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    p, q, nested = data.draw(atoms(system)), data.draw(atoms(system)), data.draw(formulas(system))
+    assuming = data.draw(roles(system))
+    asked = [*every_kind(system, p, q), nested]
+    plain = ExplicitEngine(system)
+    counts = [plain.count(plain.satisfying(formula, assuming)) for formula in asked]
+    moved = edges(plain, system)
+    with (
+        patch.object(explicit_graph, "_SAMPLE", 8),
+        patch.object(explicit_graph, "_REGROUPING", (1, 2, 5, 9)),
+        patch.object(explicit_states, "_TABLE_SIZE", 2),
+        patch.object(explicit, "_WIDE", 0),
+        patch.object(explicit, "_REMEMBERED_BYTES", 0),
+    ):
+        pressed = ExplicitEngine(system)
+        assert [pressed.count(pressed.satisfying(formula, assuming)) for formula in asked] == counts
+        assert edges(pressed, system) == moved
+        everywhere = plain.reachable
+        while not plain.is_empty(everywhere):
+            state = plain.pick(everywhere)
+            everywhere = plain.without(everywhere, plain.single(state))
+            for formula in asked:
+                expected = plain.both(plain.single(state), plain.satisfying(formula, assuming))
+                found = pressed.both(pressed.single(state), pressed.satisfying(formula, assuming))
+                assert plain.is_empty(expected) == pressed.is_empty(found)
+
+
+def test_many_counters() -> None:
+    system = counters(4, 11)
+    engine = ExplicitEngine(system)
+    assert engine.count(engine.reachable) == 11**4
+    assert edges(engine, system) == [(11**4, 11**4)] * 4
+    last = Atom(Equal(Read("count@3"), Const(10)), "the last")
+    assert engine.count(engine.satisfying(last)) == 11**3
+    assert engine.is_valid(OnPaths("A", Finally(last)))
+    assert engine.count(engine.satisfying(OnPaths("E", Finally(last, 4)))) == 5 * 11**3
+    assert engine.count(engine.satisfying(Knows("each", ("A[3]",), last))) == 11**3
+    assert engine.count(engine.satisfying(Knows("each", ("A[2]",), last))) == 0
+
+
+def test_many_pairs() -> None:
+    """Each of the four messages of a pair is not sent, in flight or received: nine states a pair, one after the other."""
+    system = rings(4, 4)
+    engine = ExplicitEngine(system)
+    assert engine.count(engine.reachable) == 9**4
+    assert edges(engine, system) == [(9**3, 9**3)] * (9 * 4)
