@@ -53,9 +53,12 @@ def blame(
     if run is None:
         return Blame(found, (), ()) if found else None
     helpful = {family for coalition in found for family in coalition}
-    able = could_send(shown, run)
-    stopped = tuple(role for role in able if not found or system.agent[role].family in helpful)
-    return Blame(found, stopped, _owed(shown, run, stopped)) if found or stopped else None
+    debtors = {shown.commitment[name].debtor for name in _open_at_the_end(shown, run)}
+    stopped = tuple(
+        role for role in could_send(shown, run) if (system.agent[role].family in helpful if found else role in debtors)
+    )
+    owed = tuple(name for name in _open_at_the_end(shown, run) if shown.commitment[name].debtor in stopped)
+    return Blame(found, stopped, owed) if found or stopped else None
 
 
 # --- whom it takes
@@ -127,9 +130,9 @@ def could_send(system: System, run: Run) -> dict[str, tuple[str, ...]]:
     return able
 
 
-def _owed(system: System, run: Run, debtors: tuple[str, ...]) -> tuple[str, ...]:
+def _open_at_the_end(system: System, run: Run) -> tuple[str, ...]:
     last = run.states[-1]
-    return tuple(c.name for c in system.commitments if c.debtor in debtors and last[c.variable] in OPEN)
+    return tuple(commitment.name for commitment in system.commitments if last[commitment.variable] in OPEN)
 
 
 # --- which formulas

@@ -1,0 +1,330 @@
+"""Results as protocol designers read them: the verdict, the run that shows it, who is to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Literal
+
+from cplc.report.story import Story, said, story, tells
+from cplc.report.wording import HIDDEN, changes, place, step_text, value_text, variable_text
+from cplc.system.formula import Commits, Formula, Fulfils, Knows
+from cplc.system.model import State, System
+from cplc.system.printer import formula_text
+from cplc.system.trace import Evidence, Move, Run
+from cplc.verification.blame import could_send, endless_run
+from cplc.verification.results import Answer, Blame, Remark, Result
+
+Part = Literal["good", "bad", "warning", "strong", "faint", "place"]
+Style = Callable[[str, Part], str]
+Detail = Literal["verdicts", "failures", "everything"]
+"""Which results are shown with their runs."""
+
+_MOST_FINDINGS = 10
+_MOST_ASIDES = 5
+_DEEPEST = 3
+_LONGEST = 200
+
+
+def plain(text: str, part: Part) -> str:
+    """Return the text as it is: no colours."""
+    return text
+
+
+def printable(text: str) -> str:
+    """Return the text with everything that is not printable shown as a mark."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def verdict_part(result: Result) -> Part:
+    """Return how good a result is."""
+    if result.answer in {"unknown", "vacuous"} or (result.question.advisory and not result.as_expected):
+        return "warning"
+    return "good" if result.as_expected else "bad"
+
+
+def result_text(result: Result, style: Style = plain, *, detail: Detail = "failures") -> str:
+    """Return the result with all that belongs to it, as lines."""
+    return "".join(f"{line.rstrip()}\n" for line in _result(result, style, detail))
+
+
+def evidence_text(system: System, evidence: Evidence, style: Style = plain) -> str:
+    """Return the evidence alone."""
+    return "".join(f"{line.rstrip()}\n" for line in _evidence(system, evidence, style, 0))
+
+
+# --- the verdict
+
+
+def _result(result: Result, style: Style, detail: Detail) -> Iterator[str]:
+    yield headline(result, style)
+    for line in _about(result):
+        yield f"  {line}"
+    for remark in result.remarks:
+        for line in _remark(result.system, remark, style):
+            yield f"  {line}"
+    shown = detail == "everything" or (detail == "failures" and result.answer == "fails")
+    if shown and result.evidence is not None and tells(result.evidence):
+        yield ""
+        for line in _evidence(result.system, result.evidence, style, 0, named=result.question.formula):
+            yield f"  {line}" if line else ""
+        if result.left_out:
+            yield style(f"  {_count(result.left_out, 'variable')} that this does not depend on left out", "faint")
+    if result.blame is not None:
+        yield ""
+        for line in blame_sentences(result):
+            yield f"  {line}"
+    if shown or result.blame is not None:
+        yield ""
+
+
+def headline(result: Result, style: Style = plain) -> str:
+    """Return the verdict, the name and the formula in one line."""
+    question = result.question
+    verdict = style(f"{_WORDS[result.answer]:<7}", verdict_part(result))
+    assuming = f" assuming {', '.join(sorted(question.assuming))}" if question.assuming else ""
+    expected = "" if result.answer == "unknown" else _expectation(result)
+    where = place(question.span)
+    end = style(f"  {where}", "place") if where else ""
+    return f"{verdict} {style(question.name, 'strong')}{assuming}: {_cut(question.text)}{expected}{end}"
+
+
+def _cut(text: str) -> str:
+    """Return the text, or its beginning if it is longer than people read."""
+    shown = printable(text)
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 2]} …"
+
+
+_WORDS: dict[Answer, str] = {"holds": "holds", "fails": "fails", "vacuous": "vacuous", "unknown": "unknown"}
+
+
+def _expectation(result: Result) -> str:
+    if result.as_expected:
+        return " (as expected)" if result.question.expected == "fails" else ""
+    return " (expected to fail)" if result.question.expected == "fails" else ""
+
+
+def _about(result: Result) -> Iterator[str]:
+    if result.question.title:
+        yield printable(result.question.title)
+    if result.reason:
+        yield result.reason
+    for finding in result.findings[:_MOST_FINDINGS]:
+        yield f"- {finding}"
+    if len(result.findings) > _MOST_FINDINGS:
+        yield f"- and {len(result.findings) - _MOST_FINDINGS} more"
+
+
+def _remark(system: System, remark: Remark, style: Style) -> Iterator[str]:
+    yield f"{style('warning', 'warning')}: {remark.message}"
+    if remark.state is not None:
+        described = ", ".join(_described(system, remark.state)) or "the initial state"
+        yield f"  for example where {described}"
+
+
+# --- runs
+
+
+def _evidence(
+    system: System, evidence: Evidence, style: Style, depth: int, named: Formula | None = None
+) -> Iterator[str]:
+    """Yield the evidence; what it is for is said unless it has just been ``named``."""
+    told = story(evidence)
+    marks = told.marks[1:] if evidence.formula == named else told.marks
+    yield from _run(system, told.run, marks, style)
+    if told.pair is not None:
+        yield from _pair(system, told.pair, style, depth)
+    yield from _lives(system, told, style)
+    if depth < _DEEPEST:
+        for position, part in told.asides[:_MOST_ASIDES]:
+            where = f"in the state after step {position}" if position else "in the first state"
+            yield ""
+            yield f"besides, {where}, {said(part.formula, part.holds)}:"
+            for line in _evidence(system, part, style, depth + 1, named=part.formula):
+                yield f"  {line}" if line else ""
+        if len(told.asides) > _MOST_ASIDES:
+            yield f"and {len(told.asides) - _MOST_ASIDES} more that the run rests on"
+
+
+def _run(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Style) -> Iterator[str]:
+    """Yield the numbered steps; the loop, and what holds or fails where, between them."""
+    rows = [_row(system, before, move) for before, move in zip(run.states, run.moves, strict=False)]
+    widths = [min(max((len(row[column]) for row in rows), default=0), most) for column, most in ((0, 48), (1, 66))]
+    digits = len(str(len(rows)))
+
+    def between(text: str) -> str:
+        return style(f"{'':{digits}}  {text}", "strong")
+
+    if not rows:
+        yield between("in the first state:")
+    for number in range(len(rows) + 1):
+        for position, text in marks:
+            if position == number:
+                yield between(f"* {text}")
+        if run.loop == number:
+            resting = _rest(system, run)
+            if resting is not None:
+                yield between(resting)
+                return
+        if number < len(rows):
+            yield _step(number + 1, rows[number], widths, digits, style)
+    if run.loop is not None:
+        yield between(f"{_repeating(run.loop + 1, len(rows))} for ever")
+
+
+def _repeating(first: int, last: int) -> str:
+    return f"step {first} repeats" if first == last else f"steps {first}-{last} repeat"
+
+
+def _rest(system: System, run: Run) -> str | None:
+    """Return how a loop in which nothing changes reads."""
+    assert run.loop is not None
+    moves, states = run.moves[run.loop :], run.states[run.loop :]
+    if any(state != states[0] for state in states):
+        return None
+    if all(move.step is None for move in moves):
+        return "from here on nothing happens for ever"
+    if all(move.step is None or system.steps[move.step].kind == "tick" for move in moves):
+        return "from here on only time passes, for ever"
+    return None
+
+
+_Row = tuple[str, str, str]
+
+
+def _row(system: System, before: State, move: Move) -> _Row:
+    where = "" if move.step is None else place(system.steps[move.step].span)
+    return step_text(system, before, move), ", ".join(changes(system, before, move)), where
+
+
+def _step(number: int, row: _Row, widths: Sequence[int], digits: int, style: Style) -> str:
+    what, changed, where = row
+    line = f"{number:>{digits}}. {what:<{widths[0]}}  {changed:<{widths[1]}}".rstrip()
+    if not where:
+        return line
+    return f"{line:<{digits + sum(widths) + 4}}  {style(where, 'place')}"
+
+
+def _lives(system: System, told: Story, style: Style) -> Iterator[str]:
+    """Yield the life of each commitment along the run."""
+    lines = []
+    for commitment in system.commitments:
+        values = [value_text(state[commitment.variable]) for state in told.run.states]
+        life = [(value, next(group)[0]) for value, group in groupby(enumerate(values), key=lambda pair: pair[1])]
+        if len(life) > 1 or life[0][0] != "null":
+            steps = " -> ".join(f"{value} ({number})" if number else value for value, number in life if value != "null")
+            ends = f"{commitment.debtor} to {commitment.creditor}"
+            lines.append((f"{commitment.name} ({ends})", steps or "null"))
+    if not lines:
+        return
+    width = max(len(name) for name, _ in lines)
+    yield style("commitments, with the step after which they are so:", "faint")
+    for name, steps in lines:
+        yield f"  {name:<{width}}  {steps}"
+
+
+# --- pairs of states
+
+
+def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Iterator[str]:
+    assert evidence.elsewhere is not None
+    assert evidence.there is not None
+    here, there = evidence.run.start, evidence.elsewhere.states[-1]
+    there_is = said(evidence.there.formula, evidence.there.holds)
+    if here == there:
+        yield f"{_already(evidence)} in this very state {there_is}"
+    elif not evidence.elsewhere.moves:
+        yield f"{_related(evidence)} an initial state, where {there_is}"
+    else:
+        yield f"{_related(evidence)} the state after this other run, where {there_is}:"
+        for line in _run(system, evidence.elsewhere, (), style):
+            yield f"  {line}"
+    if here != there:
+        yield from _side_by_side(system, evidence, here, there)
+    if depth < _DEEPEST and tells(evidence.there):
+        yield ""
+        yield f"in that other state, {there_is}:"
+        for line in _evidence(system, evidence.there, style, depth + 1, named=evidence.there.formula):
+            yield f"  {line}" if line else ""
+
+
+def _already(evidence: Evidence) -> str:
+    return "the commitment is there, too:" if isinstance(evidence.formula, Fulfils) else "already"
+
+
+def _related(evidence: Evidence) -> str:
+    match evidence.formula:
+        case Commits(debtor, creditor, _):
+            return f"what {debtor} is committed to towards {creditor} would have to be so in"
+        case Fulfils(debtor, creditor, operand):
+            return f"C({debtor} -> {creditor}, {formula_text(operand)}) is fulfilled here, and was made in"
+        case _ if len(evidence.agents) == 1:
+            return f"{evidence.agents[0]} cannot tell this state from"
+        case _:
+            return f"{' and '.join(evidence.agents)} together cannot tell this state from"
+
+
+def _side_by_side(system: System, evidence: Evidence, here: State, there: State) -> Iterator[str]:
+    """Yield what those concerned see in both states, and what differs."""
+    seen = {name for agent in evidence.agents for name in system.agent[agent].local}
+    if isinstance(evidence.formula, Knows):
+        same = _described(system, {name: value for name, value in here.items() if name in seen})
+        yield f"what {' and '.join(evidence.agents)} see{'s' if len(evidence.agents) == 1 else ''} in both: " + (
+            ", ".join(same) or "nothing has happened"
+        )
+    rows = [
+        (variable_text(system, variable), value_text(here[variable.name]), value_text(there[variable.name]))
+        for variable in system.variables
+        if here[variable.name] != there[variable.name] and variable.kind not in HIDDEN
+    ]
+    if not rows:
+        return
+    names, values = max(len(row[0]) for row in rows), max(4, *(len(row[1]) for row in rows))
+    yield f"{'what differs':<{max(names, 12)}}  {'here':<{values}}  there"
+    for name, at, other in rows:
+        yield f"{name:<{max(names, 12)}}  {at:<{values}}  {other}"
+
+
+def _described(system: System, state: State) -> Iterator[str]:
+    """Yield what is not as it may be at first."""
+    for variable in system.variables:
+        value = state.get(variable.name, variable.initial[0])
+        if variable.kind in HIDDEN or variable.about == "" or value == variable.initial[0]:
+            continue
+        name = variable_text(system, variable)
+        yield name if value is True else f"{name} = {value_text(value)}"
+
+
+# --- blame
+
+
+def blame_sentences(result: Result) -> Iterator[str]:
+    """Yield who stopped, what was still owed, and with whose co-operation it would hold."""
+    blamed = result.blame
+    if blamed is None:
+        return
+    run = None if result.evidence is None else endless_run(result.evidence)
+    able = {} if run is None else could_send(result.system, run)
+    for role in blamed.stopped:
+        owed = [c for c in result.system.commitments if c.name in blamed.owed and c.debtor == role]
+        debts = _joined([f"{commitment.name} to {commitment.creditor}" for commitment in owed], "and")
+        stopped = f"{role} stopped: it could send {_joined(able.get(role, ()), 'or')} for ever and never did"
+        yield f"{stopped}; it still owed {debts}." if debts else f"{stopped}."
+    yield from _remedy(blamed)
+
+
+def _remedy(blamed: Blame) -> Iterator[str]:
+    if not blamed.coalitions:
+        yield "It would not hold even if all roles kept going."
+        return
+    ways = [_joined(roles, "and") for roles in blamed.coalitions]
+    assumptions = [f"assuming {', '.join(roles)}" for roles in blamed.coalitions]
+    yield f"It would hold if {'; or if '.join(ways)} kept going ({'; '.join(assumptions)})."
+
+
+def _joined(names: Sequence[str], word: str) -> str:
+    return f" {word} ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
