@@ -17,7 +17,7 @@ from cplc.semantics.lints import Guards
 from cplc.semantics.loading import Load, load_program
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.operations import check_commitments, check_operations
-from cplc.semantics.parameters import parameter_values
+from cplc.semantics.parameters import has_defaults, parameter_values
 from cplc.semantics.problems import Problems
 from cplc.semantics.references import Scope
 from cplc.semantics.resolve import Resolver
@@ -114,7 +114,8 @@ def analyse(
     instances: _Instances | None = None
     for signature in library.signatures[0]:
         if signature is not chosen:
-            _instantiated(library, templates, signature, {}, None)
+            if has_defaults(signature):
+                _instantiated(library, templates, signature, {}, None)
         elif outcome := _instantiated(library, templates, signature, parameters or {}, channels):
             checked, world, frame = outcome
             instances = _Instances(world, frame, library)

@@ -115,13 +115,7 @@ def _declared(bodies: Iterable[tree.Body]) -> Iterator[object]:
         match body:
             case tree.Loop(_, inside):
                 yield from _declared(inside)
-            case tree.Message(symbol) | tree.Fact(symbol) | tree.Commitment(symbol):
+            case tree.Message(symbol) | tree.Fact(symbol) | tree.Commitment(symbol) | tree.Part(symbol):
                 yield symbol
-            case tree.Part(symbol, roles, values):
-                inside_ = symbol.signature
-                bound = {parameter for parameter, _, _ in values}
-                needed = [p for p in inside_.parameters.values() if p.default is None]
-                if len(roles) == len(inside_.roles) and all(p in bound for p in needed):
-                    yield symbol
             case _:
                 pass

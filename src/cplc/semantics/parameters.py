@@ -21,7 +21,14 @@ def parameter_values(
     unroller: Unroller, template: tree.Template, given: Mapping[str, str], problems: Problems
 ) -> dict[str, Value] | None:
     """Return the value of every parameter; None if one is missing or wrong, which is reported."""
-    signature = template.signature
+    return _values(unroller, template, given, problems) if _are_known(template.signature, given, problems) else None
+
+
+def has_defaults(signature: tree.Signature) -> bool:
+    return all(parameter.default is not None for parameter in signature.parameters.values())
+
+
+def _are_known(signature: tree.Signature, given: Mapping[str, str], problems: Problems) -> bool:
     is_fit = True
     for name, text in given.items():
         if name not in signature.parameters:
@@ -29,6 +36,14 @@ def parameter_values(
             notes = did_you_mean(name, signature.parameters)
             problems.report(rules.UNKNOWN_PARAMETER, _written(name, text), message, *notes)
             is_fit = False
+    return is_fit
+
+
+def _values(
+    unroller: Unroller, template: tree.Template, given: Mapping[str, str], problems: Problems
+) -> dict[str, Value] | None:
+    signature = template.signature
+    is_fit = True
     values: dict[str, Value] = {}
     for parameter in signature.parameters.values():
         resolver = Resolver(unroller.world, Frame(template, (), (), values, {}, ""), {})

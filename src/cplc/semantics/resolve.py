@@ -366,7 +366,10 @@ class Resolver:
 
     def _knowledge(self, found: tree.Knowledge) -> Term:
         body = self._term(found.body)
-        group = tuple(dict.fromkeys(agent.name for member in found.group for agent in self.agents(member)))
+        members = [(member, self.agents(member)) for member in found.group]
+        if any(not agents and not isinstance(member, tree.AllOf) for member, agents in members):
+            return FALSE
+        group = tuple(dict.fromkeys(agent.name for _, agents in members for agent in agents))
         if not group:
             self._world.problems.report(rules.EMPTY_RANGE, found.span, "Nobody is in this group", *self._where())
             return FALSE

@@ -57,7 +57,10 @@ class Templates:
                 case ast.Use():
                     for part in signature.symbols.values():
                         if isinstance(part, tree.PartSymbol) and part.node is declaration:
-                            yield self._part(part, scope)
+                            before = self._problems.errors
+                            body = self._part(part, scope)
+                            if self._problems.errors == before:
+                                yield body
                 case ast.Choice():
                     yield from self._choice(declaration, scope)
                 case ast.Channel():

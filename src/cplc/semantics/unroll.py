@@ -273,6 +273,7 @@ class Unroller:
             if value not in domain:
                 message = f"`{parameter.name}` cannot be {shown(value)}: it is in {range_text(domain)}"
                 self.world.report(rules.VALUE_OUT_OF_RANGE, span, message)
+                return None
             parameters[parameter.name] = value
         inside = Frame(template, path, outer, parameters, {}, "")
         roles: dict[tree.RoleSymbol, tuple[model.Role, ...]] = {}
