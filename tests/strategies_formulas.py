@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from hypothesis import strategies as st
-from tests.strategies_plans import STATES, Declared, Plan, Writer, one_in, parenthesised, text_of
+from tests.strategies_plans import LIKELY, STATES, Atom, Declared, Plan, Writer, one_in, parenthesised, text_of
 from tests.strategies_protocols import plans
 
 
@@ -64,19 +65,20 @@ def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
 def _atoms(draw: st.DrawFn, plan: Plan) -> str:
     writer = Writer(draw, plan)
     form = draw(st.integers(0, 9))
-    if form <= 3 or not plan.commitments:
+    if form <= 3:
         message = draw(st.sampled_from(plan.messages))
         name = draw(st.sampled_from(instances(message)))
-        options = [name, name, f"sent({name})", f"inflight({name})"]
-        options += [writer.payload_atom(name, parameter) for parameter in message.parameters] * 2
-        return draw(st.sampled_from(options))
+        if message.parameters and one_in(draw, 2):
+            parameter, type_ = draw(st.sampled_from(message.parameters))
+            return writer.comparison(f"{name}.{parameter}", type_)
+        return draw(st.sampled_from([name, name, f"sent({name})", f"inflight({name})"]))
     if form <= 7:
         commitment = draw(st.sampled_from(plan.commitments))
         name = draw(st.sampled_from(instances(commitment)))
         view = "@" + draw(st.sampled_from(ends(commitment, name))) if one_in(draw, 3) else ""
-        return f"{draw(st.sampled_from(STATES))}({name}{view})"
-    others = writer.variable_atoms((), None) + [name for fact in plan.facts for name in instances(fact)]
-    return draw(st.sampled_from([*others, "terminal", "true", "false"]))
+        return f"{draw(st.sampled_from((*LIKELY, *STATES)))}({name}{view})"
+    plain: list[Atom] = [partial(str, word) for word in ("terminal", "terminal", "true", "false")]
+    return draw(st.sampled_from(plain + writer.variable_atoms((), None) + writer.fact_atoms((), None)))()
 
 
 @st.composite
@@ -112,4 +114,34 @@ def protocols(draw: st.DrawFn, formula_count: int = 0) -> Sample:
         drawn.append(formula)
     if one_in(draw, 8):
         tail.append(f"fairness {draw(_atoms(plan))}")
+    return Sample(text_of(plan, tail), tuple(drawn))
+
+
+@st.composite
+def validities(draw: st.DrawFn) -> Sample:
+    """Draw a protocol with properties that hold of every protocol whatever."""
+    plan = draw(plans())
+    message = draw(st.sampled_from(plan.messages))
+    first, second = draw(st.permutations(ends(message, draw(st.sampled_from(instances(message))))))
+    one, other = draw(formulas(plan, 1)), draw(formulas(plan, 1))
+    fulfils = f"Fu({first} -> {second}, {one})"
+
+    def commits(body: str) -> str:
+        return f"C({first} -> {second}, {body})"
+
+    def knows(body: str) -> str:
+        return f"K({first}, {body})"
+
+    drawn = [
+        f"AG ({fulfils} -> {commits(one)})",
+        f"AG !E[!{commits(one)} U (!{commits(one)} & {fulfils})]",
+        f"AG ({commits(f'({one}) -> ({other})')} -> ({commits(one)} -> {commits(other)}))",
+        f"AG ({commits(one)} -> {commits(commits(one))})",
+        f"AG (!{commits(one)} -> {commits(f'!{commits(one)}')})",
+        f"AG ({knows(one)} -> ({one}))",
+        f"AG ({knows(one)} -> {knows(knows(one))})",
+        f"AG (!{knows(one)} -> {knows(f'!{knows(one)}')})",
+        f"AG ({knows(f'({one}) -> ({other})')} -> ({knows(one)} -> {knows(other)}))",
+    ]
+    tail = [f"property p{number}: {formula}" for number, formula in enumerate(drawn)]
     return Sample(text_of(plan, tail), tuple(drawn))

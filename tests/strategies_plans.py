@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from hypothesis import strategies as st
 
@@ -11,12 +12,14 @@ STATES = (
     "null", "conditional", "active", "pending", "fulfilled", "violated", "withdrawn", "released", "expired",
     "delegated", "assigned", "compensated", "open", "closed",
 )  # fmt: skip
+LIKELY = ("active", "open", "conditional", "closed", "pending", "null", "active", "open")
 HIGHEST = {"0..1": 1, "0..2": 2, "1..2": 2}
 VALUES = {
     "bool": ("true", "false"), "{red, blue}": ("red", "blue"),
     "0..1": ("0", "1"), "0..2": ("0", "1", "2"), "1..2": ("1", "2"),
 }  # fmt: skip
 TYPES = tuple(VALUES)
+Atom = Callable[[], str]
 
 
 @dataclass(frozen=True)
@@ -113,13 +116,12 @@ class Writer:
     def pick(self, options: Iterable[str]) -> str:
         return self.draw(st.sampled_from(list(options)))
 
-    def reference(self, declared: Declared, path: tuple[Loop, ...]) -> str | None:
-        """Return how something is called at this place, or None where it would need a loop of another kind."""
+    def reference(self, declared: Declared, path: tuple[Loop, ...]) -> str:
+        """Return how something is called at this place; some instance of it where none is meant."""
         if path[: len(declared.path)] == declared.path:
             bound = "[" + ", ".join(loop.variable for loop in declared.path) + "]" if declared.path else ""
-            return declared.name + (bound if one_in(self.draw, 6) else "")
-        indices = [self.pick("12") for _ in declared.path]
-        return f"{declared.name}[{', '.join(indices)}]"
+            return declared.name + (bound if bound and one_in(self.draw, 6) else "")
+        return f"{declared.name}[{', '.join(self.pick('12') for _ in declared.path)}]"
 
     def visible(self, declared: Declared, path: tuple[Loop, ...], eye: str | None) -> bool:
         """Whether what this name means at this place concerns the role; without role everything does."""
@@ -129,40 +131,40 @@ class Writer:
             return eye in (declared.first, declared.second)
         return eye in self.plan.singles and eye in (declared.first, declared.second)
 
-    # --- atoms
+    # --- atoms: what draws one when it is wanted
 
-    def message_atoms(self, path: tuple[Loop, ...], eye: str | None) -> list[str]:
-        found = []
+    def message_atoms(self, path: tuple[Loop, ...], eye: str | None) -> list[Atom]:
+        found: list[Atom] = []
         for message in self.plan.messages:
             if not self.visible(message, path, eye):
                 continue
-            name = self.reference(message, path)
-            if name is None:
-                continue
-            found += [name, name, *(self.payload_atom(name, parameter) for parameter in message.parameters)]
-            if message.path and message.path[0].over_roles and len(message.path) == 1 and not path:
-                found.append(f"({self.pick(('exists', 'forall'))} q in {self.plan.family}: {message.name}[q])")
+            name = partial(self.reference, message, path)
+            found += [name, name, *(partial(self.payload_atom, name, parameter) for parameter in message.parameters)]
+            if len(message.path) == 1 and message.path[0].over_roles and not path:
+                found.append(partial(self.of_all, message.name))
         return found
 
-    def payload_atom(self, message: str, parameter: tuple[str, str]) -> str:
-        return self.comparison(f"{message}.{parameter[0]}", parameter[1])
+    def of_all(self, message: str) -> str:
+        return f"({self.pick(('exists', 'forall'))} q in {self.plan.family}: {message}[q])"
+
+    def payload_atom(self, message: Atom, parameter: tuple[str, str]) -> str:
+        return self.comparison(f"{message()}.{parameter[0]}", parameter[1])
 
     def comparison(self, left: str, type_: str) -> str:
         if type_ == "bool":
             return left if one_in(self.draw, 2) else f"({left} = {self.pick(('true', 'false'))})"
         if type_ == "{red, blue}":
             return f"({left} {self.pick(('=', '!='))} {self.pick(('red', 'blue'))})"
-        sides = [left, f"{left} + 1", f"2 * {left}", f"{left} % 2", f"{left} - 1"]
-        side = left if not one_in(self.draw, 4) else self.pick(sides)
-        return f"({side} {self.pick(('=', '!=', '<', '<=', '>', '>='))} {self.pick('012')})"
+        sides = [left, left, left, left, f"{left} + 1", f"2 * {left}", f"{left} % 2", f"{left} - 1"]
+        return f"({self.pick(sides)} {self.pick(('>', '=', '!=', '<', '<=', '>='))} {self.pick('012')})"
 
-    def variable_atoms(self, path: tuple[Loop, ...], eye: str | None) -> list[str]:
-        found = []
-        for variable in self.plan.variables:
-            for role in self.names_of(variable, path):
-                if eye in (None, role):
-                    found += [self.comparison(f"{role}.{variable.name}", variable.type)]
-        return found
+    def variable_atoms(self, path: tuple[Loop, ...], eye: str | None) -> list[Atom]:
+        return [
+            partial(self.comparison, f"{role}.{variable.name}", variable.type)
+            for variable in self.plan.variables
+            for role in self.names_of(variable, path)
+            if eye in (None, role)
+        ]
 
     def names_of(self, variable: Variable, path: tuple[Loop, ...]) -> list[str]:
         """Return the roles that have this variable, as they are called at this place."""
@@ -171,31 +173,29 @@ class Writer:
         bound = [loop.variable for loop in path if loop.over_roles]
         return bound or [f"{self.plan.family}[1]", f"{self.plan.family}[2]"]
 
-    def commitment_atoms(self, path: tuple[Loop, ...], eye: str | None) -> list[str]:
-        found = []
-        for commitment in self.plan.commitments:
-            name = self.reference(commitment, path)
-            if name is None or not self.visible(commitment, path, eye):
-                continue
-            state = self.pick(STATES)
-            found.append(f"{state}({name})")
-            if eye is not None and eye in self.plan.singles:
-                found.append(f"{state}({name}@{eye})")
-        return found
+    def commitment_atoms(self, path: tuple[Loop, ...], eye: str) -> list[Atom]:
+        return [
+            partial(self.commitment_atom, commitment, path, eye)
+            for commitment in self.plan.commitments
+            if self.visible(commitment, path, eye)
+        ]
 
-    def fact_atoms(self, path: tuple[Loop, ...], eye: str | None) -> list[str]:
-        names = [self.reference(fact, path) for fact in self.plan.facts if self.visible(fact, path, eye)]
-        return [name for name in names if name is not None]
+    def commitment_atom(self, commitment: Commitment, path: tuple[Loop, ...], eye: str) -> str:
+        view = f"@{eye}" if one_in(self.draw, 3) else ""
+        return f"{self.pick((*LIKELY, *STATES))}({self.reference(commitment, path)}{view})"
+
+    def fact_atoms(self, path: tuple[Loop, ...], eye: str | None) -> list[Atom]:
+        return [partial(self.reference, fact, path) for fact in self.plan.facts if self.visible(fact, path, eye)]
 
     # --- conditions
 
-    def condition(self, atoms: list[str], depth: int = 2) -> str:
+    def condition(self, atoms: Sequence[Atom], depth: int = 2) -> str:
         """Return a condition made of these atoms."""
         if not atoms:
             return "true"
         form = self.draw(st.integers(0, 6)) if depth else 0
         if form <= 3:
-            return self.pick(atoms)
+            return self.draw(st.sampled_from(atoms))()
         if form == 4:
             return f"!{self.condition(atoms, depth - 1)}"
         operator = "&" if form == 5 else "|"

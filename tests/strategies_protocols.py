@@ -7,13 +7,16 @@ over the family or in a loop over numbers, possibly nested. Every generated text
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from hypothesis import strategies as st
 from tests.strategies_plans import (
     HIGHEST,
+    LIKELY,
     STATES,
     TYPES,
     VALUES,
+    Atom,
     Commitment,
     Fact,
     Loop,
@@ -89,59 +92,66 @@ def _commitments(draw: st.DrawFn, plan: Plan, places: list[tuple[Loop, ...]]) ->
 
 
 def _messages(draw: st.DrawFn, plan: Plan, places: list[tuple[Loop, ...]]) -> None:
-    """Draw who says what to whom, mostly between those who have commitments."""
+    """Draw who says what to whom: often first who creates, then who hands over, then anybody."""
+    main = plan.commitments[0]
     copies = 0
     for number in range(draw(st.integers(2, 6))):
-        if one_in(draw, 4):
+        path, pair = main.path, (main.first, main.second)
+        clauses: tuple[str, ...] = ()
+        handings = [op for op in _operations(plan, Message("", path, *pair)) if " to " in op]
+        handings += [op for op in _operations(plan, Message("", path, *pair[::-1])) if " to " in op]
+        if number == 0 and not one_in(draw, 5):
+            clauses = (f"means create {main.name}",)
+        elif number == 1 and handings and draw(st.booleans()):
+            operation = draw(st.sampled_from(handings))
+            sender = main.first if operation in _operations(plan, Message("", path, *pair)) else main.second
+            told = draw(st.sampled_from([role for role in plan.roles(path) if role != sender]))
+            pair, clauses = (sender, told), (f"means {operation}",)
+        elif one_in(draw, 4):
             path = draw(st.sampled_from(places))
-            pair = tuple(draw(st.permutations(plan.roles(path)))[:2])
+            first, second = draw(st.permutations(plan.roles(path)))[:2]
+            pair = (first, second)
         else:
             commitment = draw(st.sampled_from(plan.commitments))
-            path = commitment.path
-            pair = (commitment.first, commitment.second)
+            path, pair = commitment.path, (commitment.first, commitment.second)
             if draw(st.booleans()):
-                pair = (pair[1], pair[0])
+                pair = pair[::-1]
         copies += 2 ** len(path)
         if copies > 9 and number >= 2:
             break
-        types = st.sampled_from(TYPES)
-        count = draw(st.sampled_from([0, 0, 0, 1, 1, 2])) if copies < 6 else 0
-        parameters = tuple((f"x{n}", draw(types)) for n in range(count))
-        repeatable = one_in(draw, 7)
-        plan.messages.append(Message(f"m{number}", path, pair[0], pair[1], parameters, (), repeatable))
+        count = draw(st.sampled_from([0, 0, 0, 0, 1, 2])) if copies < 6 else 0
+        parameters = tuple((f"x{n}", draw(st.sampled_from(TYPES))) for n in range(count))
+        plan.messages.append(Message(f"m{number}", path, *pair, parameters, clauses, one_in(draw, 8)))
 
 
 def _facts(draw: st.DrawFn, plan: Plan, writer: Writer) -> None:
     if draw(st.booleans()):
         message = draw(st.sampled_from(plan.messages))
-        atoms = [
-            other.name
-            for other in plan.messages
-            if other.path == message.path and {other.first, other.second} == {message.first, message.second}
+        ends = {message.first, message.second}
+        near = [m for m in plan.messages if m.path == message.path and {m.first, m.second} == ends]
+        atoms: list[Atom] = [partial(str, m.name) for m in near]
+        atoms += [
+            partial(writer.payload_atom, partial(str, m.name), parameter) for m in near for parameter in m.parameters
         ]
-        atoms += [writer.payload_atom(message.name, parameter) for parameter in message.parameters]
         plan.facts.append(Fact("f0", message.path, message.first, message.second, writer.condition(atoms)))
 
 
 def _conditions(plan: Plan, writer: Writer) -> None:
-    """Give every commitment an antecedent and a consequent, and some a deadline."""
+    """Give every commitment an antecedent and a consequent, that mostly come later, and some a deadline."""
     draw = writer.draw
     for position, commitment in enumerate(plan.commitments):
-        atoms = writer.message_atoms(commitment.path, None)
-        near = [
-            message.name
-            for message in plan.messages
-            if message.path == commitment.path and commitment.first in (message.first, message.second)
-        ]
-        other = writer.variable_atoms(commitment.path, None) + writer.fact_atoms(commitment.path, None)
-        if position and one_in(draw, 4):
-            other += [f"{writer.pick(STATES)}({plan.commitments[position - 1].name})"] * 3
-        antecedent = "true" if one_in(draw, 3) else writer.condition(near * 2 + atoms + other, 1)
-        consequent = writer.condition(near * 2 + atoms + other, 1)
+        names = [m.name for m in plan.messages[1:] if m.path == commitment.path]
+        near: list[Atom] = [partial(str, name) for name in names * 2]
+        others = writer.message_atoms(commitment.path, None) + writer.fact_atoms(commitment.path, None)
+        others += writer.variable_atoms(commitment.path, None)
+        if position and one_in(draw, 3):
+            others += [partial(str, f"{writer.pick((*LIKELY, *STATES))}({plan.commitments[position - 1].name})")] * 5
+        antecedent = "true" if one_in(draw, 2) else writer.condition(near + others, 1)
+        consequent = writer.condition(near[len(near) // 4 :] * 2 + others, 1)
         options = ""
-        if one_in(draw, 4):
+        if one_in(draw, 3):
             options += f" within {draw(st.integers(1, 2))}"
-        if one_in(draw, 5):
+        if one_in(draw, 4):
             options += f" expires {draw(st.integers(1, 2))}"
         if one_in(draw, 4):
             options += " revocable"
@@ -157,10 +167,12 @@ def _operations(plan: Plan, message: Message) -> list[str]:
             continue
         name = commitment.name
         if message.first == commitment.first:
-            verbs = ["create", "create", "create", "fulfill", "violate", "withdraw", "expire", "compensate"]
+            verbs = ["create", "create", "fulfill", "violate", "withdraw", "expire", "compensate"]
             found += [f"{verb} {name}" for verb in verbs]
         if message.first == commitment.second:
-            found += [f"{verb} {name}" for verb in ("release", "expire", "suspend", "suspend", "reactivate")]
+            found += [
+                f"{verb} {name}" for verb in ("release", "expire", "suspend", "reactivate", "suspend", "reactivate")
+            ]
         for other in plan.commitments:
             if message.path[: len(other.path)] != other.path or other == commitment:
                 continue
@@ -174,20 +186,22 @@ def _operations(plan: Plan, message: Message) -> list[str]:
 def _with_clauses(draw: st.DrawFn, plan: Plan, writer: Writer, position: int, message: Message) -> Message:
     """Draw the clauses of one message. It mostly comes after an earlier one, so that there are few states."""
     path, sender = message.path, message.first
-    clauses: list[str] = []
+    clauses = list(message.clauses)
     earlier = [m for m in plan.messages[:position] if writer.visible(m, path, sender)]
     if earlier and not one_in(draw, 4):
         clauses.append(f"after {writer.reference(draw(st.sampled_from(earlier)), path)}")
-    own = [writer.comparison(name, type_) for name, type_ in message.parameters]
+    own: list[Atom] = [partial(writer.comparison, name, type_) for name, type_ in message.parameters]
     seen = writer.message_atoms(path, sender)
     more = writer.variable_atoms(path, sender) + writer.fact_atoms(path, sender)
     if one_in(draw, 3):
-        clauses.append(f"{draw(st.sampled_from(['if', 'unless']))} {writer.condition(own * 2 + seen + more)}")
+        clause = draw(st.sampled_from(["unless", "if"] if position else ["unless"]))
+        clauses.append(f"{clause} {writer.condition(own * 2 + seen + more, 1)}")
     views = writer.commitment_atoms(path, sender)
     if views and one_in(draw, 4):
-        clauses.append(f"{draw(st.sampled_from(['if', 'unless', 'after']))} {writer.condition(views * 2 + seen)}")
+        clause = draw(st.sampled_from(["unless", "if", "after"]))
+        clauses.append(f"{clause} {writer.condition(views * 3 + seen, 1)}")
     operations = _operations(plan, message)
-    if operations and not one_in(draw, 3):
+    if operations and not message.clauses and not one_in(draw, 3):
         chosen = draw(st.lists(st.sampled_from(operations), min_size=1, max_size=2))
         clauses.append("means " + ", ".join(chosen))
     clauses += _assignments(draw, plan, writer, message, sender, "set", 3)

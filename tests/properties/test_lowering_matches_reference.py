@@ -1,0 +1,86 @@
+"""On random protocols the lowered system is the one that the reference interpreter walks, and all verdicts agree."""
+
+from __future__ import annotations
+
+from hypothesis import assume, given, note
+from tests.reference.lockstep import Apart, Lockstep, hazardous
+from tests.reference.logic import holds
+from tests.reference.semantics import Graph, Reference, TooLarge
+from tests.strategies_formulas import Sample, protocols, validities
+
+from cplc.engines.explicit import ExplicitEngine
+from cplc.pipeline import Compilation
+from cplc.source import Source
+
+HOLDS = {"holds": True, "vacuous": True, "fails": False}
+STATES = 3000
+
+
+def compiled(sample: Sample) -> Compilation:
+    note(sample.text)
+    compilation = Compilation(Source("generated.cpl", sample.text))
+    assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics if diagnostic.is_error]
+    return compilation
+
+
+def explored(reference: Reference) -> Graph:
+    """Return all that can be reached, if it is not too much."""
+    try:
+        return reference.explore(STATES)
+    except TooLarge:
+        assume(False)
+        raise
+
+
+def check_lowering(compilation: Compilation) -> tuple[Reference, Graph] | None:
+    """Compare the systems; return the reference and its graph unless an assignment leaves its range."""
+    reference = Reference(compilation.model)
+    graph = explored(reference)
+    system = compilation.system
+    assert not list(system.problems())
+    lockstep = Lockstep(reference, graph, system)
+    if reference.out_of_range:
+        assert system.hazards
+        return None
+    lockstep.walk()
+    assert not hazardous(lockstep)
+    lockstep.compare_local_states()
+    if lockstep.inapplicable != reference.inapplicable:
+        raise Apart(f"inapplicable {reference.inapplicable} and {lockstep.inapplicable}")
+    engine = ExplicitEngine(system)
+    assert engine.count(engine.reachable) == len(graph.states)
+    return reference, graph
+
+
+def check_verdicts(compilation: Compilation, reference: Reference, graph: Graph) -> None:
+    for declared in compilation.model.properties:
+        expected = holds(reference, graph, declared.formula, declared.assuming)
+        asked = compilation.questions([declared.name])
+        for engine in ("explicit", "symbolic"):
+            (result,) = compilation.verify(asked, engine)
+            assert result.answer in HOLDS, (declared.name, engine, result.reason)
+            assert HOLDS[result.answer] == expected, (declared.name, engine, expected)
+
+
+@given(protocols())
+def test_the_lowered_system_is_the_reference(sample: Sample) -> None:
+    check_lowering(compiled(sample))
+
+
+@given(protocols(formula_count=4))
+def test_every_engine_gives_the_verdicts_of_the_reference(sample: Sample) -> None:
+    compilation = compiled(sample)
+    found = check_lowering(compilation)
+    if found is not None:
+        check_verdicts(compilation, *found)
+
+
+@given(validities())
+def test_what_holds_of_every_protocol(sample: Sample) -> None:
+    compilation = compiled(sample)
+    reference = Reference(compilation.model)
+    graph = explored(reference)
+    assume(not reference.out_of_range)
+    for declared in compilation.model.properties:
+        assert holds(reference, graph, declared.formula), declared.name
+    check_verdicts(compilation, reference, graph)

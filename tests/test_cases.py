@@ -1,0 +1,48 @@
+"""The tool itself gives the counts, the inapplicable operations and the verdicts of the cases, on every engine."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from tests.cases.reader import Case, cases, checked, compiled
+from tests.reference.lockstep import Lockstep
+from tests.reference.semantics import Reference
+
+from cplc.engines.explicit import ExplicitEngine
+
+HOLDS = {"holds": True, "vacuous": True, "fails": False}
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_the_lowered_system_is_that_of_the_case(case: Case) -> None:
+    system = compiled(case).system
+    engine = ExplicitEngine(system)
+    assert engine.count(engine.reachable) == case.reachable_states
+    reference = Reference(checked(case))
+    lockstep = Lockstep(reference, reference.explore(), system)
+    lockstep.walk()
+    lockstep.compare_local_states()
+    assert sorted(map(str, lockstep.inapplicable)) == sorted(case.inapplicable_operations)
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_every_engine_gives_the_verdicts_of_the_case(case: Case, engine: Literal["explicit", "symbolic"]) -> None:
+    compilation = compiled(case)
+    asked = compilation.questions([f"case{number}" for number in range(len(case.verdicts))])
+    results = list(compilation.verify(asked, engine))
+    assert len(results) == len(case.verdicts)
+    for result, verdict in zip(results, case.verdicts, strict=True):
+        assert HOLDS[result.answer] == verdict.holds, verdict
+
+
+@pytest.mark.parametrize("case", [case for case in cases() if not case.parameters], ids=str)
+def test_a_formula_of_the_command_line_means_what_it_means_in_a_file(case: Case) -> None:
+    compilation = compiled(case)
+    for number, verdict in enumerate(case.verdicts):
+        (declared,) = compilation.questions([f"case{number}"])
+        asked = compilation.formula_question(verdict.formula, verdict.assuming)
+        assert not isinstance(asked, tuple), verdict
+        assert asked.question.formula == declared.question.formula
+        assert asked.question.assuming == declared.question.assuming

@@ -1,0 +1,21 @@
+"""The reference interpreter gives the counts, the inapplicable operations and the verdicts of the cases."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cases.reader import Case, cases, checked
+from tests.reference.logic import holds
+from tests.reference.semantics import Reference
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_the_reference_agrees_with_the_case(case: Case) -> None:
+    model = checked(case)
+    reference = Reference(model)
+    graph = reference.explore()
+    assert len(graph.states) == case.reachable_states
+    assert sorted(map(str, reference.inapplicable)) == sorted(case.inapplicable_operations)
+    assert len(model.properties) == len(case.verdicts) > 0
+    for declared, verdict in zip(model.properties, case.verdicts, strict=True):
+        answer = holds(reference, graph, declared.formula, declared.assuming)
+        assert answer == verdict.holds, verdict
