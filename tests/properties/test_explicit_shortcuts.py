@@ -76,7 +76,7 @@ def test_many_counters() -> None:
 
 
 def test_many_pairs() -> None:
-    """Each of the four messages of a pair is not sent, in flight or received: nine states a pair, one after the other."""
+    """Each of four messages of a pair is not sent, in flight or received, in turn: nine states a pair."""
     system = rings(4, 4)
     engine = ExplicitEngine(system)
     assert engine.count(engine.reachable) == 9**4

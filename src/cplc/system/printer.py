@@ -19,6 +19,8 @@ from cplc.system.model import Justice, Operation, Step, System, Variable
 # How tightly a text holds together: each level may stand unbracketed below those above it here.
 _ANYTHING, _IFF, _IMPLIES, _THEREFORE, _OR, _AND, _PREFIX, _COMPARISON, _SUM, _PRODUCT, _CLOSED = range(11)
 
+_LINE = 100
+
 _Text = tuple[str, int]
 _TOKEN = re.compile(r"<->|->|<=|>=|!=|\w+|[^\w\s]")
 _LEVELS = {
@@ -247,9 +249,23 @@ def _step_lines(step: Step) -> Iterator[str]:
     conditions = step.guard.operands if isinstance(step.guard, e.And) else (step.guard,)
     for number, condition in enumerate(conditions):
         yield f"  {'and ' if number else 'when'} {_within(_expr(condition), _PREFIX)}"
-    yield from (f"  set  {name} := {expr_text(value)}" for name, value in step.updates)
+    for name, value in step.updates:
+        yield from _update_lines(f"  set  {name} := ", value)
     yield from (f"  set  {name} := any initial value" for name in step.free)
     yield from (f"  does {_operation_text(operation)}" for operation in step.operations)
+
+
+def _update_lines(begin: str, value: Expr) -> Iterator[str]:
+    """Yield one line, or a line for each case where one would be too long."""
+    line = begin + expr_text(value)
+    if len(line) <= _LINE or not isinstance(value, e.Ite):
+        yield line
+        return
+    while isinstance(value, e.Ite):
+        yield f"{begin}if {_within(_expr(value.condition), _IFF)} then {_within(_expr(value.then), _IFF)}"
+        begin = "else ".rjust(len(begin))
+        value = value.otherwise
+    yield begin + expr_text(value)
 
 
 def _operation_text(operation: Operation) -> str:
