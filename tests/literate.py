@@ -5,7 +5,7 @@ Language tests (``tests/language``): every ```` ```cpl ```` block is one test, n
 line; the text, if it is given, is what the diagnostic underlines (a ``…`` at its end stands for the rest). What is
 not announced must not come. In a ```` ```cpl verify ```` block every property and check is verified by every engine
 and must come out as it expects; ``// vacuous`` announces that one holds vacuously. Further words of the fence:
-``channels=sync``, or ``name=value`` for a parameter of the protocol.
+``channels=sync``, ``copies=9`` for a file that repeats the block, or ``name=value`` for a parameter of the protocol.
 
 Console tests (``tests/cli``, and every transcript of the documentation): a ```` ```console ```` block holds
 ``$ cplc …`` lines, each with its output and, unless the exit code is 0, a last line ``[exit 1]``. A line ``...``
@@ -34,6 +34,7 @@ from unittest import mock
 if TYPE_CHECKING:
     from cplc.diagnostics.core import Diagnostic
     from cplc.pipeline import Compilation
+    from cplc.source import Source
 
 Severity = Literal["error", "warning"]
 Engine = Literal["symbolic", "explicit"]
@@ -67,6 +68,16 @@ class Block:
     @property
     def options(self) -> dict[str, str]:
         return dict(word.split("=", 1) for word in self.words[1:] if "=" in word)
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What the fence says of the protocol's parameters."""
+        return {name: value for name, value in self.options.items() if name not in ("channels", "copies", "file")}
+
+    @property
+    def model(self) -> str:
+        """The text of the file that the block stands for."""
+        return self.text * int(self.options.get("copies", "1"))
 
     @property
     def flags(self) -> frozenset[str]:
@@ -224,11 +235,12 @@ def check_language(test: LanguageTest, directory: Path) -> None:
         target = directory / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-    options = test.block.options
-    channels = _channels(test.block, options.pop("channels", None))
+    channels = _channels(test.block, test.block.options.get("channels"))
     path = directory / "test.cpl"
-    compilation = Compilation(Source("test.cpl", test.block.text), path=path, parameters=options, channels=channels)
-    _compare_diagnostics(test, compilation.diagnostics)
+    path.write_text(test.block.model, encoding="utf-8")
+    source = Source(str(path), test.block.model)
+    compilation = Compilation(source, path=path, parameters=test.block.parameters, channels=channels)
+    _compare_diagnostics(test, source, compilation.diagnostics)
     if test.verifies:
         assert compilation.ok
         assert not list(compilation.system.problems())
@@ -243,19 +255,18 @@ def _channels(block: Block, word: str | None) -> Literal["sync", "async"] | None
             raise block.refuse(f"channels are sync or async, not {word}")
 
 
-def _compare_diagnostics(test: LanguageTest, diagnostics: tuple[Diagnostic, ...]) -> None:
+def _compare_diagnostics(test: LanguageTest, source: Source, diagnostics: tuple[Diagnostic, ...]) -> None:
     missing = list(test.announced)
     surplus: list[str] = []
     for diagnostic in diagnostics:
-        match = next((one for one in missing if _is_announced(one, diagnostic)), None)
+        match = next((one for one in missing if _is_announced(one, source, diagnostic)), None)
         if match:
             missing.remove(match)
             continue
         line = diagnostic.span.position[0]
-        where = f"line {test.block.first_line + line - 1}" if diagnostic.span.source.name == "test.cpl" else "elsewhere"
-        surplus.append(
-            f'  {where}: {diagnostic.severity}: [{diagnostic.code}] "{diagnostic.span.text}"  ({diagnostic.concise()})'
-        )
+        where = f"line {test.block.first_line + line - 1}" if diagnostic.span.source == source else "elsewhere"
+        text = diagnostic.span.text[:80]
+        surplus.append(f'  {where}: {diagnostic.severity}: [{diagnostic.code}] "{text}"  ({diagnostic.concise()})')
     problems = [
         *(["not announced:", *surplus] if surplus else []),
         *(["announced, but did not come:"] if missing else []),
@@ -265,10 +276,10 @@ def _compare_diagnostics(test: LanguageTest, diagnostics: tuple[Diagnostic, ...]
         raise AssertionError("\n".join([f"{test.block.path}:{test.block.first_line}", *problems]))
 
 
-def _is_announced(announced: Announced, diagnostic: Diagnostic) -> bool:
+def _is_announced(announced: Announced, source: Source, diagnostic: Diagnostic) -> bool:
     text = diagnostic.span.text
     return (
-        diagnostic.span.source.name == "test.cpl"
+        diagnostic.span.source == source
         and announced.line == diagnostic.span.position[0]
         and announced.severity == diagnostic.severity
         and announced.code == diagnostic.code

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.literate import blocks, language_tests
+from tests.literate import Block, blocks, language_tests
 
 from cplc.diagnostics.core import Rule
 from cplc.diagnostics.rules import RULES
@@ -16,8 +16,10 @@ from cplc.source import Source
 _TESTS = sorted((Path(__file__).parent / "language").glob("**/*.md"))
 
 
-def _codes(text: str, directory: Path) -> set[str]:
-    compilation = Compilation(Source("example.cpl", text), path=directory / "example.cpl")
+def _codes(example: Block, directory: Path) -> set[str]:
+    path = directory / "example.cpl"
+    path.write_text(example.model, encoding="utf-8")
+    compilation = Compilation(Source(str(path), example.model), path=path, parameters=example.parameters)
     return {diagnostic.code for diagnostic in compilation.diagnostics}
 
 
@@ -26,7 +28,12 @@ def test_rule_is_explained_by_examples(rule: Rule, tmp_path: Path) -> None:
     page = shipped("rules") / f"{rule.code}.md"
     assert page.is_file(), f"write {page}"
     assert page.read_text(encoding="utf-8").startswith(f"# {rule.code}\n")
-    examples = [block.text for block in blocks(page) if block.language == "cpl"]
+    examples: list[Block] = []
+    for block in blocks(page):
+        if "file" in block.options:
+            (tmp_path / block.options["file"]).write_text(block.text, encoding="utf-8")
+        elif block.language == "cpl":
+            examples.append(block)
     assert len(examples) >= 2, f"{page} needs an example that breaks the rule and one that does not"
     assert _codes(examples[0], tmp_path) == {rule.code}
     assert _codes(examples[1], tmp_path) == set()
