@@ -76,8 +76,13 @@ class Compilation:
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Every problem of the text and of what it imports, in the order of the text."""
-        found = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics))
+        """Every problem of the text and of what it imports, in the order of the text.
+
+        Warnings wait until all of it can be read: what cannot be read may be what they miss.
+        """
+        unread = any(diagnostic.is_error for diagnostic in self._parsed[1])
+        analysed = [diagnostic for diagnostic in self._analysis.diagnostics if diagnostic.is_error or not unread]
+        found = dict.fromkeys((*self._parsed[1], *analysed))
         return tuple(sorted(found, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
 
     @property
