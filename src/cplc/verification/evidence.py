@@ -108,6 +108,8 @@ class _Explainer(Generic[S]):
     def choice(self, formula: Formula, states: S, holds: bool) -> State:
         """Return the state of the set in which the value is shown most shortly."""
         engine = self.engine
+        if engine.count(states) == 1:
+            return engine.pick(states)
         match formula:
             case And(operands) | Or(operands) if holds == isinstance(formula, Or):
                 for operand in operands:
@@ -120,9 +122,9 @@ class _Explainer(Generic[S]):
                 for shape in _shapes(path, holds):
                     if isinstance(shape, _Reach):
                         target = engine.both(self.where_all(shape.target), self.fair)
-                        layers = self.paths.distances(states, self.where_all(shape.along), target)
-                        if layers is not None:
-                            return engine.pick(engine.both(states, layers[-1]))
+                        run = self.paths.run_from(states, self.where_all(shape.along), target)
+                        if run is not None:
+                            return run.start
             case _:
                 pass
         return engine.pick(states)
@@ -203,7 +205,7 @@ class _Explainer(Generic[S]):
         match shape:
             case _Reach(along, target, bound):
                 goal = self.engine.both(self.where_all(target), self.fair)
-                moves = self.paths.way(state, self.where_all(along), goal)
+                moves = self.paths.way(state, self.where_all(along), goal, shortest=bound is not None)
                 if moves is None or (bound is not None and len(moves) > bound):
                     return None
                 run = Run(state, moves)

@@ -6,6 +6,7 @@ forwards state by state with the interpreter. Where the two disagree one of them
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Generic
@@ -15,9 +16,13 @@ from cplc.system.expr import Equal, Expr, Read, conj, disj, negate
 from cplc.system.model import Justice, State
 from cplc.system.trace import Move, Run
 from cplc.verification.interpreter import Interpreter, Key, key
+from cplc.verification.layers import coarse_layers, exact_layers
 from cplc.verification.replay import EvidenceError, Goal, goals, unmet
 
 Moves = tuple[Move, ...]
+
+MANY = 1_000_000
+"""With more reachable states than this, the way that is shown need not be a shortest one."""
 
 
 class Paths(Generic[S]):
@@ -34,40 +39,88 @@ class Paths(Generic[S]):
         return not self.engine.is_empty(self.engine.both(states, self.engine.single(state)))
 
     # --- finite ways
-    def distances(self, starts: S, within: S, target: S) -> tuple[S, ...] | None:
-        """Return the states by their distance from the target, up to the first that are among the starts.
+    def way(self, start: State, within: S, target: S, *, shortest: bool = False) -> Moves | None:
+        """Return a way from a state into the target, if there is one, all but its end within the given set.
 
-        All but those of the target are within the given set. None if no start leads there.
+        It is a shortest one if that is asked for, or where there are not too many states to look for it.
         """
-        engine = self.engine
-        layers = [target]
-        seen = target
-        while engine.is_empty(engine.both(layers[-1], starts)):
-            layer = engine.without(engine.both(engine.predecessors(layers[-1]), within), seen)
-            if engine.is_empty(layer):
-                return None
-            layers.append(layer)
-            seen = engine.either(seen, layer)
-        return tuple(layers)
-
-    def way(self, start: State, within: S, target: S) -> Moves | None:
-        """Return a shortest way from a state into the target, if there is one."""
-        layers = self.distances(self.engine.single(start), within, target)
-        return None if layers is None else self._descent(start, layers)
+        found = self.run_from(self.engine.single(start), within, target, shortest=shortest)
+        return None if found is None else found.moves
 
     def from_initial(self, target: S) -> Run:
-        """Return a shortest run from an initial state into a set of reachable states that is not empty."""
-        layers = self.distances(self.engine.initial, self.engine.reachable, target)
-        if layers is None:
+        """Return a run from an initial state into a set of reachable states that is not empty."""
+        found = self.run_from(self.engine.initial, self.engine.reachable, target)
+        if found is None:
             raise EvidenceError("a state is called reachable and no run leads there")
-        start = self.engine.pick(self.engine.both(layers[-1], self.engine.initial))
-        return Run(start, self._descent(start, layers))
+        return found
+
+    def run_from(self, starts: S, within: S, target: S, *, shortest: bool = False) -> Run | None:
+        """Return a way into the target from the start for which it is shortest, or seems to be."""
+        if shortest or self._is_small:
+            layers = exact_layers(self.engine, starts, within, target)
+            if layers is None:
+                return None
+            start = self.engine.pick(self.engine.both(layers[-1], starts))
+            return Run(start, self._descent(start, layers))
+        sets = coarse_layers(self.engine, starts, within, target)
+        if sets is None:
+            return None
+        start = self.engine.pick(self.engine.both(sets[-1], starts))
+        return Run(start, self._trimmed(start, self._fast_descent(start, sets), within, target))
+
+    @cached_property
+    def _is_small(self) -> bool:
+        return self.engine.count(self.engine.reachable) <= MANY
 
     def _descent(self, start: State, layers: tuple[S, ...]) -> Moves:
         moves: Moves = ()
         for layer in reversed(layers[:-1]):
             moves += (self.first_into(layer, self.moves(_end(start, moves))),)
         return moves
+
+    def _fast_descent(self, start: State, sets: tuple[S, ...]) -> Moves:
+        """Return a way down growing sets, by the step that leads down most."""
+        moves: Moves = ()
+        height = self._height(start, sets)
+        while height:
+            options = [(self._height(move.state, sets[:height]), move) for move in self.moves(_end(start, moves))]
+            lower, move = min(options, key=lambda option: option[0], default=(height, None))
+            if move is None or lower == height:
+                raise EvidenceError("the engine knows a step that the interpreter cannot take")
+            moves, height = (*moves, move), lower
+        return moves
+
+    def _height(self, state: State, sets: tuple[S, ...]) -> int:
+        """Return the position of the first of the growing sets that contains the state; their number if none does."""
+        here = self.engine.single(state)
+        return bisect_left(sets, True, key=lambda known: not self.engine.is_empty(self.engine.both(known, here)))
+
+    def _trimmed(self, start: State, moves: Moves, within: S, target: S) -> Moves:
+        """Leave out steps that the rest of the way can do without, long stretches first."""
+        bounds = None if self.engine.is_empty(self.engine.complement(within)) else within
+        size = len(moves) // 2
+        while size:
+            position = 0
+            while position + size <= len(moves):
+                end = moves[position - 1].state if position else start
+                rest = self._replayed(end, moves[position + size :], bounds)
+                if rest is not None and self.contains(target, _end(end, rest)):
+                    moves = moves[:position] + rest
+                else:
+                    position += 1
+            size //= 2
+        return moves
+
+    def _replayed(self, state: State, moves: Moves, within: S | None) -> Moves | None:
+        """Return the same steps taken from another state, if they can be taken within the set; None is all states."""
+        taken: list[Move] = []
+        for move in moves:
+            here = taken[-1].state if taken else state
+            after = () if move.step is None else self.interpreter.after(here, move.step)
+            if len(after) != 1 or not (within is None or self.contains(within, here)):
+                return None
+            taken.append(Move(move.step, after[0]))
+        return tuple(taken)
 
     def moves(self, state: State) -> Moves:
         """Return what can happen next, the idle step left out."""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from cplc.engines.bdd import BACKENDS
 from cplc.engines.interface import Engine, ResourceExhausted
-from cplc.system.formula import And, Formula, Or
+from cplc.system.formula import And, Commits, Finally, Formula, Fulfils, OnPaths, Or, subformulas
 from cplc.system.model import System
 from cplc.system.slicing import Slices, separate
 from cplc.system.trace import Evidence
@@ -97,12 +97,39 @@ class _Exploration:
         return engine
 
     def is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
-        """Whether the formula holds in every initial state; a disjunction does where one operand does."""
-        if isinstance(formula, Or) and self.method == "symbolic":
-            narrow = sorted(formula.operands, key=lambda operand: len(self.slices.relevant(operand)))
-            if any(self.is_valid(operand, assuming) for operand in narrow):
-                return True
+        """Whether the formula holds in every initial state.
+
+        A disjunction does where one operand does; what can be reached in each of several independent slices can be
+        reached in all of them at once.
+        """
+        if self.method == "symbolic":
+            match formula:
+                case Or(operands):
+                    narrow = sorted(operands, key=lambda operand: len(self.slices.relevant(operand)))
+                    if any(self.is_valid(operand, assuming) for operand in narrow):
+                        return True
+                case OnPaths("E", Finally(And(operands), None)):
+                    groups = self._independent(operands)
+                    if len(groups) > 1:
+                        return all(self.is_valid(OnPaths("E", Finally(And(group))), assuming) for group in groups)
+                case _:
+                    pass
         return self.engine_for(formula).is_valid(formula, assuming)
+
+    def _independent(self, formulas: Iterable[Formula]) -> list[tuple[Formula, ...]]:
+        """Return the formulas in groups that depend on disjoint slices."""
+        groups: list[tuple[frozenset[str], tuple[Formula, ...]]] = []
+        for formula in formulas:
+            variables = self.slices.relevant(formula)
+            members: tuple[Formula, ...] = (formula,)
+            apart = []
+            for known, group in groups:
+                if known & variables:
+                    variables, members = known | variables, group + members
+                else:
+                    apart.append((known, group))
+            groups = [*apart, (variables, members)]
+        return [group for _, group in groups]
 
     def parts(self, formula: Formula) -> tuple[Formula, ...]:
         """Return what holds together where the formula holds; each may depend on less."""
@@ -147,7 +174,7 @@ class _Answering:
             self._plain("fails", engine),
             evidence=evidence,
             blame=blamed,
-            remarks=self._remarks(parts, not_serial),
+            remarks=self._not_serial(parts),
             reason=problem,
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
         )
@@ -188,7 +215,7 @@ class _Answering:
             return self._plain("holds", None)
         engine = self.exploration.engine_for(parts[0].formula)
         evidence = self._evidence(parts[0].formula)
-        remarks = self._remarks(parts, not_serial)
+        remarks = self._not_serial(parts)
         vacuous: tuple[Remark, ...] = ()
         if self.question.kind in {"property", "formula"}:
             vacuous = self._remarks(parts, lambda e, formula: vacuous_implications(e, formula, self.assuming))
@@ -206,6 +233,10 @@ class _Answering:
     ) -> tuple[Remark, ...]:
         found = [remark for part in parts for remark in find(self.exploration.engine_for(part.formula), part.formula)]
         return tuple({remark.message: remark for remark in found}.values())
+
+    def _not_serial(self, parts: Iterable[_Part]) -> tuple[Remark, ...]:
+        social = [part for part in parts if any(isinstance(f, Commits | Fulfils) for f in subformulas(part.formula))]
+        return self._remarks(social, not_serial)
 
     def _evidence(self, formula: Formula) -> Evidence:
         """Return why the formula has its value, replayed."""
