@@ -10,7 +10,7 @@ from typing import Literal
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.semantics import tree
-from cplc.semantics.declare import broken_symbols, declare, forbid_recursion
+from cplc.semantics.declare import broken_symbols, check_macros, declare, forbid_recursion
 from cplc.semantics.expressions import Expressions, Purpose
 from cplc.semantics.ground import Ground
 from cplc.semantics.lints import Guards
@@ -26,7 +26,7 @@ from cplc.semantics.templates import Templates
 from cplc.semantics.terms import Term
 from cplc.semantics.unroll import Unroller
 from cplc.semantics.usage import report_unused
-from cplc.semantics.world import Frame, World
+from cplc.semantics.world import MOST_BESIDES, MOST_INSTANCES, Frame, World
 from cplc.source import Source, Span
 from cplc.syntax import ast
 
@@ -103,20 +103,22 @@ def analyse(
     library = Library(program, problems)
     expressions = Expressions(problems, library.macro)
     declare(library, expressions)
-    forbid_recursion(library, expressions)
+    forbid_recursion(library)
+    with problems.local():
+        check_macros(library, expressions)
     reader = Templates(problems, expressions)
     templates = {signature: reader.template(signature) for signature in library.every_signature()}
-    with problems.local():
-        for macro in library.every_macro():
-            expressions.macro_alone(macro)
+    broken = library.broken | broken_symbols(templates, library.broken)
     chosen = _chosen(file, library.signatures[0], protocol, problems)
     checked: CheckedModel | None = None
     instances: _Instances | None = None
     for signature in library.signatures[0]:
         if signature is not chosen:
             if has_defaults(signature):
-                _instantiated(library, templates, signature, {}, None)
-        elif outcome := _instantiated(library, templates, signature, parameters or {}, channels):
+                _instantiated(templates, signature, World(problems, broken=set(broken)), {}, None, most=MOST_BESIDES)
+        elif outcome := _instantiated(
+            templates, signature, World(problems, broken=set(broken)), parameters or {}, channels, most=MOST_INSTANCES
+        ):
             checked, world, frame = outcome
             instances = _Instances(world, frame, library)
     if chosen is not None and not problems.errors:
@@ -141,20 +143,21 @@ def _chosen(
 
 
 def _instantiated(
-    library: Library,
     templates: Mapping[tree.Signature, tree.Template],
     signature: tree.Signature,
+    world: World,
     given: Mapping[str, str],
     channels: Channels | None,
+    *,
+    most: int,
 ) -> tuple[CheckedModel, World, Frame] | None:
     """Return the checked model of one protocol; None if it means nothing, which is reported."""
-    problems = library.problems
-    world = World(problems, broken=library.broken | broken_symbols(templates, library.broken))
+    problems = world.problems
     unroller = Unroller(world, templates)
     values = parameter_values(unroller, templates[signature], given, problems)
     if values is None:
         return None
-    frame = unroller.unroll(templates[signature], values)
+    frame = unroller.unroll(templates[signature], values, most=most)
     if frame is None:
         return None
     checked = Ground(world, unroller).checked(templates[signature], values, channels)

@@ -10,7 +10,7 @@ from cplc.semantics import tree
 from cplc.semantics.cycles import cycles
 from cplc.semantics.expressions import Expressions
 from cplc.semantics.references import Scope
-from cplc.semantics.signatures import Declarer, Library
+from cplc.semantics.signatures import MOST_BLOCKS, Declarer, Library
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -34,14 +34,15 @@ def declare(library: Library, expressions: Expressions) -> None:
         declarer.fill(signature)
 
 
-def forbid_recursion(library: Library, expressions: Expressions) -> None:
-    """Report protocols and macros that use themselves; nothing is expanded from these."""
+def forbid_recursion(library: Library) -> None:
+    """Report protocols that use themselves, or others too many levels deep; these parts are not unrolled."""
     signatures = {f"{position}": signature for position, signature in enumerate(library.every_signature())}
     keys = {signature: key for key, signature in signatures.items()}
     uses = {key: [keys[part.signature] for part in _parts(signature)] for key, signature in signatures.items()}
+    levels: dict[str, int] = {}
     for component, circle in cycles(uses):
+        inside = [signatures[key] for key in component]
         if circle:
-            inside = [signatures[key] for key in component]
             for signature in inside:
                 library.broken.update(part for part in _parts(signature) if part.signature in inside)
             first, following = signatures[circle[0]], signatures[circle[1 % len(circle)]]
@@ -49,16 +50,31 @@ def forbid_recursion(library: Library, expressions: Expressions) -> None:
             shown = " -> ".join(f"`{signatures[key].name}`" for key in (*circle, circle[0]))
             message = f"`{first.name}` uses itself: {shown}"
             library.problems.report(rules.RECURSIVE_DEFINITION, use.node.protocol.span, message)
+        for key in component:
+            levels[key] = 1 + max((levels.get(inner, 0) for inner in uses[key]), default=0)
+            if levels[key] > MOST_BLOCKS:
+                library.broken.update(_parts(signatures[key]))
+                if levels[key] == MOST_BLOCKS + 1:
+                    message = f"More than {MOST_BLOCKS} protocols use each other in a row here"
+                    library.problems.report(rules.TOO_DEEP, signatures[key].node.name.span, message)
+
+
+def check_macros(library: Library, expressions: Expressions) -> None:
+    """Check every macro by itself, those first that stand in others; what cannot be expanded is left alone."""
     macros = {f"{position}": macro for position, macro in enumerate(library.every_macro())}
     numbers = {macro: key for key, macro in macros.items()}
     calls = {key: [numbers[m] for m in _called(macro, library) if m in numbers] for key, macro in macros.items()}
     for component, circle in cycles(calls):
+        macro = macros[circle[0]] if circle else macros[component[0]]
         if circle:
-            expressions.recursive.update(macros[key] for key in component)
-            macro = macros[circle[0]]
+            expressions.unusable.update(macros[key] for key in component)
             shown = " -> ".join(f"`{macros[key].name}`" for key in (*circle, circle[0]))
             message = f"`{macro.name}` is defined by itself: {shown}"
             library.problems.report(rules.RECURSIVE_DEFINITION, macro.span, message)
+            continue
+        rests_on_unusable = any(macros[inner] in expressions.unusable for inner in calls[component[0]])
+        if rests_on_unusable or not expressions.macro_alone(macro):
+            expressions.unusable.add(macro)
 
 
 def _parts(signature: tree.Signature) -> Iterator[tree.PartSymbol]:

@@ -51,10 +51,12 @@ class Expressions:
         self._problems = problems
         self._macro = macro
         self.references = References(self._error, self._index, lambda name, scope: macro(name, scope, None) is not None)
-        self.recursive: set[tree.MacroSymbol] = set()
+        self.unusable: set[tree.MacroSymbol] = set()
+        """Macros that cannot be expanded, which has been reported."""
         self._calls: list[ast.Call] = []
         self._depth = 0
         self._nodes = 0
+        self._is_too_deep = False
 
     # --- what declarations ask for --------------------------------------------------------------
 
@@ -201,6 +203,7 @@ class Expressions:
         if self._depth > MOST_LEVELS:
             place = self._calls[0].span if self._calls else expr.span
             self._problems.report(rules.TOO_DEEP, place, "This formula is nested too deep")
+            self._is_too_deep = True
             return _WRONG
         self._depth += 1
         result = self._dispatch(expr, scope, purpose, expected)
@@ -303,7 +306,7 @@ class Expressions:
         if macro is None:
             return _WRONG
         self.references.used.add(macro)
-        if macro in self.recursive:
+        if macro in self.unusable:
             return _WRONG
         parameters = macro.node.parameters
         if len(parameters) != len(call.arguments):
@@ -320,11 +323,13 @@ class Expressions:
         self._calls.pop()
         return result
 
-    def macro_alone(self, macro: tree.MacroSymbol) -> None:
-        """Check a macro's body for what is wrong whatever its arguments are."""
+    def macro_alone(self, macro: tree.MacroSymbol) -> bool:
+        """Check a macro's body for what is wrong whatever its arguments are; whether it can be expanded."""
         self._nodes = 0
+        self._is_too_deep = False
         anything = {parameter.text: AnyArgument() for parameter in macro.node.parameters}
         self._expr(macro.node.body, Scope(macro.unit, macro.home, (), anything), Purpose.FORMULA, None)
+        return self._nodes <= MOST_NODES and not self._is_too_deep
 
     def _single_argument(self, call: ast.Call) -> ast.Expr | None:
         if len(call.arguments) == 1:

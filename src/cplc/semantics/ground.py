@@ -259,12 +259,12 @@ class Ground:
     # --- the rest -------------------------------------------------------------------------------
 
     def _share(self, messages: Iterable[model.Message]) -> None:
-        """Note which pairs share a message, or the view of a commitment that a guard needs."""
+        """Note which pairs share a message, or the view of a commitment that one of them decides on."""
         for message in messages:
             self._world.shared.add(frozenset({message.sender, message.receiver}))
-        # a view that a guard needs is shared, too; the guard's atoms are those its viewer has been told of
         for message in messages:
-            for atom in atoms(message.guard):
+            decided_on = [message.guard, *(update.value for update in (*message.updates, *message.receipt))]
+            for atom in (atom for term in decided_on for atom in atoms(term)):
                 for inner in self._atoms_of(atom):
                     if isinstance(inner, t.InState):
                         ends = self._world.ends[inner.commitment]

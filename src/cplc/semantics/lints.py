@@ -11,6 +11,7 @@ from cplc.diagnostics import rules
 from cplc.semantics import model
 from cplc.semantics import terms as t
 from cplc.semantics.cycles import cycles
+from cplc.semantics.ground import atoms
 from cplc.semantics.problems import Problems
 from cplc.semantics.terms import Term
 from cplc.source import Span
@@ -83,15 +84,37 @@ class Guards:
 
     def _sendable(self, contradictions: dict[str, str]) -> set[str]:
         """Return the messages that may be sent if every negated condition is as they wish."""
+        wakes: dict[str, list[str]] = {}
+        for message in self._model.messages:
+            for name in self._looked_at(message.guard):
+                wakes.setdefault(name, []).append(message.name)
         sendable: set[str] = set()
-        waiting = [message for message in self._model.messages if message.name not in contradictions]
-        while True:
-            facts: dict[str, bool] = {}
-            ready = [message for message in waiting if self._may_hold(message.guard, sendable, facts)]
-            if not ready:
-                return sendable
-            sendable.update(message.name for message in ready)
-            waiting = [message for message in waiting if message.name not in sendable]
+        waiting = [message.name for message in reversed(self._model.messages)]
+        while waiting:
+            name = waiting.pop()
+            if name in sendable or name in contradictions:
+                continue
+            if self._may_hold(self._model.message[name].guard, sendable, {}):
+                sendable.add(name)
+                waiting.extend(wakes.get(name, ()))
+        return sendable
+
+    def _looked_at(self, guard: Term) -> set[str]:
+        """Return the messages on which a guard depends, directly or through facts."""
+        found: set[str] = set()
+        seen: set[str] = set()
+        stack = [guard]
+        while stack:
+            for atom in atoms(stack.pop()):
+                match atom:
+                    case t.Happened(message) | t.Sent(message) | t.InFlight(message) | t.Field(message, _):
+                        found.add(message)
+                    case t.FactRef(fact) if fact not in seen:
+                        seen.add(fact)
+                        stack.append(self._meanings[fact])
+                    case _:
+                        pass
+        return found
 
     def _may_hold(self, term: Term, sent: set[str], facts: dict[str, bool]) -> bool:
         match term:

@@ -213,8 +213,12 @@ class References:
             symbol = inside[name.text]
             if not isinstance(symbol, tree.RoleSymbol):
                 indices.extend(segments[position].indices)
-        rest = segments[position:]
+        rest = list(segments[position:])
         if isinstance(symbol, tree.RoleSymbol):
+            if owner:
+                own = len(rest[0].indices) - (1 if symbol.is_family and rest[0].indices else 0)
+                indices.extend(rest[0].indices[:own])
+                rest = [_Segment(rest[0].name, rest[0].indices[own:]), *rest[1:]]
             outer = self._completed(owner, (), indices if owner else [], scope, span)
             return NOTHING if outer is None else self._of_declared_role(symbol, owner, outer[0], rest, span)
         completed = self._completed(owner, symbol.chain, indices, scope, span)

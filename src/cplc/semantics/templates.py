@@ -220,7 +220,7 @@ class Templates:
                 case None:
                     notes = did_you_mean(name.text, known)
                     message = f"`{inside.name}` has no role or parameter `{name.text}`"
-                    self._problems.report(rules.WRONG_ARGUMENTS, name.span, message, *notes)
+                    self._problems.report(rules.UNKNOWN_PARAMETER, name.span, message, *notes)
         use = part.node.protocol.span
         for role in inside.roles:
             if role.name not in seen:

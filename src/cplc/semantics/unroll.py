@@ -21,9 +21,13 @@ class Unroller:
         self.world = world
         self._templates = templates
         self._scope_names: set[str] = set()
+        self._counted: dict[object, int | None] = {}
 
-    def unroll(self, template: tree.Template, parameters: Mapping[str, Value]) -> Frame | None:
-        """Add everything; None where it is too large, and then nothing is added."""
+    def unroll(self, template: tree.Template, parameters: Mapping[str, Value], *, most: int) -> Frame | None:
+        """Add everything; None where there are more instances than ``most``, and then nothing is added.
+
+        That is reported where they are too many for any protocol.
+        """
         name = template.signature.name
         bare = Frame(template, (), (), parameters, {}, name)
         if not self._size_is_fit(template, bare):
@@ -32,6 +36,8 @@ class Unroller:
         frame = Frame(template, (), (), parameters, roles, name)
         counted = self._count(template.body, frame, {}, MOST_INSTANCES)
         if counted is None:
+            return None
+        if counted > most and counted <= MOST_INSTANCES:
             return None
         if counted > MOST_INSTANCES:
             message = f"`{name}` has more than {MOST_INSTANCES:,} declarations when its families are unrolled"
@@ -76,8 +82,7 @@ class Unroller:
                     inner = self._count_loop(binder, inside, frame, values, room - total)
                 case tree.Part(symbol):
                     used = None if symbol in self.world.broken else self._part_frame(body, frame, values, ())
-                    inner = 1 if used is None else self._count(used.template.body, used, {}, room - total)
-                    inner = None if inner is None else inner + 1
+                    inner = self._count_part(used) if used else 1
                 case _:
                     inner = 1
             if inner is None:
@@ -86,6 +91,15 @@ class Unroller:
             if total > room:
                 return total
         return total
+
+    def _count_part(self, frame: Frame) -> int | None:
+        """Count once for all uses with the same parameters and families."""
+        sizes = tuple(len(agents) for agents in frame.roles.values())
+        key = frame.template.signature, tuple(frame.parameters.items()), sizes
+        if key not in self._counted:
+            self._counted[key] = self._count(frame.template.body, frame, {}, MOST_INSTANCES)
+        counted = self._counted[key]
+        return None if counted is None else counted + 1
 
     def _count_loop(
         self, binder: tree.Binder, inside: tuple[tree.Body, ...], frame: Frame, values: Values, room: int

@@ -18,7 +18,9 @@ MOST_IN_FAMILY = 10_000
 """How many instances one family, or values one type, may have."""
 MOST_INSTANCES = 200_000
 """How many declarations there may be in all after unrolling."""
-MOST_NODES = 2_000_000
+MOST_BESIDES = 2_000
+"""How many a protocol may have that is not the one asked for: larger ones are checked as families only."""
+MOST_NODES = 500_000
 """How many parts all their expressions may have after unrolling."""
 
 

@@ -1,0 +1,450 @@
+"""Instances, their names and scopes: what a family becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from cplc.semantics import Analysis, analyse
+from cplc.semantics import terms as t
+from cplc.semantics.loading import loader
+from cplc.semantics.model import CheckedModel
+from cplc.source import Source
+from cplc.syntax.parser import parse, parse_formula
+
+
+def analysed(
+    text: str,
+    parameters: Mapping[str, str] | None = None,
+    channels: Literal["sync", "async"] | None = None,
+    protocol: str | None = None,
+) -> Analysis:
+    file, problems = parse(Source("test.cpl", text))
+    assert not problems
+    return analyse(file, load=loader(None, parse), parameters=parameters, channels=channels, protocol=protocol)
+
+
+def checked(text: str, parameters: Mapping[str, str] | None = None) -> CheckedModel:
+    analysis = analysed(text, parameters)
+    assert not [d.concise() for d in analysis.diagnostics if d.is_error]
+    assert analysis.model is not None
+    return analysis.model
+
+
+def codes(text: str, parameters: Mapping[str, str] | None = None) -> list[str]:
+    return [diagnostic.code for diagnostic in analysed(text, parameters).diagnostics]
+
+
+NETBILL = """
+protocol NetBill(customers: 1..64 = 2) "goods" {
+  role Mer
+  role Cus[customers]
+  for c in Cus {
+    commitment goods = C(Mer, c, pay, deliver)
+    c -> Mer : request
+    Mer -> c : offer     after request   means create goods
+    c -> Mer : reject    after offer     means release goods      restart
+    c -> Mer : pay       after offer
+    Mer -> c : deliver   after pay
+    choice pay | reject
+  }
+  property trusting: forall c in Cus: AG (active(goods[c]) -> AF fulfilled(goods[c]))   expect fails
+  check sound, live expect fails
+}
+"""
+
+
+def test_a_family_becomes_instances_block_by_block() -> None:
+    model = checked(NETBILL)
+    assert [role.name for role in model.roles] == ["Mer", "Cus[1]", "Cus[2]"]
+    assert [(role.family, role.index) for role in model.roles] == [("Mer", None), ("Cus", 1), ("Cus", 2)]
+    names = ["request", "offer", "reject", "pay", "deliver"]
+    assert [message.name for message in model.messages] == [f"{name}[{i}]" for i in (1, 2) for name in names]
+    offer = model.message["offer[2]"]
+    assert (offer.sender, offer.receiver, offer.guard) == ("Mer", "Cus[2]", t.Happened("request[2]"))
+    assert [(operation.verb, operation.commitment) for operation in offer.operations] == [("create", "goods[2]")]
+    assert model.message["pay[1]"].rivals == ("reject[1]",)
+    assert model.message["reject[1]"].rivals == ("pay[1]",)
+    assert model.commitment["goods[2]"].consequent == t.Happened("deliver[2]")
+    assert model.message["reject[2]"].restarts
+    assert not model.message["pay[2]"].restarts
+    assert [(check.name, check.expect_holds) for check in model.checks] == [("sound", True), ("live", False)]
+    assert (model.properties[0].name, model.properties[0].expect_holds) == ("trusting", False)
+    formula = model.properties[0].formula
+    assert isinstance(formula, t.Apply)
+    assert (formula.op, len(formula.operands)) == ("&", 2)
+
+
+def test_parameters_come_from_the_command_line() -> None:
+    assert len(checked(NETBILL, {"customers": "5"}).messages) == 25
+    assert checked(NETBILL, {"customers": "5"}).parameters == (("customers", 5),)
+    assert codes(NETBILL, {"customers": "65"}) == ["value-out-of-range"]
+    assert codes(NETBILL, {"customers": "many"}) == ["type-mismatch"]
+    assert codes(NETBILL, {"customer": "3"}) == ["unknown-parameter"]
+
+
+def test_channels_of_the_command_line_win() -> None:
+    for channels, is_sync in (("sync", True), ("async", False), (None, False)):
+        model = analysed(NETBILL, channels=channels).model  # type: ignore[arg-type]
+        assert model is not None
+        assert model.sync is is_sync
+    synchronous = analysed(NETBILL.replace('"goods" {', '"goods" sync {'), channels="async").model
+    assert synchronous is not None
+    assert not synchronous.sync
+
+
+def test_every_loop_instance_is_a_scope() -> None:
+    model = checked(
+        """
+        protocol P {
+          role A
+          role B[2]
+          role D[2]
+          for b in B { A -> b : one  for d in D { b -> d : two   for i in 3..4 { d -> b : three } } }
+          for b in B { b -> A : four }
+          A -> B[1] : five
+        }
+        """
+    )
+    scopes = {scope.name: (scope.parent, scope.roles) for scope in model.scopes}
+    assert scopes["P"] == (None, ("A", "B[1]", "B[2]", "D[1]", "D[2]"))
+    assert scopes["B[1]"] == ("P", ("B[1]",))
+    assert scopes["B[1]/D[2]"] == ("B[1]", ("D[2]",))
+    assert scopes["B[1]/D[2]/i=3"] == ("B[1]/D[2]", ())
+    assert scopes["B[2]#2"] == ("P", ("B[2]",))
+    assert model.message["two[1,2]"].scope == "B[1]/D[2]"
+    assert model.message["three[1,2,4]"].scope == "B[1]/D[2]/i=4"
+    assert model.message["four[2]"].scope == "B[2]#2"
+    assert model.message["five"].scope == "P"
+    parents = [scope.parent for scope in model.scopes]
+    names = [scope.name for scope in model.scopes]
+    assert all(parent is None or parent in names[:position] for position, parent in enumerate(parents))
+
+
+def test_instances_between_a_role_and_itself_are_left_out() -> None:
+    model = checked(
+        """
+        protocol Gossip {
+          role Peer[3]
+          for p in Peer { for q in Peer {
+            p -> q : ask   means create answer
+            q -> p : tell  after ask
+            fact met = ask & tell | null(answer)
+            commitment answer = C(p, q, ask, tell)
+          } }
+          property p: forall p in Peer: EF forall q in Peer: q != p -> ask[p, q]
+        }
+        """
+    )
+    assert "ask[1,2]" in model.message
+    assert "ask[2,2]" not in model.message
+    assert "answer[3,3]" not in model.commitment
+    assert model.fact["met[2,2]"].meaning == t.TRUE
+    formula = model.properties[0].formula
+    assert isinstance(formula, t.Apply)
+    first = formula.operands[0]
+    wanted = t.Apply("&", (t.Happened("ask[1,2]"), t.Happened("ask[1,3]")))
+    assert first == t.OverPaths("E", t.Apply("F", (wanted,)))
+
+
+def test_indices_are_computed() -> None:
+    model = checked(
+        """
+        protocol Ring(n: 1..9 = 3) {
+          role Node[n]
+          for p in Node { p -> Node[p % n + 1] : token   after p = 1 | p > 1 & token[p - 1] }
+          for i in 0..1 { Node[1] -> Node[i + 2] : note }
+        }
+        """
+    )
+    assert [(m.name, m.receiver) for m in model.messages[:3]] == [
+        ("token[1]", "Node[2]"), ("token[2]", "Node[3]"), ("token[3]", "Node[1]"),
+    ]  # fmt: skip
+    assert model.message["token[1]"].guard == t.TRUE
+    assert model.message["token[3]"].guard == t.Happened("token[2]")
+    assert [m.name for m in model.messages[3:]] == ["note[0]", "note[1]"]
+
+
+def test_quantifiers_over_nobody() -> None:
+    model = checked(
+        """
+        protocol P(n: 0..3 = 0) {
+          role A
+          role B
+          role Idle[n]
+          for i in Idle { i -> A : hello }
+          A -> B : go   unless exists i in Idle: hello[i]
+          A -> B : never   if exists i in Idle: hello[i]
+          property all_: forall i in Idle: AG hello[i]
+          property none: EF exists i in 2..1: go
+        }
+        """
+    )
+    assert model.message["go"].guard == t.TRUE
+    assert model.message["never"].guard == t.FALSE
+    assert model.properties[0].formula == t.TRUE
+    assert model.properties[1].formula == t.OverPaths("E", t.Apply("F", (t.FALSE,)))
+
+
+def test_payloads_variables_and_assignments() -> None:
+    model = checked(
+        """
+        protocol Shop {
+          role Seller { var stock: 0..3 = 3  var mood: {calm, cross}  var open_: bool = true }
+          role Buyer[2] { var coins: 0..2 = 1 }
+          for b in Buyer {
+            Seller -> b : offer(price: 1..2, gift: bool)   if price <= stock & gift & mood = calm  set stock := stock - price
+            b -> Seller : pay   after offer.gift | offer.price > 1   set coins := coins - 1   on receipt Seller.mood := cross
+          }
+        }
+        """
+    )
+    assert model.variable["Seller.mood"].domain == ("calm", "cross")
+    assert model.variable["Seller.mood"].initial is None
+    assert model.variable["Buyer[2].coins"].initial == 1
+    offer = model.message["offer[1]"]
+    assert [(p.name, p.domain) for p in offer.parameters] == [("price", (1, 2)), ("gift", (False, True))]
+    stock = t.Var("Seller.stock")
+    assert offer.guard == t.Apply(
+        "&",
+        (
+            t.Apply("<=", (t.Own("price"), stock)),
+            t.Own("gift"),
+            t.Apply("=", (t.Var("Seller.mood"), t.Const("calm"))),
+        ),
+    )
+    assert [(u.variable, u.value) for u in offer.updates] == [
+        ("Seller.stock", t.Apply("-", (stock, t.Own("price"))))
+    ]  # fmt: skip
+    pay = model.message["pay[2]"]
+    assert pay.guard == t.Apply(
+        "|",
+        (
+            t.Apply("=", (t.Field("offer[2]", "gift"), t.TRUE)),
+            t.Apply(">", (t.Field("offer[2]", "price"), t.Const(1))),
+        ),
+    )
+    assert [(u.variable, u.value) for u in pay.receipt] == [("Seller.mood", t.Const("cross"))]
+
+
+PARTS = """
+protocol Payment(most: 1..9 = 3) {
+  role Payer { var purse: 0..9 = 3 }
+  role Payee
+  commitment debt = C(Payer, Payee, true, paid)
+  fact paid = exists i in 1..2: pay[i]
+  Payer -> Payee : owe   means create debt
+  for i in 1..2 { Payer -> Payee : pay(amount: 1..most)   after owe   if purse >= amount  set purse := purse - amount  restart }
+  Payee -> Payer : done   after paid   restart
+  property inside: EF paid
+  fairness !paid
+  check live
+}
+
+protocol Shop {
+  role Mer
+  role Cus[2]
+  for c in Cus {
+    use Payment(Payer = c, Payee = Mer, most = 2) as part
+    c -> Mer : order
+    Mer -> c : ship     after order & part.paid & part.pay[1] & part.pay[c, 2]
+  }
+  use Payment(Payer = Mer, Payee = Cus[1])
+  property p: AG (part.Payer[1].purse = part[2].Payer.purse -> Payment.Payer.purse <= 3)
+  property q: EF active(part.debt[2])
+}
+"""
+
+
+def test_parts_are_instances_with_names_of_their_own() -> None:
+    model = checked(PARTS)
+    assert "part.pay[2,1]" in model.message
+    assert "Payment.pay[2]" in model.message
+    assert model.message["part.pay[1,2]"].parameters[0].domain == (1, 2)
+    assert model.message["Payment.pay[1]"].parameters[0].domain == (1, 2, 3)
+    assert (model.message["part.owe[2]"].sender, model.message["part.owe[2]"].receiver) == ("Cus[2]", "Mer")
+    assert model.commitment["part.debt[1]"].consequent == t.FactRef("part.paid[1]")
+    assert model.fact["part.paid[2]"].meaning == t.Apply(
+        "|", (t.Happened("part.pay[2,1]"), t.Happened("part.pay[2,2]"))
+    )
+    assert model.message["ship[2]"].guard == t.Apply(
+        "&",
+        (
+            t.Happened("order[2]"),
+            t.FactRef("part.paid[2]"),
+            t.Happened("part.pay[2,1]"),
+            t.Happened("part.pay[2,2]"),
+        ),
+    )
+
+
+def test_a_part_is_a_scope_and_keeps_variables_of_its_own() -> None:
+    model = checked(PARTS)
+    scopes = {scope.name: scope for scope in model.scopes}
+    assert scopes["part[2]"].parent == "Cus[2]"
+    assert scopes["Payment"].parent == "Shop"
+    assert model.message["part.done[2]"].scope == "part[2]"
+    assert model.message["part.pay[2,1]"].scope == "part[2]/i=1"
+    assert model.message["order[2]"].scope == "Cus[2]"
+    assert [(v.name, v.role, v.scope) for v in model.variables] == [
+        ("Cus[1].part[1].purse", "Cus[1]", "part[1]"),
+        ("Cus[2].part[2].purse", "Cus[2]", "part[2]"),
+        ("Mer.Payment.purse", "Mer", "Payment"),
+    ]
+    assert model.message["part.pay[2,1]"].updates[0].variable == "Cus[2].part[2].purse"
+
+
+def test_variables_of_a_part_are_reached_through_it() -> None:
+    formula = checked(PARTS).properties[0].formula
+    assert isinstance(formula, t.OverPaths)
+    assert isinstance(formula.path, t.Apply)
+    left, right = t.Var("Cus[1].part[1].purse"), t.Var("Cus[2].part[2].purse")
+    least = t.Apply("<=", (t.Var("Mer.Payment.purse"), t.Const(3)))
+    assert formula.path.operands == (t.Apply("->", (t.Apply("=", (left, right)), least)),)
+
+
+def test_properties_and_checks_of_parts_stay_there_and_fairness_comes_along() -> None:
+    model = checked(PARTS)
+    assert [property_.name for property_ in model.properties] == ["p", "q"]
+    assert model.checks == ()
+    assert model.fairness == tuple(
+        t.Apply("!", (t.FactRef(name),)) for name in ("part.paid[1]", "part.paid[2]", "Payment.paid")
+    )
+
+
+def test_names_of_a_part_and_of_its_host_do_not_mix() -> None:
+    model = checked(
+        """
+        protocol Inner { role A  role B  fact go = ask  A -> B : ask  B -> A : reply  after go }
+        protocol Outer { role A  role B  use Inner(A = B, B = A) as x
+          A -> B : go   B -> A : reply  after go & x.ask  B -> A : ask }
+        """
+    )
+    assert model.message["x.reply"].guard == t.FactRef("x.go")
+    assert model.fact["x.go"].meaning == t.Happened("x.ask")
+    assert (model.message["x.ask"].sender, model.message["ask"].sender) == ("B", "B")
+    assert model.message["reply"].guard == t.Apply("&", (t.Happened("go"), t.Happened("x.ask")))
+
+
+def test_a_family_of_a_part_is_bound_to_a_family() -> None:
+    model = checked(
+        """
+        protocol Inner(n: 1..9 = 3) { role A  role B[n]  for b in B { A -> b : go  b -> A : back after go & b < n } }
+        protocol Outer { role M  role Cus[3]  use Inner(A = M, B = Cus) as x
+          property p: forall c in Cus: K(x.B[c], x.back[c]) -> EK(x.B, x.go[1]) }
+        """
+    )
+    assert model.message["x.go[3]"].receiver == "Cus[3]"
+    assert model.message["x.back[3]"].guard == t.FALSE
+    formula = model.properties[0].formula
+    assert isinstance(formula, t.Apply)
+    first = formula.operands[0]
+    assert isinstance(first, t.Apply)
+    assert first.operands[0] == t.Knowledge("K", ("Cus[1]",), t.Happened("x.back[1]"))
+    assert isinstance(first.operands[1], t.Knowledge)
+    assert first.operands[1].group == ("Cus[1]", "Cus[2]", "Cus[3]")
+
+
+def test_macros_are_hygienic() -> None:
+    model = checked(
+        """
+        define each(p) = forall i in 1..2: p
+        protocol P {
+          role A
+          role B
+          for i in 1..2 { A -> B : m  property here: EF each(m) & each(i = 1) }
+          define gone(i) = i & m[1]
+          property there: EF gone(m[2])
+        }
+        """
+    )
+    first, second, there = model.properties
+    assert (first.name, second.name) == ("here[1]", "here[2]")
+    doubled = t.Apply("&", (t.Happened("m[1]"), t.Happened("m[1]")))
+    assert first.formula == t.OverPaths("E", t.Apply("F", (doubled,)))
+    assert second.formula == t.FALSE
+    both = t.Apply("&", (t.Happened("m[2]"), t.Happened("m[1]")))
+    assert there.formula == t.OverPaths("E", t.Apply("F", (both,)))
+
+
+def test_lifecycle_atoms_are_sets_of_states() -> None:
+    analysis = analysed(NETBILL)
+    for text, wanted in {
+        "open(goods[1])": t.InState("goods[1]", frozenset({"conditional", "active", "pending"})),
+        "null(goods[2])": t.InState("goods[2]", frozenset({"null"})),
+        "active(goods[2]@Cus[2])": t.InState("goods[2]", frozenset({"active"}), "Cus[2]"),
+        "sent(pay[1])": t.Sent("pay[1]"),
+        "inflight(pay[1])": t.InFlight("pay[1]"),
+        "terminal": t.Terminal(),
+        "C(Cus[1] -> Mer, pay[1])": t.Social("C", "Cus[1]", "Mer", t.Happened("pay[1]")),
+        "SC(Mer -> Cus[1], F pay[1])": t.Social("SC", "Mer", "Cus[1]", t.Apply("F", (t.Happened("pay[1]"),))),
+        "EK(Cus, pay[1])": t.Knowledge("EK", ("Cus[1]", "Cus[2]"), t.Happened("pay[1]")),
+        "A[pay[1] U<=3 terminal]": t.OverPaths("A", t.Apply("U", (t.Happened("pay[1]"), t.Terminal()), 3)),
+    }.items():
+        expr, problems = parse_formula(Source("--formula", text))
+        assert not problems
+        assert expr is not None
+        assert analysis.resolve_formula(expr) == (wanted, ()), text
+    closed = parse_formula(Source("--formula", "closed(goods[1])"))[0]
+    assert closed is not None
+    term = analysis.resolve_formula(closed)[0]
+    assert isinstance(term, t.InState)
+    assert len(term.states) == 8
+    assert not term.states & {"null", "conditional", "active", "pending"}
+
+
+def test_formulas_of_the_command_line_are_checked() -> None:
+    analysis = analysed(NETBILL)
+    for text, code in {
+        "EF pay": "wrong-indices",
+        "EF pay[3]": "index-out-of-range",
+        "EF paid": "unknown-name",
+        "F pay[1]": "unsupported-formula",
+        "C(Cus[1] -> Cus[2], pay[1])": "nothing-shared",
+    }.items():
+        expr, _ = parse_formula(Source("--formula", text))
+        assert expr is not None
+        term, problems = analysis.resolve_formula(expr)
+        assert term is None
+        assert [problem.code for problem in problems] == [code]
+        assert problems[0].span.source.name == "--formula"
+
+
+def test_roles_of_the_command_line() -> None:
+    analysis = analysed(NETBILL)
+    assert analysis.resolve_roles(["Mer", "Cus[1]"]) == (("Mer", "Cus[1]"), ())
+    assert analysis.resolve_roles(["Cus"])[0] == ("Cus[1]", "Cus[2]")
+    assert analysis.resolve_roles(["all"])[0] == ("Mer", "Cus[1]", "Cus[2]")
+    found, problems = analysis.resolve_roles(["Cus[3]", "Mer"])
+    assert found == ("Mer",)
+    assert [problem.code for problem in problems] == ["unknown-name"]
+
+
+def test_the_last_protocol_is_meant_unless_another_is_asked_for() -> None:
+    text = "protocol P { role A role B A -> B : one } protocol Q { role A role B A -> B : two }"
+    last, first = analysed(text).model, analysed(text, protocol="P").model
+    assert last is not None
+    assert first is not None
+    assert (last.name, first.name) == ("Q", "P")
+    wrong = analysed(text, protocol="R")
+    assert wrong.model is None
+    assert [diagnostic.code for diagnostic in wrong.diagnostics] == ["no-protocol"]
+
+
+def test_protocols_that_are_not_asked_for_are_checked_all_the_same() -> None:
+    text = "protocol P { role A role B[2] A -> B[3] : one } protocol Q { role A role B A -> B : two }"
+    assert codes(text) == ["index-out-of-range"]
+
+
+def test_a_wrong_property_leaves_the_model_its_meaning() -> None:
+    analysis = analysed("protocol P { role A role B A -> B : m property p: EF n property q: EF m check none }")
+    assert analysis.model is not None
+    assert [property_.name for property_ in analysis.model.properties] == ["q"]
+    assert {diagnostic.code for diagnostic in analysis.diagnostics} == {"unknown-name", "unknown-check"}
+    assert analysed("protocol P { role A role B A -> B : m after n }").model is None
+
+
+def test_an_incomplete_tree_is_not_said_to_lack_anything() -> None:
+    file, _ = parse(Source("test.cpl", "protocol P { role A role B A -> B : m after n role Idle property p: EF 3 }"))
+    analysis = analyse(file, load=loader(None, parse), incomplete=True)
+    assert [diagnostic.code for diagnostic in analysis.diagnostics] == ["type-mismatch"]
