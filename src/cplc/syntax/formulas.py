@@ -26,7 +26,7 @@ MAX_DEPTH = 200
 """How deep a tree may be; every later stage may recurse over one."""
 
 MAX_LENGTH = 20_000
-"""How many characters one expression may have."""
+"""How many characters other than blanks one expression may have."""
 
 OPERATORS = frozenset("AEXFGYOH") | {path + step for path in "AE" for step in "XFG"}
 """Prefix operators that are words."""
@@ -39,7 +39,7 @@ def read(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple
         if simple is not None:
             return simple, ()
     whole = Span(source, offset, offset + len(text))
-    if len(text) > MAX_LENGTH:
+    if len(text) - text.count(" ") > MAX_LENGTH:
         return None, (TOO_DEEP.at(whole, f"This expression has more than {MAX_LENGTH} characters", _ADVICE),)
     expression, problem = _parsed(source, text, offset)
     if expression is None:
@@ -113,6 +113,8 @@ def _problem(source: Source, text: str, offset: int, error: UnexpectedInput) -> 
     notes = advice(text, at)
     if {"NAME", "MINUS"} <= expected:
         wanted = f"an operand{after}"
+        if here == "[":
+            notes = (Note("square brackets follow `A` and `E`, and names of families: elsewhere write `(`"),)
     elif "IFF" in expected:
         wanted = f"an operator or {closing(text[:at])}{after}"
         notes = notes or _about_operators(before, here)

@@ -7,12 +7,14 @@ accepts, reading the pieces one by one gives the same tree as reading the whole.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX, UNSUPPORTED_DECLARATION
 from cplc.source import Source, Span
+from cplc.syntax.scanner import MAX_PROBLEMS
 from cplc.syntax.wording import closest, found
 from cplc.syntax.words import CLAUSES, CONTEXTUAL, DECLARATIONS, RESERVED, UNSUPPORTED
 
@@ -105,12 +107,14 @@ class _Layout:
 def pieces(source: Source, text: str, *, cut: bool) -> tuple[list[Piece], list[Diagnostic]]:
     """Cut a text into its declarations. Of one that is cut off, the end closes every block."""
     layout = _Layout(source, text)
-    before = Token("", 0, 0)
-    tokens = [Token(match.group(), *match.span()) for match in _TOKEN.finditer(text)]
-    for index, token in enumerate(tokens):
-        after = tokens[index + 1] if index + 1 < len(tokens) else Token("", len(text), len(text))
-        _take(layout, before, token, after)
-        before = token
+    before = token = Token("", 0, 0)
+    for after in _tokens(text):
+        if token.text:
+            _take(layout, before, token, after)
+        before, token = token, after
+        if len(layout.problems) > MAX_PROBLEMS:
+            cut = True
+            break
     if cut:
         layout.brackets.clear()
     layout.finish(len(text))
@@ -120,6 +124,13 @@ def pieces(source: Source, text: str, *, cut: bool) -> tuple[list[Piece], list[D
     return layout.top, layout.problems
 
 
+def _tokens(text: str) -> Iterator[Token]:
+    """Yield words and signs, and an empty one at the end."""
+    for match in _TOKEN.finditer(text):
+        yield Token(match.group(), *match.span())
+    yield Token("", len(text), len(text))
+
+
 def _take(layout: _Layout, before: Token, token: Token, after: Token) -> None:
     keyword = _beginning(layout, before, token, after)
     if keyword:
@@ -127,6 +138,9 @@ def _take(layout: _Layout, before: Token, token: Token, after: Token) -> None:
             layout.finish(token.start)
             layout.abandon_blocks(token.start)
         layout.begin(token.start, keyword, 0 if keyword in ("message", "channel") else len(token.text))
+        if layout.current:
+            # That a guess does not fit is no mistake of the user's.
+            layout.current.excused = keyword in DECLARATIONS and keyword != token.text
         if keyword in UNSUPPORTED and layout.current:
             span = Span(layout.source, token.start, token.end)
             layout.problems.append(UNSUPPORTED_DECLARATION.at(span, f"`{keyword}` is not supported by this version"))
@@ -144,7 +158,7 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
     """Return the keyword of the declaration that begins here, empty if none does."""
     if not (token.text[0].isalpha() or token.text[0] == "_"):
         return ""
-    begins_line = not layout.text[layout.text.rfind("\n", 0, token.start) + 1 : token.start].strip()
+    begins_line = not before.text or "\n" in layout.text[before.end : token.start]
     if token.text in DECLARATIONS:
         named = before.text in _EXPECTS_NAME or layout.brackets or before.text in DECLARATIONS
         return "" if named and not begins_line else token.text

@@ -6,7 +6,9 @@ and every one that cannot be read is reported: one run shows all the mistakes.
 
 from __future__ import annotations
 
+import re
 import sys
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,13 +23,13 @@ from cplc.syntax import ast, formulas
 from cplc.syntax.conversion import Conversion, Excerpt, Item, declarations
 from cplc.syntax.layout import Piece, pieces
 from cplc.syntax.rejection import Rejection, correction, rejection
-from cplc.syntax.scanner import Scan, scan
+from cplc.syntax.scanner import MAX_PROBLEMS, Scan, scan
+from cplc.syntax.wording import token_at
 
 MAX_SIZE: Final = 1_000_000
 """How many characters a file may have."""
 
-MAX_PROBLEMS: Final = 100
-"""After so many mistakes the rest of a file is left unread."""
+_NAMED: Final = re.compile(r"protocol\s+([A-Za-z_]\w*)")
 
 _SHALLOW: Final = 15
 """Nesting that the usual recursion limit is certainly enough for."""
@@ -92,8 +94,8 @@ def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -
             case ast.Define():
                 defines.append(item)
             case _:
-                kind = type(item).__name__.lower()
-                problems.append(SYNTAX.at(item.span, f"A {kind} stands outside any protocol"))
+                word = Span(source, item.span.start, item.span.start + len(token_at(source.text, item.span.start)))
+                problems.append(SYNTAX.at(word, "This declaration stands outside any protocol"))
     return ast.File(tuple(imports), tuple(protocols), tuple(defines), span=Span(source, 0, len(source.text)))
 
 
@@ -133,7 +135,7 @@ class _Recovery:
         return self._declarations(piece, text)
 
     def _block(self, piece: Piece, body: list[Piece]) -> tuple[Item, ...]:
-        """Read a block; if its head cannot be read, what is inside counts as standing outside."""
+        """Read a block; of a head that cannot be read, a protocol keeps its name, and a loop gives up its body."""
         head = self._declarations(piece, self.scanned.text[piece.start : piece.head_end] + "}")
         inside = self._read(body)
         span = Span(self.scanned.source, piece.start, piece.end)
@@ -142,15 +144,18 @@ class _Recovery:
                 return (replace(protocol, declarations=declarations(inside, self.problems), span=span),)
             case (ast.For() as loop,):
                 return (replace(loop, body=declarations(inside, self.problems), span=span),)
+            case _ if name := _NAMED.match(self.scanned.text, piece.start):
+                here = ast.Name(name.group(1), span=Span(self.scanned.source, *name.span(1)))
+                return (ast.Protocol(here, (), None, False, declarations(inside, self.problems), span=span),)
             case _:
-                return () if piece.keyword == "protocol" else inside
+                return inside
 
     def _declarations(self, piece: Piece, text: str) -> tuple[Item, ...]:
         """Read one declaration, or the head of a block closed at once; words that are misspelt are put right."""
         excerpt = Excerpt(text, ((0, piece.start),))
         if piece.written and text[: piece.written] != piece.keyword:
             excerpt = excerpt.replaced(0, piece.written, piece.keyword)
-        excused = piece.excused or any(piece.start <= start < (piece.head_end or piece.end) for start in self.lexical)
+        excused = piece.excused or self._marked(piece.start, piece.head_end or piece.end)
         while isinstance(result := _model(excerpt.text, self.scanned.nesting), Rejection):
             if excused:
                 return ()
@@ -162,8 +167,13 @@ class _Recovery:
             excerpt = excerpt.replaced(*repaired)
         conversion = Conversion(self.scanned, excerpt)
         items = conversion.items(result)
-        self.problems.extend(conversion.problems)
+        if not excused:
+            self.problems.extend(conversion.problems)
         return items
+
+    def _marked(self, start: int, end: int) -> bool:
+        """Tell whether something between two offsets has been reported before parsing."""
+        return bisect_left(self.lexical, start) < bisect_left(self.lexical, end)
 
 
 @cache

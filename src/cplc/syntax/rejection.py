@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
+from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX
 from cplc.source import Span
 from cplc.syntax.scanner import Scan
 from cplc.syntax.wording import advice, closest, found, last_token, token_at
-from cplc.syntax.words import CLAUSES, FORMS, RESERVED
+from cplc.syntax.words import CLAUSES, FORMS, RESERVED, UNSUPPORTED
 
 _LAST_REFERENCE: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\[[^\[\]]*\]|\s*\.\s*[A-Za-z_]\w*)*\s*\Z")
+_LONGEST_REFERENCE: Final = 1000
 _NEXT_MESSAGE: Final = frozenset({"->", "[", "."})
 _CONTINUATIONS: Final[dict[str, frozenset[str]]] = {
     "message": CLAUSES,
@@ -25,6 +26,9 @@ _CONTINUATIONS: Final[dict[str, frozenset[str]]] = {
     "import": frozenset({"as"}),
 }
 """Words that continue such a declaration."""
+
+_SIMPLE: Final = frozenset(FORMS) - {"message", "channel", "protocol", "for"} - UNSUPPORTED
+"""Words that begin a declaration without a block."""
 
 _NEXT: Final = {
     "message": "a clause or the next declaration",
@@ -102,8 +106,8 @@ class Rejection:
         notes = advice(self.text, self.offset) if self.token else ()
         if token in RESERVED and "Identifier" in self.expected and self.token:
             notes += (Note(f"`{token}` is a word of the language: choose another name"),)
-        elif self.token:
-            notes += did_you_mean(token, self.candidates(keyword))
+        elif self.token and (meant := closest(token, self.candidates(keyword))):
+            notes += (Note(f"did you mean `{meant}`?"),)
         if keyword in FORMS:
             notes += (Note(f"the form is `{FORMS[keyword]}`"),)
         return notes
@@ -112,8 +116,8 @@ class Rejection:
         """Return the words that would be taken here."""
         words = frozenset(sign for sign in self.expected if len(sign) > 1 and sign in _SIGNS and sign.isalpha())
         if self.between_declarations:
-            words |= _CONTINUATIONS.get(keyword, frozenset())
-        return words if keyword else words | frozenset(FORMS) - {"message"}
+            words |= _CONTINUATIONS.get(keyword, frozenset()) | _SIMPLE
+        return words
 
 
 def rejection(text: str, line: int, column: int, rules: Iterable[Expected]) -> Rejection:
@@ -125,8 +129,10 @@ def rejection(text: str, line: int, column: int, rules: Iterable[Expected]) -> R
     offset = _offset(text, line, column)
     expected = {_kind(rule) for rule in rules}
     if expected <= _NEXT_MESSAGE and "->" in expected:
-        reference = _LAST_REFERENCE.search(text, 0, offset)
-        return Rejection(text, reference.start() if reference else offset, frozenset())
+        reference = _LAST_REFERENCE.search(text, max(0, offset - _LONGEST_REFERENCE), offset)
+        start = reference.start() if reference else offset
+        lacks_arrow = start == 0 and not token_at(text, offset)[:1].isalpha()
+        return Rejection(text, offset, frozenset({"->"})) if lacks_arrow else Rejection(text, start, frozenset())
     if "import" in expected and "}" not in expected:
         return Rejection(text, offset, frozenset())
     return Rejection(text, offset, frozenset(expected - {"->"} if len(expected - _NEXT_MESSAGE) else expected))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.core import Diagnostic, Note, Rule
 from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
 from cplc.source import Source, Span
 from cplc.syntax.wording import character, replacement
@@ -21,6 +21,9 @@ MAX_NESTING: Final = 200
 """How deep brackets and blocks may be nested."""
 
 MAX_DIGITS: Final = 18
+
+MAX_PROBLEMS: Final = 100
+"""After so many mistakes the rest of a file is left unread."""
 
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 
@@ -63,12 +66,12 @@ class Scan:
         while index >= 0:
             start, end = self.comments[index]
             between = self.source.text[end:offset]
-            alone = not self.source.text[self.source.text.rfind("\n", 0, start) + 1 : start].strip()
+            alone = not self.source.text[max(0, start - 500) : start].rpartition("\n")[2].strip()
             if between.strip() or between.count("\n") > 1 or not alone:
                 break
-            lines[:0] = _content(self.source.text[start:end])
+            lines += reversed(_content(self.source.text[start:end]))
             index, offset = index - 1, start
-        return "\n".join(lines).strip() or None
+        return "\n".join(reversed(lines)).strip() or None
 
 
 def _content(comment: str) -> list[str]:
@@ -81,66 +84,92 @@ def _content(comment: str) -> list[str]:
 
 def scan(source: Source) -> Scan:
     """Blank out what the grammars need not see, and report what they cannot say well."""
-    text, pieces, position = source.text, list[str](), 0
-    comments: list[tuple[int, int]] = []
-    problems: list[Diagnostic] = []
-    open_brackets: list[str] = []
-    balanced, nesting, hidden_from, cut = True, 0, -1, False
-    for match in _NOTABLE.finditer(text):
+    scanning = _Scanning(source)
+    position = 0
+    for match in _NOTABLE.finditer(source.text):
+        scanning.pieces.append(source.text[position : match.start()])
+        scanning.pieces.append(scanning.seen(match))
+        position = match.end()
+    scanning.pieces.append(source.text[position:])
+    return scanning.result()
+
+
+@dataclass
+class _Scanning:
+    source: Source
+    pieces: list[str] = field(default_factory=list)
+    comments: list[tuple[int, int]] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+    brackets: list[str] = field(default_factory=list)
+    balanced: bool = True
+    nesting: int = 0
+    hidden_from: int | None = None
+    """The piece after which brackets are nested too deep, until they no longer are."""
+    cut: bool = False
+
+    def report(self, rule: Rule, start: int, end: int, message: str, *notes: Note) -> None:
+        if len(self.problems) <= MAX_PROBLEMS:
+            self.problems.append(rule.at(Span(self.source, start, end), message, *notes))
+
+    def seen(self, match: re.Match[str]) -> str:
+        """Return what the grammars see instead, equally long."""
         start, end = match.span()
-        content = match.group()
-        span = Span(source, start, end)
-        pieces.append(text[position:start])
-        position = end
+        text = match.group()
         match match.lastgroup:
             case "comment":
-                comments.append((start, end))
-                content = re.sub(r"[^\n]", " ", content)
+                self.comments.append((start, end))
+                return _blank(text)
             case "open_comment":
-                cut = True
-                problems.append(SYNTAX.at(Span(source, start, start + 2), "This comment is never closed with `*/`"))
-                content = re.sub(r"[^\n]", " ", content)
+                self.cut = True
+                self.report(SYNTAX, start, start + 2, "This comment is never closed with `*/`")
+                return _blank(text)
             case "string":
-                content = '"' + "_" * (len(content) - 2) + '"'
+                return f'"{"_" * (len(text) - 2)}"'
             case "open_string":
-                problems.append(SYNTAX.at(span, "This string does not end on its line"))
-                content = '"' + "_" * (len(content) - 2) + '"' if len(content) > 1 else " "
+                self.report(SYNTAX, start, end, "This string does not end on its line")
+                return f'"{"_" * (len(text) - 2)}"' if len(text) > 1 else " "
             case "number":
-                problems.append(SYNTAX.at(span, f"A number has at most {MAX_DIGITS} digits"))
-                content = "0" + " " * (len(content) - 1)
-            case "blank":
-                content = " "
+                self.report(SYNTAX, start, end, f"A number has at most {MAX_DIGITS} digits")
+                return "0" + " " * (len(text) - 1)
             case "strange":
-                problems.append(_strange(span))
-                content = ("_" if content.isalpha() else " ") * len(content)
+                sign = text[0]
+                self.report(SYNTAX, start, end, f"The language has no {character(sign)}", *replacement(sign))
+                return ("_" if sign.isalpha() else " ") * len(text)
             case "bracket":
-                if content in _CLOSES:
-                    open_brackets.append(content)
-                    nesting = max(nesting, len(open_brackets))
-                    if len(open_brackets) == MAX_NESTING + 1 and hidden_from < 0:
-                        problems.append(TOO_DEEP.at(span, f"Brackets are nested deeper than {MAX_NESTING} levels"))
-                        hidden_from = len(pieces)
-                elif open_brackets and _CLOSES[open_brackets[-1]] == content:
-                    open_brackets.pop()
-                    if hidden_from >= 0 and len(open_brackets) == MAX_NESTING:
-                        hidden = "".join(pieces[hidden_from:]) + content
-                        pieces[hidden_from:] = [re.sub(r"[^\n]", " ", hidden)]
-                        content, hidden_from = "", -1
-                else:
-                    balanced = False
+                return self._bracket(text, start)
             case _:
-                pass
-        pieces.append(content)
-    pieces.append(text[position:])
-    if hidden_from >= 0:
-        cut, pieces[hidden_from:] = True, [re.sub(r"[^\n]", " ", "".join(pieces[hidden_from:]))]
-    return Scan(
-        source, "".join(pieces), tuple(comments), tuple(problems), balanced and not open_brackets,
-        min(nesting, MAX_NESTING), cut,
-    )  # fmt: skip
+                return _blank(text)
+
+    def _bracket(self, sign: str, offset: int) -> str:
+        if sign in _CLOSES:
+            self.brackets.append(sign)
+            self.nesting = max(self.nesting, len(self.brackets))
+            if len(self.brackets) > MAX_NESTING and self.hidden_from is None:
+                self.hidden_from = len(self.pieces)
+                self.report(TOO_DEEP, offset, offset + 1, f"Brackets are nested deeper than {MAX_NESTING} levels")
+            return sign
+        if not self.brackets or _CLOSES[self.brackets[-1]] != sign:
+            self.balanced = False
+            return sign
+        self.brackets.pop()
+        if self.hidden_from is not None and len(self.brackets) == MAX_NESTING:
+            self._hide(self.hidden_from)
+            self.hidden_from = None
+            return " "
+        return sign
+
+    def _hide(self, first: int) -> None:
+        self.pieces[first:] = [_blank("".join(self.pieces[first:]))]
+
+    def result(self) -> Scan:
+        if self.hidden_from is not None:
+            self._hide(self.hidden_from)
+            self.cut = True
+        balanced = self.balanced and not self.brackets
+        nesting = min(self.nesting, MAX_NESTING)
+        comments, problems = tuple(self.comments), tuple(self.problems)
+        return Scan(self.source, "".join(self.pieces), comments, problems, balanced, nesting, self.cut)
 
 
-def _strange(span: Span) -> Diagnostic:
-    """Report one character, or a run of characters, outside the language."""
-    sign = span.text[0]
-    return SYNTAX.at(span, f"The language has no character {character(sign)}", *replacement(sign))
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)

@@ -79,7 +79,9 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 def advice(text: str, at: int) -> tuple[Note, ...]:
     """Return how the sign or word at, or just before, an offset is written in this language."""
-    for written in (token_at(text, at), text[at : at + 2], text[max(at - 1, 0) : at + 1]):
+    word = token_at(text, at)
+    pairs = () if word.isidentifier() else (text[at : at + 2], text[max(at - 1, 0) : at + 1])
+    for written in (word, *pairs):
         if written in _WRITTEN_AS:
             return (Note(_WRITTEN_AS[written]),)
     return ()
@@ -89,7 +91,7 @@ def character(sign: str) -> str:
     """Return a character by its name where it cannot be shown."""
     if sign.isprintable() and not sign.isspace():
         return f"`{sign}`"
-    return f"{unicodedata.name(sign, 'a control character').lower()} (U+{ord(sign):04X})"
+    return f"{unicodedata.name(sign, 'control character').lower()} (U+{ord(sign):04X})"
 
 
 def replacement(sign: str) -> tuple[Note, ...]:
