@@ -66,7 +66,8 @@ def _result(result: Result, style: Style, detail: Detail) -> Iterator[str]:
     shown = detail == "everything" or (detail == "failures" and result.answer == "fails")
     if shown and result.evidence is not None and tells(result.evidence):
         yield ""
-        for line in _evidence(result.system, result.evidence, style, 0, named=result.question.formula):
+        named = result.evidence.formula if result.findings else result.question.formula
+        for line in _evidence(result.system, result.evidence, style, 0, named):
             yield f"  {line}" if line else ""
         if result.left_out:
             yield style(f"  {_count(result.left_out, 'variable')} that this does not depend on left out", "faint")
@@ -83,7 +84,7 @@ def headline(result: Result, style: Style = plain) -> str:
     question = result.question
     verdict = style(f"{_WORDS[result.answer]:<7}", verdict_part(result))
     assuming = f" assuming {', '.join(sorted(question.assuming))}" if question.assuming else ""
-    expected = "" if result.answer == "unknown" else _expectation(result)
+    expected = expectation(result)
     where = place(question.span)
     end = style(f"  {where}", "place") if where else ""
     return f"{verdict} {style(question.name, 'strong')}{assuming}: {_cut(question.text)}{expected}{end}"
@@ -98,10 +99,11 @@ def _cut(text: str) -> str:
 _WORDS: dict[Answer, str] = {"holds": "holds", "fails": "fails", "vacuous": "vacuous", "unknown": "unknown"}
 
 
-def _expectation(result: Result) -> str:
-    if result.as_expected:
-        return " (as expected)" if result.question.expected == "fails" else ""
-    return " (expected to fail)" if result.question.expected == "fails" else ""
+def expectation(result: Result) -> str:
+    """Return how the answer compares with what the file expects, where that is not plain."""
+    if result.answer == "unknown" or result.question.expected == "holds":
+        return ""
+    return " (as expected)" if result.as_expected else " (expected to fail)"
 
 
 def _about(result: Result) -> Iterator[str]:
@@ -132,9 +134,9 @@ def _evidence(
     told = story(evidence)
     marks = told.marks[1:] if evidence.formula == named else told.marks
     yield from _run(system, told.run, marks, style)
+    yield from _lives(system, told, style)
     if told.pair is not None:
         yield from _pair(system, told.pair, style, depth)
-    yield from _lives(system, told, style)
     if depth < _DEEPEST:
         for position, part in told.asides[:_MOST_ASIDES]:
             where = f"in the state after step {position}" if position else "in the first state"

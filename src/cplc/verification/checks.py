@@ -150,7 +150,7 @@ def _sound(system: System) -> _Asked:
             act = f"{operation.verb} {operation.commitment}"
             if operation.target is not None:
                 act += f" to {operation.target}"
-            text = f"`{step.name}` would {act} in vain"
+            text = f"{step.name} would {act} in vain"
             parts.append((_never(vain, text), f"`{step.event}` can take effect when `{act}` does not apply"))
     return _Asked(tuple(parts), _without_fairness(system))
 
@@ -161,7 +161,7 @@ def _live(system: System) -> _Asked:
         receipts.setdefault(step.event, []).append(step.guard)
     parts: list[Part] = []
     for message in system.messages:
-        possible = Atom(disj(receipts.get(message.name, ())), f"`{message.name}` can be received")
+        possible = Atom(disj(receipts.get(message.name, ())), f"{message.name} can be received")
         parts.append((_some_time(possible), f"`{message.name}` is never received"))
     return _Asked(tuple(parts))
 

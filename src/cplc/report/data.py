@@ -1,0 +1,130 @@
+"""Results as data, for JSON. The format has a version (`format_version` of the document): fields are only added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cplc.report.story import story, tells
+from cplc.report.text import blame_sentences
+from cplc.report.wording import changes, step_text
+from cplc.source import Span
+from cplc.system.model import State, System
+from cplc.system.printer import formula_text
+from cplc.system.trace import Evidence, Move, Run
+from cplc.verification.results import Remark, Result
+
+Data = dict[str, object]
+
+_DEEPEST = 4
+"""How deep evidence within evidence is written; deeper parts are ``null``."""
+
+
+def result_data(result: Result) -> Data:
+    """Return the result as what JSON can say."""
+    question = result.question
+    evidence = result.evidence
+    return {
+        "name": question.name,
+        "kind": question.kind,
+        "title": question.title,
+        "formula": question.text,
+        "assuming": sorted(question.assuming),
+        "verdict": result.answer,
+        "expected": question.expected,
+        "as_expected": result.as_expected,
+        "advisory": question.advisory,
+        "engine": result.engine,
+        "seconds": round(result.seconds, 6),
+        "reason": result.reason,
+        "findings": list(result.findings),
+        "remarks": [_remark(remark) for remark in result.remarks],
+        "blame": _blame(result),
+        "story": _story(result.system, evidence) if evidence is not None and tells(evidence) else None,
+        "evidence": None if evidence is None else _evidence(result.system, evidence, 0),
+        "left_out": result.left_out,
+        "place": place_data(question.span),
+    }
+
+
+def place_data(span: Span | None) -> Data | None:
+    """Return where a span is: lines and columns from one, the end exclusive."""
+    if span is None:
+        return None
+    line, column = span.position
+    end_line, end_column = span.source.position(span.end)
+    return {
+        "file": span.source.name,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+    }
+
+
+def _remark(remark: Remark) -> Data:
+    return {"code": remark.code, "message": remark.message, "state": remark.state}
+
+
+def _blame(result: Result) -> Data | None:
+    blamed = result.blame
+    if blamed is None:
+        return None
+    return {
+        "coalitions": [list(roles) for roles in blamed.coalitions],
+        "stopped": list(blamed.stopped),
+        "owed": list(blamed.owed),
+        "text": " ".join(blame_sentences(result)),
+    }
+
+
+def _story(system: System, evidence: Evidence) -> Data:
+    """Return the joined run and what is said of its states."""
+    told = story(evidence)
+    return {**_run(system, told.run), "marks": [{"at": position, "text": text} for position, text in told.marks]}
+
+
+def _evidence(system: System, evidence: Evidence, depth: int) -> Data | None:
+    if depth > _DEEPEST:
+        return None
+    return {
+        "formula": formula_text(evidence.formula),
+        "holds": evidence.holds,
+        "exhaustive": evidence.exhaustive,
+        "run": _run(system, evidence.run),
+        "parts": [
+            {"at": position, "evidence": _evidence(system, part, depth + 1)} for position, part in evidence.parts
+        ],
+        "agents": list(evidence.agents),
+        "elsewhere": None if evidence.elsewhere is None else _run(system, evidence.elsewhere),
+        "there": None if evidence.there is None else _evidence(system, evidence.there, depth + 1),
+    }
+
+
+def _run(system: System, run: Run) -> Data:
+    """Return a run: its first state in full, of each step what it writes; ``loop`` counts states from 0."""
+    return {"start": run.start, "steps": list(_steps(system, run)), "loop": run.loop}
+
+
+def _steps(system: System, run: Run) -> Iterator[Data]:
+    for before, move in zip(run.states, run.moves, strict=False):
+        yield _step(system, before, move)
+
+
+def _step(system: System, before: State, move: Move) -> Data:
+    told: Data = {
+        "text": step_text(system, before, move),
+        "changes": list(changes(system, before, move)),
+        "writes": {name: value for name, value in move.state.items() if before[name] != value},
+    }
+    if move.step is None:
+        return {"step": None, "kind": "idle", "actor": None, "event": None, "payload": {}, **told, "place": None}
+    step = system.steps[move.step]
+    return {
+        "step": step.name,
+        "kind": step.kind,
+        "actor": step.actor,
+        "event": step.event,
+        "payload": dict(step.payload),
+        **told,
+        "place": place_data(step.span),
+    }

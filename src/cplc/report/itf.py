@@ -1,0 +1,45 @@
+"""Runs in the Informal Trace Format of Apalache, which other tools read and show.
+
+The format is described at https://apalache-mc.org/docs/adr/015adr-trace.html.
+"""
+
+from __future__ import annotations
+
+import json
+
+from cplc.report.story import story, tells
+from cplc.system.expr import Value
+from cplc.system.model import State
+from cplc.verification.results import Result
+
+
+def trace(result: Result) -> str | None:
+    """Return the run that the result shows, if it has one."""
+    if result.evidence is None or not tells(result.evidence):
+        return None
+    run, system = story(result.evidence).run, result.system
+    taken = [None if move.step is None else system.steps[move.step].name for move in run.moves]
+    states = run.states if run.loop is None else run.states[:-1]
+    document: dict[str, object] = {
+        "#meta": {
+            "format": "ITF",
+            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+            "description": f"{result.question.name}: {result.question.text}",
+            "status": result.answer,
+            "steps": [name or "idle" for name in taken],
+        },
+        "vars": [variable.name for variable in system.variables],
+        "states": [{"#meta": {"index": index}, **_state(state)} for index, state in enumerate(states)],
+    }
+    if run.loop is not None:
+        document["loop"] = run.loop
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _state(state: State) -> dict[str, object]:
+    return {name: _value(value) for name, value in state.items()}
+
+
+def _value(value: Value) -> object:
+    """Whole numbers are objects: readers differ in how large a number they take."""
+    return {"#bigint": str(value)} if isinstance(value, int) and not isinstance(value, bool) else value
