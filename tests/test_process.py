@@ -48,7 +48,7 @@ def _check_document(output: str, reason: str) -> None:
     assert reason in document["interrupted"]
     assert document["exit"] == 3
     for result in document["results"]:
-        assert result["answer"] == "unknown"
+        assert result["verdict"] == "unknown"
         assert reason in result["reason"]
 
 

@@ -17,6 +17,7 @@ from cplc.diagnostics.render import in_order, summary
 
 @click.command(
     "check",
+    short_help="Report what is wrong with a file.",
     epilog=f"""{EXPLAINED}
 \b
 Examples:

@@ -10,6 +10,7 @@ from cplc.cli.exits import EXPLAINED, Exit
 
 @click.command(
     "explain",
+    short_help="Explain a rule, as in `error[CODE]`, or list all.",
     epilog=f"""{EXPLAINED}
 \b
 Examples:

@@ -17,6 +17,7 @@ from cplc.diagnostics.core import Diagnostic
 
 @click.command(
     "lower",
+    short_help="Print the system that a file stands for.",
     epilog=f"""{EXPLAINED}
 \b
 Examples:

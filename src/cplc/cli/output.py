@@ -13,9 +13,8 @@ from typing import IO, Literal
 
 import click
 
-from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
-from cplc.source import Span
 
 Colour = Literal["auto", "always", "never"]
 Format = Literal["text", "concise", "json"]
@@ -77,29 +76,14 @@ def write_json(document: Mapping[str, object]) -> None:
 
 
 def diagnostic_data(diagnostic: Diagnostic) -> dict[str, object]:
+    from cplc.report.data import place_data
+
     return {
         "code": diagnostic.code,
         "severity": diagnostic.severity,
         "message": diagnostic.message,
-        **_place(diagnostic.span),
-        "notes": [_note_data(note) for note in diagnostic.notes],
-    }
-
-
-def _note_data(note: Note) -> dict[str, object]:
-    return {"message": note.message, **(_place(note.span) if note.span else {})}
-
-
-def _place(span: Span) -> dict[str, object]:
-    """Return where a span is: lines and columns from one, the end exclusive."""
-    line, column = span.position
-    end_line, end_column = span.source.position(span.end)
-    return {
-        "file": span.source.name,
-        "line": line,
-        "column": column,
-        "end_line": end_line,
-        "end_column": end_column,
+        "place": place_data(diagnostic.span),
+        "notes": [{"message": note.message, "place": place_data(note.span)} for note in diagnostic.notes],
     }
 
 

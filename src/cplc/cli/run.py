@@ -40,6 +40,8 @@ class Run:
     colour: Colour
     strict: bool
     detail: Detail
+    asks_formula: bool
+    """Only the verdict of the formula decides then, not what the file is warned of."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
     asked: tuple[Asked, ...] = ()
     results: list[Result] = field(default_factory=list)
@@ -99,7 +101,8 @@ class Run:
     @property
     def exit(self) -> Exit:
         """What is certain outweighs what is unknown."""
-        code = Exit.WRONG if self.error else exit_for(self.diagnostics, strict=self.strict)
+        strict = self.strict and not self.asks_formula
+        code = Exit.WRONG if self.error else exit_for(self.diagnostics, strict=strict)
         if code == Exit.WRONG:
             return code
         if code == Exit.UNEXPECTED or any(self._is_unexpected(result) for result in self.results):
@@ -140,7 +143,10 @@ class Run:
     def _verdict(self, result: Result) -> str:
         if result.answer == "unknown":
             return "unknown"
-        return "not as expected" if self._is_unexpected(result) else "as expected"
+        if self._is_unexpected(result):
+            return "not as expected"
+        warned = result.answer == "vacuous" or result.remarks or not result.as_expected
+        return "with a warning" if warned else "as expected"
 
     def _write_document(self) -> None:
         from cplc.report.data import result_data
@@ -186,7 +192,7 @@ def _bug(problem: Exception) -> str:
     return f"this is a bug in cplc: {type(problem).__name__}: {problem}"
 
 
-_VERDICTS = ("as expected", "not as expected", "unknown")
+_VERDICTS = ("as expected", "with a warning", "not as expected", "unknown")
 
 
 def _file_name(name: str) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "stats",
+    short_help="Count variables, steps and reachable states.",
     epilog=f"""{EXPLAINED}
 \b
 Examples:

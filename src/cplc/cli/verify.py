@@ -34,8 +34,8 @@ EngineName = Literal["auto", "symbolic", "explicit"]
 
 @click.command(
     "verify",
+    short_help="Answer the properties and checks of a file, or one formula.",
     epilog=f"""{EXPLAINED}
-\b
 A property that `expect fails` and does is as expected. One that holds vacuously is as expected too, with a
 warning. With --formula the verdict alone decides: 0 it holds, 1 it fails, 3 it is unknown.
 
@@ -109,7 +109,15 @@ def command(
         yield asked
         yield from compilation.verify(asked.asked, engine)
 
-    run = Run(file=file, definitions=dict(definitions), form=form, colour=colour, strict=strict, detail=detail)
+    run = Run(
+        file=file,
+        definitions=dict(definitions),
+        form=form,
+        colour=colour,
+        strict=strict,
+        detail=detail,
+        asks_formula=formula is not None,
+    )
     try:
         for event in supervised(work(), Limits(timeout, memory), waiting=output.progress(run.doing)):
             run.take(event)
@@ -141,7 +149,7 @@ def _asked(
         asked = compilation.questions(properties)
     except UnknownQuestion as problem:
         hints = [note.message for note in did_you_mean(problem.name, problem.known)]
-        known = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
+        known = f"there are {', '.join(sorted(problem.known))}" if problem.known else "there is none"
         raise click.UsageError(f"no property or check is called `{problem.name}`; {(hints or [known])[0]}") from None
     model = compilation.model
     return Questions(asked, are_default=not model.properties and not model.checks)
