@@ -154,6 +154,20 @@ def test_separate_parts_hold_together(data: st.DataObject) -> None:
     assert all(engine.is_valid(part, assuming) for part in separate(formula)) == expected
 
 
+@given(st.data())
+def test_one_part_for_each_slice(data: st.DataObject) -> None:
+    one, whole = data.draw(two_parts())
+    other = slice_of(whole, frozenset(whole.variable) - frozenset(one.variable))
+    assume(one.variables and other.variables)
+    assuming = data.draw(roles(one))
+    inner = f.And((data.draw(formulas(one)), data.draw(formulas(other)), data.draw(formulas(one))))
+    formula: Formula = f.OnPaths("A", f.Globally(inner)) if data.draw(st.booleans()) else inner
+    engine, slices = ExplicitEngine(whole), Slices(whole)
+    parts = slices.parts(formula)
+    assert len({slices.relevant(part) for part in parts}) == len(parts)
+    assert all(engine.is_valid(part, assuming) for part in parts) == engine.is_valid(formula, assuming)
+
+
 P, Q, R = (f.Atom(e.Read(name), name) for name in "pqr")
 
 

@@ -72,25 +72,42 @@ class FairRuns:
         return _Constraint(unmet, frozenset().union(*(step.step.writes for step in steps)))
 
     def _greatest(self, states: Node, constraints: list[_Constraint]) -> Node:
-        nothing, sweeps = self._encoding.false, self._sweeps
+        """Meet the constraints in turn until all can be met, those first that are unmet in the simplest set of states.
+
+        A simple one often leaves nothing to do for others whose search would have been long.
+        """
+        sweeps, size = self._sweeps, self._encoding.diagrams.size
         states = sweeps.plausible(states)
-        changed = True
-        while changed:
-            changed = False
-            support = self._encoding.variables_in(states)
-            for constraint in constraints:
-                if constraint.writes is not None and support is not None and support.isdisjoint(constraint.writes):
-                    continue
-                unmet = constraint.unmet(states)
-                if unmet & sweeps.reachable == nothing:
-                    continue
-                cover = states & sweeps.reachable
-                meeting = sweeps.backward(states & ~unmet, states, cover)
-                self._encoding.diagrams.tidy()
-                if cover & ~meeting == nothing:
-                    continue
-                states, changed = sweeps.plausible(meeting), True
-                if self._encoding.diagrams.size(states) > sweeps.budget:
+        while True:
+            before = states
+            unmet = [
+                (constraint, self._unmet(constraint, states)) for constraint in self._concerned(constraints, states)
+            ]
+            waiting = [(size(missing), number) for number, (_, missing) in enumerate(unmet) if missing is not None]
+            for _, number in sorted(waiting):
+                states = self._met(unmet[number][0], states)
+                if size(states) > sweeps.budget:
                     states = states & sweeps.reachable
-                support = self._encoding.variables_in(states)
-        return states
+            if states == before:
+                return states
+
+    def _concerned(self, constraints: list[_Constraint], states: Node) -> list[_Constraint]:
+        support = self._encoding.variables_in(states)
+        if support is None:
+            return constraints
+        return [one for one in constraints if one.writes is None or not support.isdisjoint(one.writes)]
+
+    def _unmet(self, constraint: _Constraint, states: Node) -> Node | None:
+        """Return the states in which it is not met at once, or None if none of them is reachable."""
+        missing = constraint.unmet(states)
+        self._encoding.diagrams.tidy()
+        return None if missing & self._sweeps.reachable == self._encoding.false else missing
+
+    def _met(self, constraint: _Constraint, states: Node) -> Node:
+        """Return the states from which it is met within the set."""
+        missing = self._unmet(constraint, states)
+        if missing is None:
+            return states
+        cover = states & self._sweeps.reachable
+        meeting = self._sweeps.backward(states & ~missing, states, cover)
+        return states if cover & ~meeting == self._encoding.false else self._sweeps.plausible(meeting)

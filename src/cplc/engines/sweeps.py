@@ -161,11 +161,37 @@ class Sweeps:
         The answer may be wrong for states that are not reachable, and it may be incomplete where it contains all of
         ``cover``.
         """
+        goal = self.plausible(goal)
+        if within == self._encoding.true and len(factors := self._factors(goal)) > 1:
+            found = self._encoding.true
+            for factor in factors:
+                found = self.backward(factor, within) & found
+            return found
         try:
-            return self._backward(self.plausible(goal), within, cover, self.budget)
+            return self._backward(goal, within, cover, self.budget)
         except _TooLarge as reason:
             found = reason.states & self.reachable
             return self._backward(found, within & self.reachable, cover, None)
+
+    def _factors(self, states: Node) -> list[Node]:
+        """Return sets, each of one component, whose product this is; the set itself if it is no product.
+
+        What leads to the product is the product of what leads to each: components take their steps in any order.
+        """
+        support = self._encoding.variables_in(states)
+        concerned = set(
+            self._component_of.values() if support is None else map(self._component_of.__getitem__, support)
+        )
+        if len(concerned) < 2:
+            return [states]
+        factors = [
+            self._diagrams.exists(states, self._encoding.cube(self._component_of.keys() - self._components[number]))
+            for number in sorted(concerned, reverse=True)
+        ]
+        product = self._encoding.true
+        for factor in factors:
+            product = factor & product
+        return factors if product == states else [states]
 
     def _backward(self, goal: Node, within: Node, cover: Node | None, budget: int | None) -> Node:
         support, limits = self._encoding.variables_in(goal), self._encoding.variables_in(within)

@@ -102,6 +102,13 @@ class Slices:
                     pass
         return self.closed(named)
 
+    def parts(self, formula: Formula) -> tuple[Formula, ...]:
+        """Return what holds together where the formula holds initially, one formula for each slice that is needed."""
+        together: dict[frozenset[str], list[Formula]] = {}
+        for part in separate(formula):
+            together.setdefault(self.relevant(part), []).append(part)
+        return (formula,) if len(together) == 1 else tuple(map(_joined, together.values()))
+
     def closed(self, variables: Iterable[str]) -> frozenset[str]:
         """Return the union of the components of these variables."""
         return frozenset().union(*{self._component_of[name] for name in variables})
@@ -185,6 +192,21 @@ def _cut_step(step: Step, kept: frozenset[str]) -> Step:
 
 def _within(kept: frozenset[str], *conditions: Expr) -> bool:
     return all(reads(condition) <= kept for condition in conditions)
+
+
+def _joined(parts: list[Formula]) -> Formula:
+    """Return the conjunction; what is to hold always is said once."""
+    always: list[Formula] = []
+    others: list[Formula] = []
+    for part in parts:
+        match part:
+            case OnPaths("A", Globally(operand, None)):
+                always.append(operand)
+            case _:
+                others.append(part)
+    if always:
+        others.append(OnPaths("A", Globally(And(tuple(always)) if len(always) > 1 else always[0])))
+    return And(tuple(others)) if len(others) > 1 else others[0]
 
 
 def separate(formula: Formula) -> tuple[Formula, ...]:

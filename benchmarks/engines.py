@@ -1,0 +1,110 @@
+"""Measure the symbolic engine: ``python -m benchmarks.engines [name of a model ...]``.
+
+Prints, for protocols of growing size, the reachable states, the time to find them, the time to decide all questions
+on the whole system and on slices, the largest number of nodes held and the memory used so far; and how much longer
+CUDD takes, where it is installed.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from time import perf_counter
+
+from benchmarks.models import Case, contract_net, deadlines, netbill, shared_stock
+
+from cplc.engines.interface import ResourceExhausted
+from cplc.engines.symbolic import SymbolicEngine
+from cplc.system.slicing import Slices, separate
+
+_STACK = 64 << 20
+_MODELS: dict[str, Callable[[], Iterator[Case]]] = {
+    "netbill": lambda: map(netbill, (1, 6, 50)),
+    "contract": lambda: map(contract_net, (6, 30)),
+    "stock": lambda: map(shared_stock, (5, 20)),
+    "deadlines": lambda: map(deadlines, (5, 20)),
+}
+
+
+@dataclass(frozen=True)
+class Figures:
+    states: int
+    reach: float
+    """Seconds from the ready system to the set of reachable states."""
+    questions: float
+    """Seconds for all questions after that, on the whole system."""
+    sliced: float
+    """Seconds for all questions from the ready system, each on the part it depends on."""
+    peak: int
+    answers: tuple[bool, ...]
+
+
+def measured(case: Case, backend: str) -> Figures:
+    began = perf_counter()
+    engine = SymbolicEngine(case.system, backend)
+    reachable = engine.reachable
+    reach = perf_counter() - began
+    began = perf_counter()
+    answers = tuple(engine.is_valid(formula, assuming) for _, formula, assuming in case.questions)
+    questions = perf_counter() - began
+    states, peak = engine.count(reachable), engine.peak
+    del engine, reachable
+    began = perf_counter()
+    again = tuple(_sliced(case, backend))
+    sliced = perf_counter() - began
+    if again != answers:
+        raise AssertionError(f"{case.name}: slices say {again}, the whole says {answers}")
+    return Figures(states, reach, questions, sliced, peak, answers)
+
+
+def _sliced(case: Case, backend: str) -> Iterator[bool]:
+    slices = Slices(case.system)
+    engines: dict[frozenset[str], SymbolicEngine] = {}
+    for _, formula, assuming in case.questions:
+        holds = True
+        for part in separate(formula):
+            variables = slices.relevant(part)
+            if variables not in engines:
+                engines[variables] = SymbolicEngine(slices.of(variables), backend)
+            holds = holds and engines[variables].is_valid(part, assuming)
+        yield holds
+
+
+def show(names: Sequence[str]) -> None:
+    peers = [name for name in ("dd.cudd",) if find_spec("dd") and find_spec(name)]
+    header = f"{'model':<36} {'states':>9} {'reach':>8} {'questions':>9} {'sliced':>8} {'nodes':>9} {'MB':>5}"
+    print(header + "".join(f"  {peer} reach, questions" for peer in peers))
+    for name in names or _MODELS:
+        for case in _MODELS[name]():
+            ours = measured(case, "oxidd")
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+            line = (
+                f"{case.name:<36} {_short(ours.states):>9} {ours.reach:7.3f}s {ours.questions:8.3f}s"
+                f" {ours.sliced:7.3f}s {ours.peak:9} {memory:5}"
+            )
+            print(line + "".join(_ratios(case, ours, peer) for peer in peers), flush=True)
+
+
+def _ratios(case: Case, ours: Figures, peer: str) -> str:
+    try:
+        theirs = measured(case, peer)
+    except ResourceExhausted as limit:
+        return f"  {limit}"
+    if (theirs.states, theirs.answers) != (ours.states, ours.answers):
+        raise AssertionError(f"{case.name}: {peer} disagrees")
+    return f"  x{theirs.reach / ours.reach:.1f}, x{theirs.questions / ours.questions:.1f}"
+
+
+def _short(states: int) -> str:
+    return str(states) if states < 10**6 else f"{states:.3g}"
+
+
+if __name__ == "__main__":
+    threading.stack_size(_STACK)
+    worker = threading.Thread(target=show, args=(sys.argv[1:],))
+    worker.start()
+    worker.join()
