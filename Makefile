@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format golden build clean
+.PHONY: help demo test lint check format golden build clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,11 +27,12 @@ demo: $(VENV)/.installed  ## verify the example examples/netbill.cpl
 test: $(VENV)/.installed-dev  ## run the whole test suite
 	$(BIN)/python -m pytest
 
-check: $(VENV)/.installed-dev  ## everything that must be true before a change is merged
+lint: $(VENV)/.installed-dev  ## form and types
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+
+check: lint test  ## everything that must be true before a change is merged
 
 format: $(VENV)/.installed-dev  ## format the code and repair what can be repaired
 	$(BIN)/ruff check --fix
