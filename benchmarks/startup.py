@@ -5,12 +5,16 @@ Prints the best and the median of several runs of each command, and the modules 
 
 from __future__ import annotations
 
+import os
 import re
 import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+_ROOT = Path(__file__).parents[1]
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(_ROOT / "src")}
 _RUNS = 11
 _COMMANDS = {
     "python -c pass": ["-c", "pass"],
@@ -21,16 +25,23 @@ _COMMANDS = {
 }
 
 
+def _run(*arguments: str) -> str:
+    """Return what Python says on standard error; fail if it fails."""
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=_ROOT, env=_ENVIRONMENT, capture_output=True, text=True, check=True
+    )
+    return done.stderr
+
+
 def _seconds(arguments: list[str]) -> float:
     began = time.perf_counter()
-    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    _run(*arguments)
     return time.perf_counter() - began
 
 
 def _slowest_imports(arguments: list[str], *, count: int) -> list[tuple[float, str]]:
     """Return the modules that take longest themselves, in milliseconds."""
-    done = subprocess.run([sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=False)
-    found = re.findall(r"import time:\s+(\d+) \|\s+\d+ \|\s+(\S+)", done.stderr)
+    found = re.findall(r"import time:\s+(\d+) \|\s+\d+ \|\s+(\S+)", _run("-X", "importtime", *arguments))
     return sorted(((int(time) / 1000, name) for time, name in found), reverse=True)[:count]
 
 
