@@ -114,7 +114,7 @@ _payloads = st.builds(ast.Parameter, names, _types, span=_here)
 _variables = st.builds(ast.RoleVariable, names, _types, _maybe, docs, span=_here)
 _operations = st.builds(ast.Operation, names, refs, st.none() | refs, st.booleans(), span=_here)
 _assignments = st.builds(ast.Assignment, refs, expressions(), span=_here)
-_clause_kinds = st.one_of(
+_clause_kinds: st.SearchStrategy[ast.Clause] = st.one_of(
     *(st.builds(kind, expressions(), span=_here) for kind in (ast.After, ast.Unless, ast.If)),
     st.builds(ast.Means, _some(_operations, 1), span=_here),
     *(st.builds(kind, _some(_assignments, 1), span=_here) for kind in (ast.Set, ast.OnReceipt)),

@@ -16,6 +16,7 @@ from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.wording import advice, closing, found, last_token, token_at
+from cplc.syntax.words import PREFIXES
 
 if TYPE_CHECKING:
     from lark import Lark, UnexpectedInput
@@ -27,9 +28,6 @@ MAX_DEPTH = 200
 
 MAX_LENGTH = 20_000
 """How many characters other than blanks one expression may have."""
-
-OPERATORS = frozenset("AEXFGYOH") | {path + step for path in "AE" for step in "XFG"}
-"""Prefix operators that are words."""
 
 
 def read(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:
@@ -57,7 +55,7 @@ def _simple(word: str, span: Span) -> ast.Expr | None:
     """Return what a single word is, unless it is an operator without its operand."""
     if word in ("true", "false"):
         return ast.Literal_(word == "true", span=span)
-    if word in OPERATORS or word in ("forall", "exists"):
+    if word in PREFIXES or word in ("forall", "exists"):
         return None
     return ast.Ref((ast.Segment(ast.Name(word, span=span)),), span=span)
 
@@ -128,7 +126,7 @@ def _about_operators(before: str, here: str) -> tuple[Note, ...]:
     """Return what may be meant by a second operand, or a second comparison."""
     if here in ("=", "!=", "<", "<=", ">", ">="):
         return (Note("comparisons do not chain: join two of them with `&`"),)
-    if len(before) > 1 and OPERATORS.issuperset(before):
+    if len(before) > 1 and PREFIXES.issuperset(before):
         return (Note(f"temporal operators stand apart: `{' '.join(before)}`"),)
     return ()
 

@@ -16,11 +16,14 @@ from cplc.diagnostics.rules import SYNTAX, UNSUPPORTED_DECLARATION
 from cplc.source import Source, Span
 from cplc.syntax.scanner import MAX_PROBLEMS
 from cplc.syntax.wording import closest, found
-from cplc.syntax.words import CLAUSES, CONTEXTUAL, DECLARATIONS, RESERVED, UNSUPPORTED
+from cplc.syntax.words import CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS, RESERVED, UNSUPPORTED
 
 _TOKEN: Final = re.compile(r'[A-Za-z_]\w*|\d\w*|"[^"\n]*"|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S', re.ASCII)
 _REFERENCE = r"[A-Za-z_]\w*\s*(?:\[[^\[\]{}]*\]\s*|\.\s*[A-Za-z_]\w*\s*)*"
 _ARROW: Final = re.compile(rf"(?:channel\s+)?{_REFERENCE}->\s*{_REFERENCE}(?::(?!=)|unordered\b)", re.ASCII)
+_BROKEN_ARROW: Final = re.compile(rf"{_REFERENCE}(?:->|=>|- +>)", re.ASCII)
+"""What begins a line and is meant to be a message, colon or not, unless an operand is missing before it."""
+
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _EXPECTS_NAME: Final = frozenset({"->", ":", "|", ",", "&", "=", ":=", ".", "@", "!", "to", "(", "["}) | CLAUSES
 """After these, a word in the same line is a name, if a wrong one."""
@@ -169,9 +172,17 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
         return "channel" if is_channel else "message"
     if layout.brackets or not (begins_line or layout.current is None):
         return ""
+    if begins_line and _ends_operand(before.text) and _BROKEN_ARROW.match(layout.text, token.start):
+        return "message"
     if before.text in _EXPECTS_NAME or token.text in RESERVED | CONTEXTUAL:
         return ""
     return _misspelt(layout, token, after)
+
+
+def _ends_operand(text: str) -> bool:
+    """Tell whether something can be complete after this word or sign."""
+    is_word = text[-1:].isalnum() or text[-1:] == "_"
+    return text in (")", "]", "}", "") or (is_word and text not in OPERATOR_WORDS | RESERVED)
 
 
 def _misspelt(layout: _Layout, token: Token, after: Token) -> str:

@@ -157,14 +157,17 @@ class _Recovery:
             excerpt = excerpt.replaced(0, piece.written, piece.keyword)
         excused = piece.excused or self._marked(piece.start, piece.head_end or piece.end)
         while isinstance(result := _model(excerpt.text, self.scanned.nesting), Rejection):
-            if excused:
-                return ()
-            at = excerpt.original(result.offset)
-            self.problems.append(result.diagnostic(self.scanned, piece.keyword, at))
+            if not excused:
+                at = excerpt.original(result.offset)
+                self.problems.append(result.diagnostic(self.scanned, piece.keyword, at))
             repaired = correction(result, piece.keyword)
-            if repaired is None:
+            if repaired is not None:
+                excerpt = excerpt.replaced(*repaired)
+            elif result.between_declarations and 0 < result.offset < len(excerpt.text):
+                # What was complete before stays; what follows is given up.
+                excerpt, excused = replace(excerpt, text=excerpt.text[: result.offset].rstrip()), True
+            else:
                 return ()
-            excerpt = excerpt.replaced(*repaired)
         conversion = Conversion(self.scanned, excerpt)
         items = conversion.items(result)
         if not excused:

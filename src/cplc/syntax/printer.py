@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from cplc.syntax import ast
-from cplc.syntax.formulas import OPERATORS
+from cplc.syntax.words import PREFIXES
 
 _LEVELS: Final[dict[str, int]] = {
     "<->": 1, "->": 2, "therefore": 3, "|": 4, "&": 5, "U": 6, "W": 6, "R": 6, "S": 6,
@@ -58,7 +58,7 @@ def _plain(expression: ast.Expr) -> str:
             return str(value).lower()
         case ast.Literal_(value):
             return str(value)
-        case ast.Ref((ast.Segment(name, ()),)) if name.text in OPERATORS:
+        case ast.Ref((ast.Segment(name, ()),)) if name.text in PREFIXES:
             return f"({name.text})"
         case ast.Ref():
             return reference(expression)

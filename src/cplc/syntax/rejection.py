@@ -131,7 +131,8 @@ def rejection(text: str, line: int, column: int, rules: Iterable[Expected]) -> R
     if expected <= _NEXT_MESSAGE and "->" in expected:
         reference = _LAST_REFERENCE.search(text, max(0, offset - _LONGEST_REFERENCE), offset)
         start = reference.start() if reference else offset
-        lacks_arrow = start == 0 and not token_at(text, offset)[:1].isalpha()
+        token = token_at(text, offset)
+        lacks_arrow = start == 0 and token != "" and not token[0].isalpha()
         return Rejection(text, offset, frozenset({"->"})) if lacks_arrow else Rejection(text, start, frozenset())
     if "import" in expected and "}" not in expected:
         return Rejection(text, offset, frozenset())

@@ -90,7 +90,7 @@ def advice(text: str, at: int) -> tuple[Note, ...]:
 def character(sign: str) -> str:
     """Return a character by its name where it cannot be shown."""
     if sign.isprintable() and not sign.isspace():
-        return f"`{sign}`"
+        return f"character `{sign}`"
     return f"{unicodedata.name(sign, 'control character').lower()} (U+{ord(sign):04X})"
 
 

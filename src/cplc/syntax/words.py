@@ -36,6 +36,12 @@ RESERVED: Final = DECLARATIONS | CLAUSES
 UNSUPPORTED: Final = frozenset({"claim", "agent", "analyze"})
 """Declarations that are known and not yet read."""
 
+PREFIXES: Final = frozenset("AEXFGYOH") | {path + step for path in "AE" for step in "XFG"}
+"""Prefix operators of formulas."""
+
+OPERATOR_WORDS: Final = PREFIXES | frozenset("UWRS") | {"therefore"}
+"""Operators that are words, none of them reserved."""
+
 CONTEXTUAL: Final = frozenset(
     {"all", "as", "assuming", "channel", "expect", "expires", "fails", "holds", "in", "receipt", "retaining"}
     | {"revocable", "sync", "therefore", "to", "unordered", "var", "with", "within"}

@@ -1,0 +1,211 @@
+"""Files that are not as they should be: every mistake is said at its place, once, and the rest is read."""
+
+from __future__ import annotations
+
+import random
+import string
+import time
+
+import pytest
+
+from cplc.source import Source
+from cplc.syntax import ast
+from cplc.syntax.parser import parse
+
+
+def _said(text: str) -> list[str]:
+    _, problems = parse(Source("test.cpl", text))
+    return ["{}:{}: {}".format(*problem.span.position, problem.message) for problem in problems]
+
+
+def _inside(text: str) -> list[str]:
+    return _said(f"protocol P {{\n{text}\n}}\n")
+
+
+def _kinds(text: str) -> list[str]:
+    tree, _ = parse(Source("test.cpl", f"protocol P {{\n{text}\n}}\n"))
+    return [type(item).__name__ for item in tree.protocols[0].declarations]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("fact f x", "2:8: Expected `=` after `f`, found `x`"),
+        ("fact f =", "3:1: Expected an operand after `=`, found `}`"),
+        ("fact f = x &\nfact g = y", "3:1: Expected an operand after `&`, found the keyword `fact`"),
+        ("fact f = a b", "2:12: Expected an operator or the next declaration after `a`, found `b`"),
+        ("fact f = (a b)", "2:13: Expected an operator or `)` after `a`, found `b`"),
+        ("A -> B m", "2:8: Expected `:` after `B`, found `m`"),
+        ("A => B : m", "2:3: Expected `->` after `A`, found `=`"),
+        ("A -> B : m(p)", "2:13: Expected `:` after `p`, found `)`"),
+        ("A -> B : m set x = 3", "2:18: Expected `:=` after `x`, found `=`"),
+        ("A -> B : m on x := 3", "2:15: Expected `receipt` after `on`, found `x`"),
+        ("A -> B : m after\nmeans create g", "3:1: Expected an operand after `after`, found the keyword `means`"),
+        ("commitment c = C(A, B, p)", "2:25: Expected `,` after `p`, found `)`"),
+        ("commitment c = X(A, B, p, q)", "2:16: Expected `C` after `=`, found `X`"),
+        ("commitment c = C(A, B, p, q) within 3 within 4", "2:39: `within` is written twice"),
+        ("choice a, b", "2:9: Expected `|` or the next declaration after `a`, found `,`"),
+        ("check sound expect maybe", "2:20: Expected `holds` or `fails` after `expect`, found `maybe`"),
+        ("property p AG x", "2:12: Expected `:` or `assuming` or a text in double quotes after `p`, found `AG`"),
+        ("role A { stock: 0..3 }", "2:10: Expected `}` or `var` after `{`, found `stock`"),
+        ("for c Cus { fact f = x }", "2:7: Expected `in` after `c`, found `Cus`"),
+        ("for c in 3 { fact f = x }", "2:10: Expected a family of roles or a range like `1..n`"),
+        ("fact f = (a | b\nfact g = x", "2:10: `(` is never closed"),
+        ("fact f = a)", "2:11: `)` closes nothing"),
+        ('property p "what: AG x', "2:12: This string does not end on its line"),
+        ("fact f = x;", "2:11: The language has no character `;`"),
+        ("fact caf\u00e9 = x", "2:9: The language has no character `\u00e9`"),
+        ("fact f =\u00a0x", "2:9: The language has no no-break space (U+00A0)"),
+        ("import std.x", "2:1: An `import` stands at the beginning of the file"),
+        ("claim c = claim(A, B, x)", "2:1: `claim` is not supported by this version"),
+        ("agent A plays B { goal x  value pay: +10 }", "2:1: `agent` is not supported by this version"),
+        ("analyze A: benefit > 0.8", "2:1: `analyze` is not supported by this version"),
+        ("nonsense", "2:1: Expected a declaration, found `nonsense`"),
+        ("stuff is here", "2:1: Expected a declaration, found `stuff`"),
+    ],
+)
+def test_one_mistake_is_one_message_and_the_next_declaration_is_read(text: str, said: str) -> None:
+    assert _inside(text) == [said]
+    assert len(_inside(f"role First\n{text}\nrole Last")) == 1
+    kinds = _kinds(f"role First\n{text}\nrole Last")
+    assert (kinds[0], kinds[-1]) == ("Role", "Role")
+    assert kinds.count("Role") >= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "meant", "kinds"),
+    [
+        ("comitment g = C(A, B, p, q)", "commitment", ["Commitment"]),
+        ("rol A", "role", ["Role"]),
+        ("Role A", "role", ["Role"]),
+        ("fro c in Cus { fact f = x }", "for", ["For"]),
+        ("role A rol B", "role", ["Role", "Role"]),
+        ("A -> B : m aftr x means create g", "after", ["Message"]),
+        ("A -> B : m after x maens create g", "means", ["Message"]),
+        ("A -> B : m(p: {a, b}) repeatble restart", "repeatable", ["Message"]),
+        ("property p assumin A: x", "assuming", ["Property"]),
+        ("property p: AG x expct fails", "expect", ["Property"]),
+        ("commitment g = C(A, B, p, q) wthin 3", "within", ["Commitment"]),
+        ("use P(x = y) ass q", "as", ["Use"]),
+    ],
+)
+def test_misspelt_words_are_understood(text: str, meant: str, kinds: list[str]) -> None:
+    tree, problems = parse(Source("test.cpl", f"protocol P {{\n{text}\n}}"))
+    (problem,) = problems
+    notes = [note.message for note in problem.notes]
+    if kinds:
+        assert f"did you mean `{meant}`?" in notes
+    assert [type(item).__name__ for item in tree.protocols[0].declarations] == kinds
+
+
+def test_places_after_a_misspelt_word_are_right() -> None:
+    text = "protocol P {\n  A -> B : m aftr one means create two unles three & four\n}"
+    tree, problems = parse(Source("test.cpl", text))
+    assert [problem.span.text for problem in problems] == ["aftr", "unles"]
+    (message,) = tree.protocols[0].declarations
+    assert isinstance(message, ast.Message)
+    after, means, unless = message.clauses
+    assert isinstance(after, ast.After)
+    assert isinstance(means, ast.Means)
+    assert isinstance(unless, ast.Unless)
+    assert after.condition.span.text == "one"
+    assert means.operations[0].span.text == "create two"
+    assert unless.condition.span.text == "three & four"
+    assert (after.span.text, unless.span.text) == ("aftr one", "unles three & four")
+
+
+def test_all_mistakes_of_a_file_come_in_one_run() -> None:
+    text = """protocl Trade(n: 1..3 = 2) {
+  role A
+  rol B
+  fact f = (x
+  for c in Cus {
+    A -> c : pay aftr order means create g h
+    fact g = x && y
+    commitment c = C(A, c, pay)
+  }
+  property p: AG (x -> )
+}
+}
+define d = AF"""
+    assert _said(text) == [
+        "1:1: Expected a declaration, found `protocl`",
+        "3:3: Expected a declaration, found `rol`",
+        "4:12: `(` is never closed",
+        "6:18: Expected a clause or the next declaration after `pay`, found `aftr`",
+        "6:44: Expected a clause or the next declaration after `g`, found `h`",
+        "7:17: Expected an operand after `&`, found `&`",
+        "8:31: Expected `,` after `pay`, found `)`",
+        "10:24: Expected an operand after `->`, found `)`",
+        "12:1: `}` closes nothing",
+        "13:14: Expected an operand after `AF`, found the end of the file",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("protocol P { role A", "1:12: `{` is never closed"),
+        ("protocol P {\nprotocol Q { role A }", "1:12: `{` is never closed"),
+        ("protocol P { role A } }", "1:23: `}` closes nothing"),
+        ("role A", "1:1: This declaration stands outside any protocol"),
+        ("protocol { role A }", "1:10: Expected a name after `protocol`, found `{`"),
+        ("protocol P { /* role A }", "1:14: This comment is never closed with `*/`"),
+        ("a\0b", "1:2: The file contains NUL characters: it is no text"),
+        ("protocol \udc80", "1:10: The file is not UTF-8 text"),
+        ("protocol P(n) { role A }", "1:13: Expected `:` after `n`, found `)`"),
+    ],
+)
+def test_broken_files(text: str, said: str) -> None:
+    assert said in _said(text)
+    assert len(_said(text)) <= 2
+
+
+def test_a_protocol_whose_head_is_wrong_keeps_its_name_and_body() -> None:
+    tree, _ = parse(Source("test.cpl", "protocol P(n) { role A }"))
+    assert [(item.name.text, len(item.declarations)) for item in tree.protocols] == [("P", 1)]
+
+
+_SOUP = random.Random(7)
+_HOSTILE = {
+    "binary": "".join(map(chr, range(1, 256))) * 100,
+    "ten megabytes of one line": "  A -> B : m after x\n" * 500_000,
+    "soup": "".join(_SOUP.choices('ab{}()[]"/*->:=.,!& \n', k=300_000)),
+    "letters": "".join(_SOUP.choices(string.ascii_letters + " ", k=300_000)),
+    "one word": "a" * 900_000,
+    "words": "foo bar " * 100_000,
+    "keywords": "fact " * 100_000,
+    "heads": "fact f = \n" * 90_000,
+    "openings": "(" * 900_000,
+    "closings": "}" * 900_000,
+    "quotes": '"' * 900_000,
+    "lines with quotes": '"\n' * 400_000,
+    "stars": "/*" * 400_000,
+    "umlauts": "\u00e4 x" * 300_000,
+    "digits": "9" * 900_000,
+    "arrows": "a->" * 100_000,
+    "blocks": "for c in D {" * 80_000,
+    "deep parentheses": "protocol P { fact f = " + "(" * 10_000 + "x" + ")" * 10_000 + "}",
+    "deep negation": "protocol P { fact f = " + "!" * 10_000 + "x }",
+    "deep quantifiers": "protocol P { fact f = " + "forall c in D: " * 10_000 + "x }",
+    "deep blocks": "protocol P { " + "for c in D {" * 10_000 + "}" * 10_000 + "}",
+    "a long chain": "protocol P { fact f = " + "x | " * 1000 + "x }",
+}
+
+
+@pytest.mark.parametrize("name", _HOSTILE)
+def test_hostile_text_is_refused_in_time(name: str) -> None:
+    text = _HOSTILE[name]
+    started = time.process_time()
+    _, problems = parse(Source("test.cpl", text))
+    assert time.process_time() - started < 10
+    assert 0 < len(problems) <= 100
+    assert all(problem.is_error for problem in problems)
+    assert all(0 <= problem.span.start <= problem.span.end <= len(text) for problem in problems)
+    assert all(len(problem.message) < 200 for problem in problems)
+
+
+@pytest.mark.parametrize("name", [name for name in _HOSTILE if name.startswith(("deep", "a long"))])
+def test_depth_is_reported_once(name: str) -> None:
+    _, problems = parse(Source("test.cpl", _HOSTILE[name]))
+    assert [problem.code for problem in problems] == ["too-deep"]
