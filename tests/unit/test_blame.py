@@ -1,0 +1,115 @@
+"""Who could have made a property true, who stopped, and what was still owed."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from cplc.pipeline import Compilation
+from cplc.source import Source
+from cplc.system.model import System
+from cplc.verification.blame import MOST_ASKED, coalitions
+from cplc.verification.results import Blame, Result
+
+RELAY = """protocol Relay(n: 1..3 = 2) {
+  role Src
+  role Mid[n]
+  role Dst
+  for m in Mid {
+    commitment work = C(m, Dst, hand, done)
+    Src -> m : hand
+    m -> Dst : offer  after hand  means create work
+    m -> Dst : done   after offer
+  }
+  %s
+}
+"""
+
+
+def answers(properties: str, engine: str = "symbolic", source: str = RELAY) -> list[Result]:
+    compilation = Compilation(Source("relay.cpl", source % properties))
+    assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
+    return list(compilation.verify(compilation.questions(), "explicit" if engine == "explicit" else "symbolic"))
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_the_smallest_sets_of_roles_that_make_it_true(engine: str) -> None:
+    (every, one, given) = answers(
+        "property every: forall m in Mid: AF done[m]\n"
+        "  property owed: forall m in Mid: AG (hand[m] -> AF done[m])\n"
+        "  property given assuming Src: forall m in Mid: AF done[m]",
+        engine,
+    )
+    assert every.blame == Blame((("Src", "Mid"),), ("Src",), ())
+    assert one.blame == Blame((("Mid",),), ("Mid[1]",), ())
+    assert given.blame is not None
+    assert given.blame.coalitions == (("Mid",),)
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_who_stopped_may_still_owe(engine: str) -> None:
+    (result,) = answers("property kept: forall m in Mid: AG (offer[m] -> AF done[m])", engine)
+    assert result.blame == Blame((("Mid",),), ("Mid[1]",), ("work[1]",))
+
+
+def test_nobody_is_blamed_for_what_fairness_does_not_change() -> None:
+    (safety, possibility, mixed) = answers(
+        "property safety: AG !done[1]\n"
+        "  property possibility: EF (done[1] & !offer[1])\n"
+        "  property mixed: AF done[1] & EG !done[1]"
+    )
+    assert safety.answer == possibility.answer == mixed.answer == "fails"
+    assert safety.blame is possibility.blame is mixed.blame is None
+
+
+def test_two_ways_to_help_are_both_named() -> None:
+    text = """protocol Either {
+  role A
+  role B
+  role C1
+  A -> C1 : left
+  B -> C1 : right
+  %s
+}
+"""
+    (result,) = answers("property some: AF (left | right)", source=text)
+    assert result.blame == Blame((("A",), ("B",)), ("A", "B"), ())
+
+
+def test_no_co_operation_helps_against_a_choice() -> None:
+    text = """protocol Broken {
+  role A
+  role B
+  commitment c = C(A, B, true, good)
+  A -> B : offer  means create c
+  A -> B : good   after offer
+  A -> B : bad    after offer
+  choice good | bad
+  %s
+}
+"""
+    (result,) = answers("property kept: AG (offer -> AF good)", source=text)
+    assert result.blame == Blame((), ("A",), ("c",))
+
+
+def test_many_roles_are_reduced_instead_of_tried() -> None:
+    names = [f"R{number}" for number in range(8)]
+    needed = {"R2", "R5", "R6", "R7"}
+    asked: list[frozenset[str]] = []
+
+    def valid(assuming: frozenset[str]) -> bool:
+        asked.append(assuming)
+        return needed <= assuming
+
+    compilation = Compilation(
+        Source(
+            "many.cpl",
+            "protocol Many {\n  role Hub\n"
+            + "".join(f"  role {name}\n  {name} -> Hub : m{name}\n" for name in names)
+            + "}\n",
+        )
+    )
+    system: System = compilation.system
+    assert coalitions(system, frozenset(), valid) == (("R2", "R5", "R6", "R7"),)
+    assert len(asked) < MOST_ASKED + 2 + len(list(combinations(names, 2)))

@@ -1,0 +1,82 @@
+"""Verdicts that hide something come with a remark."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from cplc.pipeline import Compilation
+from cplc.source import Source
+from cplc.verification.results import Result
+
+TEXT = """protocol P %s {
+  role A
+  role B
+  commitment c = C(A, B, true, done)
+  A -> B : offer  means create c
+  A -> B : done   after offer
+  A -> B : never  if false
+  property p: %s
+}
+"""
+
+
+def answer(formula: str, engine: Literal["explicit", "symbolic"], channels: str = "") -> Result:
+    compilation = Compilation(Source("p.cpl", TEXT % (channels, formula)))
+    assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
+    (result,) = compilation.verify(compilation.questions(), engine)
+    return result
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+@pytest.mark.parametrize(
+    ("formula", "verdict"),
+    [
+        ("AG (never -> AF done)", "vacuous"),
+        ("AG (violated(c) -> AF done)", "vacuous"),
+        ("AG (offer -> AF (done | !done))", "holds"),
+        ("never -> done", "vacuous"),
+        ("done -> never", "holds"),
+        ("AG !(never & !done)", "holds"),
+        ("!((never -> done) & offer)", "holds"),
+        ("AG (!(never -> done) -> offer)", "vacuous"),
+        ("AG (offer -> (violated(c) -> done))", "vacuous"),
+        ("AG (EF violated(c) -> done)", "vacuous"),
+        ("AG (never -> done) & AG !done", "fails"),
+        ("EF (never -> offer)", "vacuous"),
+    ],
+)
+def test_implications_that_never_apply(formula: str, verdict: str, engine: Literal["explicit", "symbolic"]) -> None:
+    result = answer(formula, engine)
+    assert result.answer == verdict
+    assert {remark.code for remark in result.remarks} == ({"vacuous-implication"} if verdict == "vacuous" else set())
+    assert result.as_expected == (verdict != "fails")
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_accessibility_that_always_leads_somewhere(engine: Literal["explicit", "symbolic"]) -> None:
+    """With synchronous channels the two copies agree, so every state sees itself."""
+    result = answer("AG C(A -> B, done | !done)", engine, "sync")
+    assert result.answer == "holds"
+    assert result.remarks == ()
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_a_state_that_sees_nothing_is_shown(engine: Literal["explicit", "symbolic"]) -> None:
+    # While `go` is on its way, no state in which B has caught up has B's count as it is now.
+    text = """protocol P {
+  role A
+  role B { var n: 0..1 = 0 }
+  A -> B : go     on receipt n := 1
+  property p: AG (sent(go) -> C(A -> B, false) | go)
+}
+"""
+    compilation = Compilation(Source("p.cpl", text))
+    assert compilation.ok
+    (result,) = compilation.verify(compilation.questions(), engine)
+    assert result.answer == "holds"
+    (remark,) = result.remarks
+    assert remark.code == "not-serial"
+    assert remark.state is not None
+    assert (remark.state["go@A"], remark.state["go@B"]) == (True, False)
