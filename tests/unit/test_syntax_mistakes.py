@@ -166,6 +166,27 @@ def test_a_protocol_whose_head_is_wrong_keeps_its_name_and_body() -> None:
     assert [(item.name.text, len(item.declarations)) for item in tree.protocols] == [("P", 1)]
 
 
+def test_what_cannot_be_read_is_left_out_and_no_more() -> None:
+    text = """protocol P(n: 1..(2 3) = 2, m: 1..3 = 2) {
+      role A { var x: 0..(1 1)  var y: bool }
+      A -> B : m after (x y) means create g unless z
+      commitment g = C(A, B, (p q), r)
+      for c in (D E) { fact f = x }
+      for c in D { fact f = (x y)  fact g = x }
+    }"""
+    tree, problems = parse(Source("test.cpl", text))
+    assert [problem.span.position[0] for problem in problems] == [1, 2, 3, 4, 5, 6]
+    (protocol,) = tree.protocols
+    assert [parameter.name.text for parameter in protocol.parameters] == ["m"]
+    role, message, loop = protocol.declarations
+    assert isinstance(role, ast.Role)
+    assert isinstance(message, ast.Message)
+    assert isinstance(loop, ast.For)
+    assert [variable.name.text for variable in role.variables] == ["y"]
+    assert [type(clause).__name__ for clause in message.clauses] == ["Means", "Unless"]
+    assert [fact.name.text for fact in loop.body if isinstance(fact, ast.Fact)] == ["g"]
+
+
 _SOUP = random.Random(7)
 _HOSTILE = {
     "binary": "".join(map(chr, range(1, 256))) * 100,

@@ -1,13 +1,15 @@
 """From the objects that textX builds by `grammar/cpl.tx` to the syntax tree.
 
-An expression that cannot be read is reported and stands as `true`: with an error in the file nobody asks for more.
+An expression that cannot be read is reported, and the smallest thing that can be left out is: its clause, variable,
+parameter or declaration.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import SYNTAX
@@ -18,6 +20,7 @@ from cplc.syntax.scanner import Scan
 
 _DOTTED: Final = re.compile(r"\w+(?:\s*\.\s*\w+)*")
 Item = ast.Import | ast.Protocol | ast.Declaration
+Converted = TypeVar("Converted")
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,21 @@ class Conversion:
         self.scan = scan
         self.excerpt = excerpt
         self.problems: list[Diagnostic] = []
+        self._unread = 0
 
     def items(self, nodes: list[Any]) -> tuple[Item, ...]:
-        return tuple(self.item(node) for node in nodes)
+        return self._readable(nodes, self.item)
+
+    def _readable(self, nodes: list[Any], convert: Callable[[Any], Converted]) -> tuple[Converted, ...]:
+        """Convert those nodes that have no expression that cannot be read."""
+        kept: list[Converted] = []
+        for node in nodes:
+            before = self._unread
+            converted = convert(node)
+            if self._unread == before:
+                kept.append(converted)
+            self._unread = before
+        return tuple(kept)
 
     def item(self, node: Any) -> Item:
         span = self.span(node)
@@ -68,7 +83,7 @@ class Conversion:
                 return self._protocol(node, span)
             case "Role":
                 size = self.expression(node.size) if node.size else None
-                variables = tuple(self._variable(variable) for variable in node.variables)
+                variables = self._readable(node.variables, self._variable)
                 return ast.Role(self.name(node.name), size, variables, self._doc(span), span=span)
             case "Choice":
                 return ast.Choice(self.references(node.members), span=span)
@@ -82,7 +97,7 @@ class Conversion:
                 body = declarations(self.items(node.items), self.problems)
                 return ast.For(self.name(node.variable), self.domain(node.domain), body, span=span)
             case "Use":
-                arguments = tuple(self._argument(argument) for argument in node.arguments)
+                arguments = self._readable(node.arguments, self._argument)
                 alias = self.name(node.alias) if node.alias else None
                 return ast.Use(self.reference(node.protocol), arguments, alias, self._doc(span), span=span)
             case "Define":
@@ -109,7 +124,7 @@ class Conversion:
         return ast.Import(re.sub(r"\s", "", node.target), False, alias, span=span)
 
     def _protocol(self, node: Any, span: Span) -> ast.Protocol:
-        parameters = tuple(self._parameter(parameter) for parameter in node.parameters)
+        parameters = self._readable(node.parameters, self._parameter)
         title = self.string(node.title) if node.title else None
         body = declarations(self.items(node.items), self.problems)
         return ast.Protocol(self.name(node.name), parameters, title, node.sync, body, self._doc(span), span=span)
@@ -169,8 +184,8 @@ class Conversion:
         return ast.CheckItem(self.name(node.name), "fails" if node.expect == "fails" else "holds")
 
     def _message(self, node: Any, span: Span) -> ast.Message:
-        parameters = tuple(self._payload(parameter) for parameter in node.parameters)
-        clauses = tuple(self._clause(clause) for clause in node.clauses)
+        parameters = self._readable(node.parameters, self._payload)
+        clauses = self._readable(node.clauses, self._clause)
         sender, receiver = self.reference(node.sender), self.reference(node.receiver)
         return ast.Message(self.name(node.name), sender, receiver, parameters, clauses, self._doc(span), span=span)
 
@@ -229,7 +244,10 @@ class Conversion:
         span = self.span(node)
         result, problems = read(self.scan.source, self._text(node), span.start)
         self.problems.extend(problems)
-        return ast.Literal_(True, span=span) if result is None else result
+        if result is None:
+            self._unread += 1
+            return ast.Literal_(True, span=span)
+        return result
 
     def references(self, nodes: list[Any]) -> tuple[ast.Ref, ...]:
         return tuple(self.reference(node) for node in nodes)
@@ -240,12 +258,18 @@ class Conversion:
         text = self._text(node)
         if _DOTTED.fullmatch(text):
             return ast.Ref(tuple(self._segment(span, word) for word in re.finditer(r"\w+", text)), span=span)
+        return self._named(node, "Expected a name, found an expression")
+
+    def _named(self, node: Any, otherwise: str) -> ast.Ref:
+        """Convert an expression that must be a name with its indices."""
+        before = self._unread
         result = self.expression(node)
         if isinstance(result, ast.Ref):
             return result
-        if not isinstance(result, ast.Literal_):
-            self._report(node, "Expected a name, found an expression")
-        return ast.Ref((ast.Segment(ast.Name(text, span=span)),), span=span)
+        if self._unread == before:
+            self._report(node, otherwise)
+            self._unread += 1
+        return ast.Ref((ast.Segment(ast.Name(self._text(node), span=self.span(node))),), span=self.span(node))
 
     def _segment(self, whole: Span, word: re.Match[str]) -> ast.Segment:
         span = Span(whole.source, whole.start + word.start(), whole.start + word.end())
@@ -258,11 +282,9 @@ class Conversion:
     def domain(self, node: Any) -> ast.Domain:
         if node.high:
             return ast.Range(self.expression(node.low), self.expression(node.high), span=self.span(node))
-        low = self.reference(node.low) if self._is_name(node.low) else self.expression(node.low)
-        if isinstance(low, ast.Ref):
-            return low
-        self._report(node, "Expected a family of roles or a range like `1..n`")
-        return ast.Ref((ast.Segment(ast.Name(self._text(node), span=self.span(node))),), span=self.span(node))
+        if self._is_name(node.low):
+            return self.reference(node.low)
+        return self._named(node.low, "Expected a family of roles or a range like `1..n`")
 
     def _doc(self, span: Span) -> str | None:
         return self.scan.doc(span.start)
