@@ -193,8 +193,13 @@ def test_payloads_variables_and_assignments() -> None:
           role Seller { var stock: 0..3 = 3  var mood: {calm, cross}  var open_: bool = true }
           role Buyer[2] { var coins: 0..2 = 1 }
           for b in Buyer {
-            Seller -> b : offer(price: 1..2, gift: bool)   if price <= stock & gift & mood = calm  set stock := stock - price
-            b -> Seller : pay   after offer.gift | offer.price > 1   set coins := coins - 1   on receipt Seller.mood := cross
+            Seller -> b : offer(price: 1..2, gift: bool)
+              if price <= stock & gift & mood = calm
+              set stock := stock - price
+            b -> Seller : pay
+              after offer.gift | offer.price > 1
+              set coins := coins - 1
+              on receipt Seller.mood := cross
           }
         }
         """
@@ -234,7 +239,9 @@ protocol Payment(most: 1..9 = 3) {
   commitment debt = C(Payer, Payee, true, paid)
   fact paid = exists i in 1..2: pay[i]
   Payer -> Payee : owe   means create debt
-  for i in 1..2 { Payer -> Payee : pay(amount: 1..most)   after owe   if purse >= amount  set purse := purse - amount  restart }
+  for i in 1..2 {
+    Payer -> Payee : pay(amount: 1..most)   after owe   if purse >= amount  set purse := purse - amount  restart
+  }
   Payee -> Payer : done   after paid   restart
   property inside: EF paid
   fairness !paid
