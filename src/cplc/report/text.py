@@ -133,8 +133,9 @@ def _evidence(
     """Yield the evidence; what it is for is said unless it has just been ``named``."""
     told = story(evidence)
     marks = told.marks[1:] if evidence.formula == named else told.marks
-    yield from _run(system, told.run, marks, style)
-    yield from _lives(system, told, style)
+    if told.run.moves or depth == 0:
+        yield from _run(system, told.run, marks, style)
+        yield from _lives(system, told, style)
     if told.pair is not None:
         yield from _pair(system, told.pair, style, depth)
     if depth < _DEEPEST:
@@ -158,7 +159,7 @@ def _run(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Styl
         return style(f"{'':{digits}}  {text}", "strong")
 
     if not rows:
-        yield between("in the first state:")
+        yield between("already in the first state:")
     for number in range(len(rows) + 1):
         for position, text in marks:
             if position == number:
@@ -168,8 +169,10 @@ def _run(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Styl
             if resting is not None:
                 yield between(resting)
                 return
-        if number < len(rows):
-            yield _step(number + 1, rows[number], widths, digits, style)
+        if number < len(rows) and (number == 0 or not _is_pause(run, number - 1, number)):
+            last = next(n for n in range(number, len(rows)) if n + 1 == len(rows) or not _is_pause(run, n, n + 1))
+            label = f"{number + 1}" if last == number else f"{number + 1}-{last + 1}"
+            yield _step(label, rows[number], widths, digits, style)
     if run.loop is not None:
         yield between(f"{_repeating(run.loop + 1, len(rows))} for ever")
 
@@ -199,9 +202,14 @@ def _row(system: System, before: State, move: Move) -> _Row:
     return step_text(system, before, move), ", ".join(changes(system, before, move)), where
 
 
-def _step(number: int, row: _Row, widths: Sequence[int], digits: int, style: Style) -> str:
+def _is_pause(run: Run, first: int, second: int) -> bool:
+    """Whether both steps are idle, with nothing to be said between them."""
+    return run.loop != second and run.moves[first].step is None and run.moves[second].step is None
+
+
+def _step(label: str, row: _Row, widths: Sequence[int], digits: int, style: Style) -> str:
     what, changed, where = row
-    line = f"{number:>{digits}}. {what:<{widths[0]}}  {changed:<{widths[1]}}".rstrip()
+    line = f"{label:>{digits}}. {what:<{widths[0]}}  {changed:<{widths[1]}}".rstrip()
     if not where:
         return line
     return f"{line:<{digits + sum(widths) + 4}}  {style(where, 'place')}"

@@ -40,7 +40,7 @@ MOST_ASKED = 64
 def blame(
     system: System, shown: System, formula: Formula, assuming: frozenset[str], valid: Valid, evidence: Evidence
 ) -> Blame | None:
-    """Return who is to blame for a failure on fair runs; None where co-operation could not make it true.
+    """Return who is to blame for a failure; None where it does not depend on who keeps going.
 
     The evidence is of the system ``shown``, a slice of the whole one. ``valid`` tells whether the formula would hold
     if these roles kept going. It is asked only where co-operation can but help: every operator that depends on
@@ -51,14 +51,14 @@ def blame(
     found = coalitions(system, assuming, valid)
     run = endless_run(evidence)
     if run is None:
-        return Blame(found, (), ()) if found else None
+        return Blame(found, (), ())
     helpful = {family for coalition in found for family in coalition}
     debtors = {shown.commitment[name].debtor for name in _open_at_the_end(shown, run)}
     stopped = tuple(
         role for role in could_send(shown, run) if (system.agent[role].family in helpful if found else role in debtors)
     )
     owed = tuple(name for name in _open_at_the_end(shown, run) if shown.commitment[name].debtor in stopped)
-    return Blame(found, stopped, owed) if found or stopped else None
+    return Blame(found, stopped, owed)
 
 
 # --- whom it takes

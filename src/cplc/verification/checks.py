@@ -237,8 +237,8 @@ def _no_delegation_loop(system: System) -> _Asked:
     """
     if not hands_over(system):
         return _Asked(())
-    renewed = Atom(Read(RENEWED), RENEWED)
-    ends = [OnPaths("E", Globally(bit)) for bit in (renewed, Not(renewed))]
+    renewed = Read(RENEWED)
+    ends = [OnPaths("E", Globally(Atom(bit, "nothing made anew any more"))) for bit in (renewed, negate(renewed))]
     meaning = "commitments are delegated or assigned for ever"
     return _Asked(((And(tuple(_always(Not(end)) for end in ends)), meaning),), with_hand_overs(system))
 

@@ -74,6 +74,8 @@ class Interpreter:
 
     def __init__(self, system: System) -> None:
         self.system = system
+        # In Python 1 and True are equal; in a state stands the value as the domain writes it.
+        self._written = {variable.name: {one: one for one in variable.domain} for variable in system.variables}
 
     def initial_states(self) -> Iterator[State]:
         names = [variable.name for variable in self.system.variables]
@@ -102,6 +104,10 @@ class Interpreter:
         if not self.is_enabled(state, step):
             return ()
         taken = self.system.steps[step]
-        changed = state | {name: value(update, state) for name, update in taken.updates}
+        changed = state | {name: self._assigned(name, value(update, state)) for name, update in taken.updates}
         initial = (self.system.variable[name].initial for name in taken.free)
         return tuple(changed | dict(zip(taken.free, values, strict=True)) for values in product(*initial))
+
+    def _assigned(self, name: str, assigned: Value) -> Value:
+        """Return the value as it stands in a state; one that is out of range as it is."""
+        return self._written[name].get(assigned, assigned)

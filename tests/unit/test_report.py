@@ -1,0 +1,131 @@
+"""Results as data: JSON that other programs rely on, and traces for other tools."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from cplc.pipeline import Compilation
+from cplc.report.data import result_data
+from cplc.report.itf import trace
+from cplc.report.text import plain, result_text
+from cplc.source import Source
+from cplc.verification.results import Result
+
+TEXT = """protocol Due {
+  role A { var n: 0..2 = 0 }
+  role B
+  commitment c = C(A, B, true, done)
+  A -> B : offer(price: 1..2)  means create c  set n := 1
+  A -> B : done   after offer
+  B -> A : go
+  property kept "a promise is kept" assuming B: AG (offer -> AF done)
+  property safe: AG (done -> offer)
+  property known: AG (done -> K(A, done))
+  property never: AG (violated(c) -> done)
+}
+"""
+
+
+def answers() -> dict[str, Result]:
+    compilation = Compilation(Source("due.cpl", TEXT))
+    assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
+    return {result.question.name: result for result in compilation.verify(compilation.questions())}
+
+
+def test_a_result_as_data() -> None:
+    data = json.loads(json.dumps(result_data(answers()["kept"])))
+    assert data["place"] == {"file": "due.cpl", "line": 8, "column": 12, "end_line": 8, "end_column": 16}
+    assert {name: data[name] for name in ("name", "kind", "title", "formula", "assuming", "verdict", "expected")} == {
+        "name": "kept",
+        "kind": "property",
+        "title": "a promise is kept",
+        "formula": "AG (offer -> AF done)",
+        "assuming": ["B"],
+        "verdict": "fails",
+        "expected": "holds",
+    }
+    assert data["as_expected"] is False
+    assert data["blame"] == {
+        "coalitions": [["A"]],
+        "stopped": ["A"],
+        "owed": ["c"],
+        "text": "A stopped: it could send done for ever and never did; it still owed c to B. "
+        "It would hold if A kept going (assuming A).",
+    }
+
+
+def test_the_joined_run_repeats_its_states_from_what_steps_write() -> None:
+    told = json.loads(json.dumps(result_data(answers()["kept"])))["story"]
+    states = [told["start"]]
+    for step in told["steps"]:
+        states.append(states[-1] | step["writes"])
+    assert states[told["loop"]] == states[-1]
+    first = told["steps"][0]
+    assert first["step"] == "send offer(1)"
+    assert (first["kind"], first["actor"], first["event"]) == ("send", "A", "offer")
+    assert first["payload"] == {"price": 1}
+    assert first["place"]["line"] == 5
+    assert first["writes"]["A.n"] == 1
+    assert any("AF done" in mark["text"] for mark in told["marks"])
+
+
+def test_evidence_that_rests_on_all_runs_has_no_story() -> None:
+    data = result_data(answers()["safe"])
+    assert data["story"] is None
+    assert isinstance(data["evidence"], dict)
+    assert data["evidence"]["exhaustive"] is True
+    assert trace(answers()["safe"]) is None
+
+
+def test_pairs_of_states_are_data_too() -> None:
+    evidence = result_data(answers()["known"])["evidence"]
+    assert isinstance(evidence, dict)
+    (part,) = evidence["parts"]
+    assert part["evidence"]["agents"] == ["A"]
+    assert part["evidence"]["elsewhere"]["steps"]
+    assert part["evidence"]["there"]["holds"] is False
+
+
+def test_remarks_are_told_everywhere() -> None:
+    vacuous = answers()["never"]
+    assert result_data(vacuous)["verdict"] == "vacuous"
+    assert result_data(vacuous)["remarks"] == [
+        {
+            "code": "vacuous-implication",
+            "message": "the left side of an implication, `violated(c)`, holds in no reachable state",
+            "state": None,
+        }
+    ]
+    assert "warning: the left side of an implication" in result_text(vacuous)
+
+
+def test_a_trace_for_other_tools() -> None:
+    written = trace(answers()["kept"])
+    assert written is not None
+    document = json.loads(written)
+    assert document["#meta"]["format"] == "ITF"
+    assert document["vars"] == [name for name in document["states"][0] if name != "#meta"]
+    assert document["states"][0]["A.n"] == {"#bigint": "0"}
+    assert document["states"][0]["offer@A"] is False
+    assert document["states"][0]["c"] == "null"
+    # The state after the last one is that where the loop begins; it is not written twice.
+    assert 0 <= document["loop"] < len(document["states"])
+    assert len(document["#meta"]["steps"]) == len(document["states"])
+
+
+def test_parts_of_the_text_can_be_coloured() -> None:
+    def marked(text: str, part: str) -> str:
+        return f"<{part}>{text}</{part}>"
+
+    result = answers()["kept"]
+    coloured = result_text(result, marked)
+    assert coloured.startswith("<bad>fails  </bad> <strong>kept</strong> assuming B: ")
+    assert "<place>due.cpl:5</place>" in coloured
+    assert result_text(result, plain) == result_text(result)
+
+
+def test_what_cannot_be_printed_is_shown_as_a_mark() -> None:
+    kept = answers()["kept"]
+    escaping = replace(kept, question=replace(kept.question, title="a \x1b[31mred promise"))
+    assert "a \N{REPLACEMENT CHARACTER}[31mred promise" in result_text(escaping)

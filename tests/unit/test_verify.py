@@ -1,0 +1,134 @@
+"""How questions are answered: on slices, with evidence that replays, and with honest answers where that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.interface import ResourceExhausted
+from cplc.pipeline import Asked, Compilation
+from cplc.source import Source
+from cplc.system.formula import Finally, OnPaths
+from cplc.verification import verify as verify_module
+from cplc.verification.embedding import embedding_problems
+from cplc.verification.results import Result
+from cplc.verification.verify import Verifier, verify
+
+TEXT = """protocol Pairs(n: 1..9 = 3) {
+  role Hub
+  role Leaf[n]
+  for l in Leaf {
+    Hub -> l : ask
+    l -> Hub : answer  after ask
+    l -> Hub : refuse  after ask
+    choice answer | refuse
+  }
+  property all: EF (forall l in Leaf: answer[l])
+  property one: forall l in Leaf: AG !answer[l]
+  property crossed: EF (answer[1] & refuse[1] & answer[2])
+  property either: AG !answer[1] | EF answer[2]
+}
+"""
+
+
+def compiled() -> Compilation:
+    compilation = Compilation(Source("pairs.cpl", TEXT))
+    assert compilation.ok
+    return compilation
+
+
+def results(engine: str) -> Iterator[Result]:
+    compilation = compiled()
+    return compilation.verify(compilation.questions(), "explicit" if engine == "explicit" else "symbolic")
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_answers_do_not_depend_on_slices(engine: str) -> None:
+    assert [result.answer for result in results(engine)] == ["holds", "fails", "fails", "holds"]
+
+
+def test_a_failure_is_shown_on_the_slice_it_depends_on() -> None:
+    sliced = list(results("symbolic"))[1]
+    whole = list(results("explicit"))[1]
+    assert sliced.left_out == len(whole.system.variables) - len(sliced.system.variables) > 0
+    assert whole.left_out == 0
+    assert sliced.evidence is not None
+    assert whole.evidence is not None
+    taken = [
+        [None if move.step is None else result.system.steps[move.step].name for move in result.evidence.run.moves]
+        for result in (sliced, whole)
+        if result.evidence is not None
+    ]
+    assert taken[0] == taken[1] == ["send ask[1]", "receive ask[1]", "send answer[1]", "receive answer[1]"]
+
+
+def test_a_run_of_a_slice_that_the_whole_forbids_is_noticed() -> None:
+    sliced = list(results("symbolic"))[1]
+    assert sliced.evidence is not None
+    whole = compiled().system
+    assert list(embedding_problems(whole, sliced.system, sliced.evidence)) == []
+    first, *_ = (step for step in whole.steps if step.name == "send ask[1]")
+    blocked = replace(
+        whole,
+        steps=tuple(
+            replace(step, guard=whole.messages[-1].received) if step == first else step for step in whole.steps
+        ),
+    )
+    problems = list(embedding_problems(blocked, sliced.system, sliced.evidence))
+    assert problems == ["`send ask[1]` is possible in a part of the system and not in the whole"]
+
+
+def asked(name: str) -> Asked:
+    (one,) = compiled().questions([name])
+    return one
+
+
+def test_an_engine_that_gives_up_makes_the_answer_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = asked("all")
+
+    def given_up(*_: object) -> ExplicitEngine:
+        return ExplicitEngine(one.system, limit=3)
+
+    monkeypatch.setattr(verify_module, "_engine", given_up)
+    (result,) = verify(one.system, [one.question], "explicit")
+    assert result.answer == "unknown"
+    assert result.reason
+    assert not result.as_expected
+
+
+def test_a_failure_stays_one_when_its_run_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(*_: object) -> None:
+        raise ResourceExhausted("no more memory")
+
+    monkeypatch.setattr(verify_module, "explain_initial", exhausted)
+    one = asked("one")
+    result = Verifier(one.system, "explicit").answer(one.question)
+    assert (result.answer, result.evidence) == ("fails", None)
+    assert result.reason == "the run could not be made: no more memory"
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_evidence_that_does_not_replay_is_never_shown(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = asked("one")
+    (good,) = verify(one.system, [one.question], "explicit")
+    assert good.evidence is not None
+    wrong = replace(good.evidence, holds=True)
+    monkeypatch.setattr(verify_module, "explain_initial", lambda *_: wrong)
+    result = Verifier(one.system, "explicit" if engine == "explicit" else "symbolic").answer(one.question)
+    assert (result.answer, result.evidence) == ("unknown", None)
+    assert result.reason is not None
+    assert result.reason.startswith("internal: evidence does not replay")
+
+
+def test_what_independent_parts_can_reach_they_can_reach_together() -> None:
+    one = asked("all")
+    formula = one.question.formula
+    assert isinstance(formula, OnPaths)
+    assert isinstance(formula.path, Finally)
+    (result,) = verify(one.system, [one.question], "symbolic")
+    assert result.answer == "holds"
+    assert result.evidence is not None
+    assert len(result.evidence.run.moves) == 12
