@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Enum, auto
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Note, Rule, did_you_mean
+from cplc.diagnostics.core import Note, Rule
 from cplc.semantics import tree, types
+from cplc.semantics.lookups import Lookups
 from cplc.semantics.problems import Problems
-from cplc.semantics.references import (
-    AnyArgument,
-    Argument,
-    Deferred,
-    Entity,
-    References,
-    Scope,
-    ValueOf,
-    kind_of,
-)
+from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
 from cplc.semantics.vocabulary import EVENTS, STATES
 from cplc.source import Span
@@ -51,6 +43,7 @@ class Expressions:
         self._problems = problems
         self._macro = macro
         self.references = References(self._error, self._index, lambda name, scope: macro(name, scope, None) is not None)
+        self.names = Lookups(self.references, self._error, self._index)
         self.unusable: set[tree.MacroSymbol] = set()
         """Macros that cannot be expanded, which has been reported."""
         self._calls: list[ast.Call] = []
@@ -75,8 +68,8 @@ class Expressions:
         if isinstance(expected, types.Bool):
             return self._condition(expr, scope, purpose)
         found, type_ = self._expr(expr, scope, purpose, tree.enumeration(expected))
-        found, type_ = _as_number(found, type_) if isinstance(expected, types.Int) else (found, type_)
-        if not _fits(type_, expected):
+        found, type_ = tree.as_number(found, type_) if isinstance(expected, types.Int) else (found, type_)
+        if not types.fits(type_, expected):
             self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not {described(expected)}")
             return tree.FALSE
         return found
@@ -84,62 +77,6 @@ class Expressions:
     def initial(self, expr: ast.Expr, scope: Scope, expected: Type) -> tree.Tree:
         """Return a value that is known before the protocol runs."""
         return self.value(expr, scope, expected, Purpose.CONSTANT)
-
-    def role(self, ref: ast.Ref, scope: Scope) -> tree.RoleTree | None:
-        match self.references.find(ref, scope):
-            case ValueOf(tree.RoleAt() | tree.LoopValue() as role, types.Role()):
-                return role
-            case tree.AllOf(role=symbol):
-                message = f"`{symbol.name}` is a family of roles; one of them is `{symbol.name}[1]`"
-                self._error(rules.WRONG_INDICES, ref.span, message)
-            case other:
-                self._wrong_kind(ref, other, "a role")
-        return None
-
-    def roles(self, ref: ast.Ref, scope: Scope) -> tree.RoleTree | tree.AllOf | None:
-        """Return one role or a family of them."""
-        match self.references.find(ref, scope):
-            case ValueOf(tree.RoleAt() | tree.LoopValue() as role, types.Role()):
-                return role
-            case tree.AllOf() as family:
-                return family
-            case other:
-                self._wrong_kind(ref, other, "a role")
-                return None
-
-    def message(self, ref: ast.Ref, scope: Scope) -> tree.Instance | None:
-        found = self.references.find(ref, scope)
-        if isinstance(found, tree.Instance) and isinstance(found.symbol, tree.MessageSymbol):
-            return found
-        self._wrong_kind(ref, found, "a message")
-        return None
-
-    def commitment(self, ref: ast.Ref, scope: Scope) -> tree.Instance | None:
-        found = self.references.find(ref, scope)
-        if isinstance(found, tree.Instance) and isinstance(found.symbol, tree.CommitmentSymbol):
-            return found
-        self._wrong_kind(ref, found, "a commitment")
-        return None
-
-    def domain(self, domain: ast.Domain, scope: Scope) -> tree.FamilyDomain | tree.NumberDomain | None:
-        if isinstance(domain, ast.Range):
-            return tree.NumberDomain(self._index(domain.low, scope), self._index(domain.high, scope))
-        match self.references.find(domain, scope):
-            case tree.AllOf(role, _, owner, indices):
-                return tree.FamilyDomain(role, owner, indices)
-            case ValueOf(_, types.Role(role)):
-                self._error(rules.WRONG_KIND, domain.span, f"`{role.name}` is a single role, not a family")
-            case other:
-                self._wrong_kind(domain, other, "a family of roles or a range `1..n`")
-        return None
-
-    def assignable(self, ref: ast.Ref, scope: Scope) -> tuple[tree.VariableOf, Type] | None:
-        match self.references.find(ref, scope):
-            case ValueOf(tree.VariableOf() as variable, type_):
-                return variable, type_
-            case other:
-                self._wrong_kind(ref, other, "a variable of a role")
-                return None
 
     def introduce(self, name: ast.Name, scope: Scope) -> None:
         """Warn of a local name that hides another."""
@@ -152,28 +89,14 @@ class Expressions:
         calls = tuple(Note(f"in this use of `{call.name.text}`", call.span) for call in reversed(self._calls[-3:]))
         self._problems.report(rule, span, message, *notes, *calls)
 
-    def _wrong_kind(self, ref: ast.Ref, found: Entity, wanted: str) -> None:
-        match found:
-            case tree.Instance(symbol):
-                is_ = kind_of(symbol)
-            case tree.AllOf():
-                is_ = "a family of roles"
-            case ValueOf(_, type_):
-                is_ = described(type_)
-            case Deferred():
-                is_ = "an expression"
-            case _:
-                return
-        self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is {is_}, not {wanted}")
-
     # --- expressions ----------------------------------------------------------------------------
 
     def _index(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
         return self._number(expr, scope, Purpose.CONSTANT)
 
     def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> tree.Tree:
-        found, type_ = _as_number(*self._expr(expr, scope, purpose, None))
-        if not _fits(type_, INT):
+        found, type_ = tree.as_number(*self._expr(expr, scope, purpose, None))
+        if not types.fits(type_, INT):
             self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not a number")
         return found if type_ == INT else tree.LiteralTree(1)
 
@@ -359,11 +282,11 @@ class Expressions:
         ref: ast.Expr = argument
         if isinstance(argument, ast.View):
             ref = argument.commitment
-            view = self.role(argument.role, scope)
+            view = self.names.role(argument.role, scope)
         if not isinstance(ref, ast.Ref):
             self._error(rules.WRONG_ARGUMENTS, ref.span, f"`{call.name.text}` takes the name of a commitment")
             return _WRONG
-        instance = self.commitment(ref, scope)
+        instance = self.names.commitment(ref, scope)
         if instance is None or (isinstance(argument, ast.View) and view is None):
             return _WRONG
         return tree.Lifecycle(instance, STATES[call.name.text], view, argument.span), BOOL
@@ -378,7 +301,7 @@ class Expressions:
         if not isinstance(argument, ast.Ref):
             self._error(rules.WRONG_ARGUMENTS, argument.span, f"`{call.name.text}` takes the name of a message")
             return _WRONG
-        instance = self.message(argument, scope)
+        instance = self.names.message(argument, scope)
         if instance is None:
             return _WRONG
         return tree.Event("sent" if call.name.text == "sent" else "inflight", instance, call.span), BOOL
@@ -454,15 +377,15 @@ class Expressions:
             if isinstance(left, tree.RoleAt | tree.LoopValue) and isinstance(right, tree.RoleAt | tree.LoopValue):
                 same = tree.SameRole(left, right)
             return (same if expr.op == "=" else tree.Apply("!", (same,), expr.span)), BOOL
-        left, left_type = _as_number(left, left_type)
-        right, right_type = _as_number(right, right_type)
-        if not _fits(left_type, right_type):
+        left, left_type = tree.as_number(left, left_type)
+        right, right_type = tree.as_number(right, right_type)
+        if not types.fits(left_type, right_type):
             message = f"{_upper(described(left_type))} cannot be compared with {described(right_type)}"
             self._error(rules.TYPE_MISMATCH, expr.span, message)
             return _WRONG
         if isinstance(left_type, types.Path) or isinstance(right_type, types.Path):
             return self._unsupported(expr.span, "A comparison of temporal operators")
-        if isinstance(left_type, types.Bool) and not (_is_value(left) and _is_value(right)):
+        if isinstance(left_type, types.Bool) and not (tree.is_value(left) and tree.is_value(right)):
             hint = Note("write `<->` between conditions" if expr.op == "=" else "write `!(p <-> q)`")
             self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not conditions", hint)
             return _WRONG
@@ -471,7 +394,7 @@ class Expressions:
     def _quantifier(self, expr: ast.Quantifier, scope: Scope, purpose: Purpose) -> Typed:
         self.introduce(expr.variable, scope)
         name = expr.variable.text
-        domain = self.domain(expr.domain, scope)
+        domain = self.names.domain(expr.domain, scope)
         if domain is None:
             self._condition(expr.body, scope.with_local(name, AnyArgument()), purpose)
             return _WRONG
@@ -496,7 +419,7 @@ class Expressions:
                 return _WRONG
 
     def _social(self, expr: ast.Social, scope: Scope) -> Typed:
-        debtor, creditor = self.role(expr.debtor, scope), self.role(expr.creditor, scope)
+        debtor, creditor = self.names.role(expr.debtor, scope), self.names.role(expr.creditor, scope)
         if expr.modality == "SC":
             body, type_ = self._expr(expr.body, scope, Purpose.FORMULA, None)
             if not isinstance(type_, types.Path):
@@ -510,7 +433,7 @@ class Expressions:
     def _knowledge(self, expr: ast.Knowledge, scope: Scope) -> Typed:
         body = self._condition(expr.body, scope, Purpose.FORMULA)
         find: Callable[[ast.Ref, Scope], tree.RoleTree | tree.AllOf | None]
-        find = self.role if expr.modality == "K" else self.roles
+        find = self.names.role if expr.modality == "K" else self.names.roles
         group = [find(ref, scope) for ref in expr.group]
         known = tuple(member for member in group if member is not None)
         if len(known) < len(group) or not known:
@@ -520,29 +443,6 @@ class Expressions:
 
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _fits(found: Type, wanted: Type) -> bool:
-    match found, wanted:
-        case (types.Unknown(), _) | (_, types.Unknown()):
-            return True
-        case types.Enum(left), types.Enum(right):
-            return set(left) == set(right)
-        case _:
-            return type(found) is type(wanted)
-
-
-def _as_number(found: tree.Tree, type_: Type) -> Typed:
-    """Return the index of a role where a number is meant."""
-    if isinstance(type_, types.Role) and isinstance(found, tree.RoleAt | tree.LoopValue):
-        return tree.IndexOf(found), INT
-    return found, type_
-
-
-def _is_value(found: tree.Tree) -> bool:
-    return isinstance(
-        found, tree.LiteralTree | tree.ParameterValue | tree.Payload | tree.OwnParameter | tree.VariableOf
-    )
 
 
 def _bare_name(expr: ast.Expr) -> str | None:
@@ -562,7 +462,3 @@ def _flattened(expr: ast.Binary) -> list[ast.Expr]:
         else:
             operands.append(top)
     return operands
-
-
-def unknown_macro_notes(name: str, known: Mapping[str, object]) -> tuple[Note, ...]:
-    return did_you_mean(name, [*known, *STATES, *EVENTS])

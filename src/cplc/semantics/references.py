@@ -175,7 +175,9 @@ class References:
 
     def _unknown(self, name: ast.Name, scope: Scope) -> None:
         notes = did_you_mean(name.text, scope.names())
-        if self._macro_known(name.text, scope):
+        if name.text == "Env":
+            notes = (Note("the environment is no role: it knows and owes nothing"),)
+        elif self._macro_known(name.text, scope):
             notes = (Note(f"`{name.text}` is a macro: write its arguments behind it, in parentheses"),)
         elif member_of := _enumeration_with(name.text, scope.signature):
             notes = (Note(f"`{name.text}` is a value of `{member_of}`: it can only be compared with that"),)

@@ -195,7 +195,7 @@ class Declarer:
             self._problems.report(rules.TOO_DEEP, loop.variable.span, f"More than {MOST_BLOCKS} loops are nested here")
             return
         self._reserved(loop.variable, operators=True)
-        domain = self._expressions.domain(loop.domain, scope)
+        domain = self._expressions.names.domain(loop.domain, scope)
         if domain is None:
             nobody = tree.NumberDomain(tree.LiteralTree(1), tree.LiteralTree(0))
             binder = tree.Binder(loop.variable.text, nobody, loop.variable.span)

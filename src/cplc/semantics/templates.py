@@ -84,8 +84,8 @@ class Templates:
 
     def _message(self, symbol: tree.MessageSymbol, scope: Scope) -> Iterator[tree.Message]:
         node = symbol.node
-        sender = self._expressions.role(node.sender, scope)
-        receiver = self._expressions.role(node.receiver, scope)
+        sender = self._expressions.names.role(node.sender, scope)
+        receiver = self._expressions.names.role(node.receiver, scope)
         for parameter in node.parameters:
             self._expressions.introduce(parameter.name, replace(scope, actor=_actor(sender)))
         own = {name: OwnLocal(ranged.type) for name, ranged in symbol.parameters.items()}
@@ -110,7 +110,7 @@ class Templates:
                 case ast.OnReceipt(assignments):
                     receipt.extend(self._assignments(assignments, receiving))
                 case ast.Resets(messages):
-                    found = [self._expressions.message(ref, scope) for ref in messages]
+                    found = [self._expressions.names.message(ref, scope) for ref in messages]
                     resets.extend(message for message in found if message is not None)
                 case ast.Restart() | ast.Repeatable():
                     pass
@@ -131,8 +131,8 @@ class Templates:
 
     def _operations(self, performed: Iterable[ast.Operation], scope: Scope) -> Iterator[tree.Operation]:
         for operation in performed:
-            commitment = self._expressions.commitment(operation.commitment, scope)
-            target = None if operation.target is None else self._expressions.commitment(operation.target, scope)
+            commitment = self._expressions.names.commitment(operation.commitment, scope)
+            target = None if operation.target is None else self._expressions.names.commitment(operation.target, scope)
             verb = next((verb for verb in VERBS if verb == operation.verb.text), None)
             if verb is None:
                 notes = did_you_mean(operation.verb.text, VERBS) or (Note("operations are " + ", ".join(VERBS)),)
@@ -161,7 +161,7 @@ class Templates:
 
     def _assignments(self, assignments: Iterable[ast.Assignment], scope: Scope) -> Iterator[tree.Assignment]:
         for assignment in assignments:
-            target = self._expressions.assignable(assignment.variable, scope)
+            target = self._expressions.names.assignable(assignment.variable, scope)
             expected = target[1] if target else types.UNKNOWN
             value = self._expressions.value(assignment.value, scope, expected, Purpose.LOCAL)
             if target:
@@ -171,8 +171,8 @@ class Templates:
 
     def _commitment(self, symbol: tree.CommitmentSymbol, scope: Scope) -> Iterator[tree.Commitment]:
         node = symbol.node
-        debtor = self._expressions.role(node.debtor, scope)
-        creditor = self._expressions.role(node.creditor, scope)
+        debtor = self._expressions.names.role(node.debtor, scope)
+        creditor = self._expressions.names.role(node.creditor, scope)
         antecedent = self._expressions.condition(node.antecedent, scope, Purpose.STATE)
         consequent = self._expressions.condition(node.consequent, scope, Purpose.STATE)
         within = None if node.within is None else self._expressions.number(node.within, scope)
@@ -181,7 +181,7 @@ class Templates:
             yield tree.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
 
     def _choice(self, choice: ast.Choice, scope: Scope) -> Iterator[tree.Choice]:
-        found = [self._expressions.message(ref, scope) for ref in choice.members]
+        found = [self._expressions.names.message(ref, scope) for ref in choice.members]
         members = tuple(member for member in found if member is not None)
         if len(choice.members) < 2:
             self._problems.report(rules.WRONG_ARGUMENTS, choice.span, "A choice is between at least two messages")
@@ -189,8 +189,8 @@ class Templates:
             yield tree.Choice(members, choice.span)
 
     def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[tree.Channel]:
-        sender = self._expressions.roles(channel.sender, scope)
-        receiver = self._expressions.roles(channel.receiver, scope)
+        sender = self._expressions.names.roles(channel.sender, scope)
+        receiver = self._expressions.names.roles(channel.receiver, scope)
         if sender is not None and receiver is not None:
             yield tree.Channel(sender, receiver, channel.span)
 
@@ -243,7 +243,7 @@ class Templates:
             message = f"`{role.name}` is a role and is bound to one"
             self._problems.report(rules.UNBOUND_ROLE, argument.value.span, message)
             return None
-        bound = self._expressions.roles(argument.value, scope)
+        bound = self._expressions.names.roles(argument.value, scope)
         if bound is not None and isinstance(bound, tree.AllOf) is not role.is_family:
             wanted = "a family of roles" if role.is_family else "a single role"
             message = f"`{role.name}` is {wanted} and is bound to one"
@@ -263,7 +263,7 @@ class Templates:
         for ref in node.assuming:
             if ref.span.text == "all":
                 assuming.append(None)
-            elif (role := self._expressions.roles(ref, scope)) is not None:
+            elif (role := self._expressions.names.roles(ref, scope)) is not None:
                 assuming.append(role)
         formula = self._expressions.condition(node.formula, scope, Purpose.FORMULA)
         if self._problems.errors == before:

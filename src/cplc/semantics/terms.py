@@ -93,7 +93,10 @@ Op = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An operator and its operands (``-`` with one or two); ``&`` and ``|`` take any number; ``bound`` is the k of ``<=k``."""
+    """An operator and its operands: ``-`` with one or two, ``&`` and ``|`` with any number.
+
+    ``bound`` is the k of ``<=k``.
+    """
 
     op: Op
     operands: tuple[Term, ...]
@@ -124,7 +127,10 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class Does:
-    """A path atom: ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role) or a lifecycle operation."""
+    """A path atom.
+
+    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role) or a lifecycle operation.
+    """
 
     verb: str
     subject: str

@@ -12,7 +12,8 @@ from typing import Literal
 
 from cplc.semantics.model import Verb
 from cplc.semantics.terms import Op, Value
-from cplc.semantics.types import Enum, Type
+from cplc.semantics.types import INT, Enum, Type
+from cplc.semantics.types import Role as RoleType
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -427,3 +428,15 @@ class Template:
 
 def enumeration(type_: Type) -> Enum | None:
     return type_ if isinstance(type_, Enum) else None
+
+
+def as_number(found: Tree, type_: Type) -> tuple[Tree, Type]:
+    """Return the index of a role where a number is meant."""
+    if isinstance(type_, RoleType) and isinstance(found, RoleAt | LoopValue):
+        return IndexOf(found), INT
+    return found, type_
+
+
+def is_value(found: Tree) -> bool:
+    """Whether it is read or written as such, and no condition on anything."""
+    return isinstance(found, LiteralTree | ParameterValue | Payload | OwnParameter | VariableOf)

@@ -63,3 +63,14 @@ def described(type_: Type) -> str:
             return "a temporal operator"
         case Unknown():
             return "anything"
+
+
+def fits(found: Type, wanted: Type) -> bool:
+    """Whether what is found may stand where the other is wanted."""
+    match found, wanted:
+        case (Unknown(), _) | (_, Unknown()):
+            return True
+        case Enum(left), Enum(right):
+            return set(left) == set(right)
+        case _:
+            return type(found) is type(wanted)

@@ -1,0 +1,92 @@
+"""Names where one kind of thing is meant: a role, a message, a commitment, a family, a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cplc.diagnostics import rules
+from cplc.semantics import tree, types
+from cplc.semantics.references import Deferred, Entity, References, Scope, ValueOf, kind_of
+from cplc.semantics.types import Type, described
+from cplc.syntax import ast
+
+
+class Lookups:
+    """Finds what a name stands for, or reports that it is of another kind."""
+
+    def __init__(
+        self, references: References, error: Callable[..., None], number: Callable[[ast.Expr, Scope], tree.Tree]
+    ) -> None:
+        self._references = references
+        self._error = error
+        self._number = number
+
+    def role(self, ref: ast.Ref, scope: Scope) -> tree.RoleTree | None:
+        match self._references.find(ref, scope):
+            case ValueOf(tree.RoleAt() | tree.LoopValue() as role, types.Role()):
+                return role
+            case tree.AllOf(role=symbol):
+                message = f"`{symbol.name}` is a family of roles; one of them is `{symbol.name}[1]`"
+                self._error(rules.WRONG_INDICES, ref.span, message)
+            case other:
+                self._wrong_kind(ref, other, "a role")
+        return None
+
+    def roles(self, ref: ast.Ref, scope: Scope) -> tree.RoleTree | tree.AllOf | None:
+        """Return one role or a family of them."""
+        match self._references.find(ref, scope):
+            case ValueOf(tree.RoleAt() | tree.LoopValue() as role, types.Role()):
+                return role
+            case tree.AllOf() as family:
+                return family
+            case other:
+                self._wrong_kind(ref, other, "a role")
+                return None
+
+    def message(self, ref: ast.Ref, scope: Scope) -> tree.Instance | None:
+        found = self._references.find(ref, scope)
+        if isinstance(found, tree.Instance) and isinstance(found.symbol, tree.MessageSymbol):
+            return found
+        self._wrong_kind(ref, found, "a message")
+        return None
+
+    def commitment(self, ref: ast.Ref, scope: Scope) -> tree.Instance | None:
+        found = self._references.find(ref, scope)
+        if isinstance(found, tree.Instance) and isinstance(found.symbol, tree.CommitmentSymbol):
+            return found
+        self._wrong_kind(ref, found, "a commitment")
+        return None
+
+    def domain(self, domain: ast.Domain, scope: Scope) -> tree.FamilyDomain | tree.NumberDomain | None:
+        if isinstance(domain, ast.Range):
+            return tree.NumberDomain(self._number(domain.low, scope), self._number(domain.high, scope))
+        match self._references.find(domain, scope):
+            case tree.AllOf(role, _, owner, indices):
+                return tree.FamilyDomain(role, owner, indices)
+            case ValueOf(_, types.Role(role)):
+                self._error(rules.WRONG_KIND, domain.span, f"`{role.name}` is a single role, not a family")
+            case other:
+                self._wrong_kind(domain, other, "a family of roles or a range `1..n`")
+        return None
+
+    def assignable(self, ref: ast.Ref, scope: Scope) -> tuple[tree.VariableOf, Type] | None:
+        match self._references.find(ref, scope):
+            case ValueOf(tree.VariableOf() as variable, type_):
+                return variable, type_
+            case other:
+                self._wrong_kind(ref, other, "a variable of a role")
+                return None
+
+    def _wrong_kind(self, ref: ast.Ref, found: Entity, wanted: str) -> None:
+        match found:
+            case tree.Instance(symbol):
+                is_ = kind_of(symbol)
+            case tree.AllOf():
+                is_ = "a family of roles"
+            case ValueOf(_, type_):
+                is_ = described(type_)
+            case Deferred():
+                is_ = "an expression"
+            case _:
+                return
+        self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is {is_}, not {wanted}")
