@@ -16,7 +16,7 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.semantics.analysis import Analysis, analyse
 from cplc.semantics.loading import loader
 from cplc.source import Source, Span
-from cplc.syntax.parser import parse, parse_formula
+from cplc.syntax.parser import parse, parse_formula, unread_words
 
 if TYPE_CHECKING:
     from cplc.lowering import View
@@ -72,17 +72,13 @@ class Compilation:
             parameters=self.parameters,
             channels=self.channels,
             protocol=self.protocol,
+            unread=unread_words(self._parsed[1]),
         )
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Every problem of the text and of what it imports, in the order of the text.
-
-        Warnings wait until all of it can be read: what cannot be read may be what they miss.
-        """
-        unread = any(diagnostic.is_error for diagnostic in self._parsed[1])
-        analysed = [diagnostic for diagnostic in self._analysis.diagnostics if diagnostic.is_error or not unread]
-        found = dict.fromkeys((*self._parsed[1], *analysed))
+        """Every problem of the text and of what it imports, in the order of the text."""
+        found = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics))
         return tuple(sorted(found, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
 
     @property

@@ -451,7 +451,9 @@ def test_a_wrong_property_leaves_the_model_its_meaning() -> None:
     assert analysed("protocol P { role A role B A -> B : m after n }").model is None
 
 
-def test_an_incomplete_tree_is_not_said_to_lack_anything() -> None:
-    file, _ = parse(Source("test.cpl", "protocol P { role A role B A -> B : m after n role Idle property p: EF 3 }"))
-    analysis = analyse(file, load=loader(None, parse), incomplete=True)
-    assert [diagnostic.code for diagnostic in analysis.diagnostics] == ["type-mismatch"]
+def test_what_could_not_be_read_may_be_what_seems_to_be_missing() -> None:
+    file, _ = parse(Source("test.cpl", "protocol P { role A role B A -> B : m after n & k role Idle property p: EF 3 }"))
+    whole = analyse(file, load=loader(None, parse))
+    assert [diagnostic.code for diagnostic in whole.diagnostics] == ["unknown-name", "unknown-name", "type-mismatch"]
+    torn = analyse(file, load=loader(None, parse), unread=frozenset({"n"}))
+    assert [(d.code, d.span.text) for d in torn.diagnostics] == [("unknown-name", "k"), ("type-mismatch", "3")]

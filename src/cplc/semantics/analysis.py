@@ -91,14 +91,16 @@ def analyse(
     parameters: Mapping[str, str] | None = None,
     channels: Channels | None = None,
     protocol: str | None = None,
-    incomplete: bool = False,
+    unread: frozenset[str] | None = None,
 ) -> Analysis:
     """Check a file and all that it imports, and unroll its last protocol, or the one of this name.
 
-    Of an ``incomplete`` tree, with parts that could not be read, nothing is said that these parts could refute.
+    Of a tree with parts that could not be read nothing is said that these parts could refute; ``unread`` are the words
+    that stand there.
     """
     problems = Problems()
-    problems.is_incomplete = incomplete
+    if unread is not None:
+        problems.is_incomplete, problems.unread = True, unread
     program = load_program(file.span.source, file, load, problems)
     library = Library(program, problems)
     expressions = Expressions(problems, library.macro)

@@ -120,14 +120,15 @@ def load_program(source: Source, file: ast.File, load: Load, problems: Problems)
             if isinstance(outcome, NotLoaded):
                 problems.report(rules.UNREADABLE_FILE, wanted.span, _sentence(outcome.reason), *outcome.notes)
                 imports.append((wanted, None))
-                problems.is_incomplete = True
+                problems.is_incomplete, problems.unread = True, None
                 continue
             key = os.path.normpath(outcome.source.name)
             if key not in positions:
                 positions[key] = len(files)
                 files.append((outcome.source, outcome.file))
                 problems.extend(outcome.diagnostics)
-                problems.is_incomplete |= any(diagnostic.is_error for diagnostic in outcome.diagnostics)
+                if any(diagnostic.is_error for diagnostic in outcome.diagnostics):
+                    problems.is_incomplete, problems.unread = True, None
             imports.append((wanted, positions[key]))
         units.append(Unit(importing, tree, tuple(imports)))
     _report_cycles(units, problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -16,7 +17,9 @@ class Problems:
     def __init__(self) -> None:
         self._found: dict[tuple[str, Span], Diagnostic] = {}
         self.is_incomplete = False
-        """Something could not be read, so what seems to be missing or in vain may be there after all."""
+        """Something could not be read, so what seems to be in vain may be needed after all."""
+        self.unread: frozenset[str] | None = frozenset()
+        """Words that stand in what could not be read, and may be declared there; None if it could be any word."""
         self._is_local = False
         self._harmless = 0
         self._errors = 0
@@ -54,11 +57,13 @@ class Problems:
     def sorted(self) -> tuple[Diagnostic, ...]:
         """Return them by source, in the order the sources were first met, then by place."""
         sources: dict[str, int] = {}
-        kept = [d for d in self._found.values() if not (self.is_incomplete and _is_of_absence(d))]
+        kept = [d for d in self._found.values() if not (self.is_incomplete and self._is_of_absence(d))]
         for diagnostic in kept:
             sources.setdefault(diagnostic.span.source.name, len(sources))
         return tuple(sorted(kept, key=lambda d: (sources[d.span.source.name], d.span.start, d.span.end)))
 
-
-def _is_of_absence(diagnostic: Diagnostic) -> bool:
-    return diagnostic.code in (rules.UNKNOWN_NAME.code, rules.NO_PROTOCOL.code) or not diagnostic.is_error
+    def _is_of_absence(self, diagnostic: Diagnostic) -> bool:
+        """Whether what could not be read may be just what the diagnostic misses."""
+        if diagnostic.code == rules.UNKNOWN_NAME.code:
+            return self.unread is None or not self.unread.isdisjoint(re.findall(r"\w+", diagnostic.span.text))
+        return diagnostic.code == rules.NO_PROTOCOL.code or not diagnostic.is_error

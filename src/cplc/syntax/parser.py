@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -30,6 +30,9 @@ MAX_SIZE: Final = 1_000_000
 """How many characters a file may have."""
 
 _NAMED: Final = re.compile(r"protocol\s+([A-Za-z_]\w*)")
+
+_LONGEST_LINE: Final = 10_000
+"""How much of an unread line is searched for names."""
 
 _SHALLOW: Final = 15
 """Nesting that the usual recursion limit is certainly enough for."""
@@ -62,6 +65,15 @@ def parse_formula(source: Source) -> tuple[ast.Expr | None, tuple[Diagnostic, ..
         return None, scanned.problems
     text = scanned.text.lstrip()
     return formulas.read(source, text.rstrip(), len(scanned.text) - len(text))
+
+
+def unread_words(problems: Iterable[Diagnostic]) -> frozenset[str] | None:
+    """Return the words on lines that could not be read, which may declare what seems to be missing; None if all was."""
+    errors = [problem for problem in problems if problem.is_error]
+    if not errors:
+        return None
+    lines = {error.span.source.line(error.span.position[0]) for error in errors}
+    return frozenset(word for line in lines for word in re.findall(r"\w+", line[:_LONGEST_LINE]))
 
 
 def _unreadable(source: Source) -> Diagnostic | None:
