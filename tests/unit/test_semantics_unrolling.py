@@ -452,7 +452,9 @@ def test_a_wrong_property_leaves_the_model_its_meaning() -> None:
 
 
 def test_what_could_not_be_read_may_be_what_seems_to_be_missing() -> None:
-    file, _ = parse(Source("test.cpl", "protocol P { role A role B A -> B : m after n & k role Idle property p: EF 3 }"))
+    file, _ = parse(
+        Source("test.cpl", "protocol P { role A role B A -> B : m after n & k role Idle property p: EF 3 }")
+    )
     whole = analyse(file, load=loader(None, parse))
     assert [diagnostic.code for diagnostic in whole.diagnostics] == ["unknown-name", "unknown-name", "type-mismatch"]
     torn = analyse(file, load=loader(None, parse), unread=frozenset({"n"}))
