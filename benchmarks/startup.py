@@ -15,6 +15,7 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": str(_ROOT / "src")}
+_ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)  # users have what is compiled
 _RUNS = 11
 _COMMANDS = {
     "python -c pass": ["-c", "pass"],
