@@ -49,14 +49,15 @@ def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compil
 
 def finished(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome | str:
     """Return what the work returns, or why it was stopped."""
+    progress = output.Progress(lambda: what)
     try:
-        return computed(work, limits, waiting=output.progress(lambda: what))
+        return computed(work, limits, waiting=progress.show)
     except Interrupted as stop:
         return str(stop)
     except KeyboardInterrupt:
         return "the run was interrupted"
     finally:
-        output.clear_progress()
+        progress.clear()
 
 
 def exit_for(diagnostics: Sequence[Diagnostic], *, strict: bool) -> Exit:

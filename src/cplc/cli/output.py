@@ -101,20 +101,25 @@ def write_file(path: Path, text: str) -> None:
         raise
 
 
-def progress(what: Callable[[], str]) -> Callable[[], None]:
-    """Return a function that shows what is going on: on a terminal, and only if it takes more than a second."""
-    began = time.monotonic()
+class Progress:
+    """The line that shows what is going on: on a terminal, and only if it takes more than a second."""
 
-    def show() -> None:
-        if not _is_terminal(err=True) or time.monotonic() - began < 1:
+    def __init__(self, doing: Callable[[], str]) -> None:
+        self._doing = doing
+        self._began = time.monotonic()
+        self._shown = ""
+
+    def show(self) -> None:
+        seconds = int(time.monotonic() - self._began)
+        if seconds < 1 or not _is_terminal(err=True) or os.environ.get("TERM") == "dumb":
             return
-        seconds = int(time.monotonic() - began)
-        write(f"\r\x1b[2K{what()} … {seconds} s", err=True)
+        line = f"{self._doing()} … {seconds} s"
+        if line != self._shown:
+            write(f"\r\x1b[2K{line}", err=True)
+            self._shown = line
 
-    return show
-
-
-def clear_progress() -> None:
-    """Remove the line that shows what is going on; to be called before anything else is written."""
-    if _is_terminal(err=True):
-        write("\r\x1b[2K", err=True)
+    def clear(self) -> None:
+        """Remove the line; to be called before anything else is written."""
+        if self._shown:
+            write("\r\x1b[2K", err=True)
+            self._shown = ""

@@ -47,8 +47,12 @@ class Run:
     results: list[Result] = field(default_factory=list)
     interrupted: str | None = None
     error: str | None = None
+    progress: output.Progress = field(init=False)
 
-    def doing(self) -> str:
+    def __post_init__(self) -> None:
+        self.progress = output.Progress(self._doing)
+
+    def _doing(self) -> str:
         """Say what is being worked on."""
         if len(self.results) < len(self.asked):
             return f"verifying {self.asked[len(self.results)].question.name}"
@@ -56,7 +60,7 @@ class Run:
 
     def take(self, event: tuple[Diagnostic, ...] | Questions | Result) -> None:
         """Say what is new."""
-        output.clear_progress()
+        self.progress.clear()
         if isinstance(event, tuple):
             self.diagnostics.extend(event)
             output.write_diagnostics(event, form=self.form, colour=self.colour, err=True)
@@ -73,7 +77,7 @@ class Run:
         """Answer what is not answered yet: it is unknown, for this reason."""
         from cplc.verification.results import Result
 
-        output.clear_progress()
+        self.progress.clear()
         self.interrupted = reason
         for asked in self.asked[len(self.results) :]:
             result = Result(asked.question, "unknown", "", 0.0, asked.system, reason=reason)
@@ -84,12 +88,14 @@ class Run:
 
     def fail(self, problem: Exception) -> None:
         """Complete the document of a run that ends with an exception."""
+        self.progress.clear()
         if self.form == "json":
             self.error = problem.format_message() if isinstance(problem, ClickException) else _bug(problem)
             self._write_document()
 
     def finish(self) -> None:
         """Say what there is to say at the end."""
+        self.progress.clear()
         match self.form:
             case "json":
                 self._write_document()

@@ -64,8 +64,9 @@ def command(
             yield _sizes(compilation.system)
             yield {"reachable_states": count_reachable(compilation.system, engine)}
 
+    progress = output.Progress(lambda: "counting states")
     try:
-        for event in supervised(work(), Limits(timeout, memory), waiting=output.progress(lambda: "counting states")):
+        for event in supervised(work(), Limits(timeout, memory), waiting=progress.show):
             if isinstance(event, tuple):
                 diagnostics = event
             else:
@@ -74,7 +75,7 @@ def command(
         interrupted = str(stop)
     except KeyboardInterrupt:
         interrupted = "the run was interrupted"
-    output.clear_progress()
+    progress.clear()
 
     code = exit_for(diagnostics, strict=False)
     if interrupted:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Interrupted, Limits, supervised
 from cplc.cli.load import Channels, compilation_of
@@ -119,7 +118,7 @@ def command(
         asks_formula=formula is not None,
     )
     try:
-        for event in supervised(work(), Limits(timeout, memory), waiting=output.progress(run.doing)):
+        for event in supervised(work(), Limits(timeout, memory), waiting=run.progress.show):
             run.take(event)
     except Interrupted as stop:
         run.stop(str(stop))

@@ -1,0 +1,66 @@
+"""What goes to a terminal, and what does not."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import pytest
+
+from cplc.cli.output import Progress, has_colour
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the streams be terminals."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+
+def _after(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic() + seconds
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_progress_is_shown_once_for_each_second_and_removed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    progress = Progress(lambda: "working")
+    progress.show()
+    progress.clear()
+    assert capsys.readouterr().err == ""
+    _after(2.5, monkeypatch)
+    progress.show()
+    progress.show()
+    progress.clear()
+    progress.clear()
+    assert capsys.readouterr().err == "\r\x1b[2Kworking … 2 s\r\x1b[2K"
+
+
+def test_progress_is_for_terminals(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress(lambda: "working")
+    _after(2.5, monkeypatch)
+    progress.show()
+    progress.clear()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("terminal")
+def test_colours_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert has_colour("auto")
+    assert not has_colour("never")
+    monkeypatch.setenv("TERM", "dumb")
+    assert not has_colour("auto")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not has_colour("auto")
+    assert has_colour("always")
+
+
+def test_no_colours_elsewhere() -> None:
+    assert not has_colour("auto")
+    assert has_colour("always")
