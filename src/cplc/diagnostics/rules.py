@@ -45,7 +45,9 @@ LEFT_OUT_INSTANCE = Rule(
 )
 
 # --- messages and commitments
-NOT_A_STATE_CONDITION = Rule("not-a-state-condition", "a guard, fact or condition that asks more than the present state")
+NOT_A_STATE_CONDITION = Rule(
+    "not-a-state-condition", "a guard, fact or condition that asks more than the present state"
+)
 UNSEEN = Rule("unseen", "a guard on what its agent cannot see")
 FOREIGN_VARIABLE = Rule("foreign-variable", "an assignment to the variable of another role")
 DUPLICATE_ASSIGNMENT = Rule("duplicate-assignment", "two values for one variable at once")

@@ -9,7 +9,7 @@ nodes are alive than allowed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Generic, NewType, Protocol, Self, TypeVar, cast
 
@@ -144,6 +144,13 @@ class Diagrams(ABC, Generic[N, U]):
             function = high if low == self.false else low
         return chosen
 
+    def value(self, function: N, assignment: Mapping[int, bool]) -> bool:
+        """Return the value of a function under an assignment to all levels it depends on."""
+        while function not in (self.true, self.false):
+            level, low, high = self.branches(function)
+            function = high if assignment[level] else low
+        return function == self.true
+
     def support(self, function: N) -> frozenset[int] | None:
         """Return the levels that a function depends on, or None if it is too large to say quickly."""
         found: set[int] = set()
@@ -217,6 +224,9 @@ class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
 
     def count(self, function: BCDDFunction) -> int:
         return function.sat_count(self.levels)
+
+    def value(self, function: BCDDFunction, assignment: Mapping[int, bool]) -> bool:
+        return function.eval(assignment.items())
 
 
 class _DDFunction(Node, Protocol):

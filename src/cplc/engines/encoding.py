@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from functools import cached_property
 from typing import Literal
 
 from cplc.engines.bdd import Node, diagrams
@@ -122,6 +123,26 @@ class Encoding:
         for name in sorted(self.bits, key=self._depth, reverse=True):
             result = self.is_value(name, assignment[name]) & result
         return result
+
+    def contains(self, states: Node, state: State) -> bool:
+        """Return whether a state is in a set."""
+        codes: dict[int, bool] = {}
+        for name, value in state.items():
+            codes.update(self._codes[name][value])
+        return self.diagrams.value(states, codes)
+
+    @cached_property
+    def _codes(self) -> dict[str, dict[Value, dict[int, bool]]]:
+        """Each variable to its values, each with the bits that stand for it."""
+        return {
+            variable.name: {
+                value: {
+                    level: bool(position >> shift & 1) for shift, level in enumerate(reversed(self.bits[variable.name]))
+                }
+                for position, value in enumerate(variable.domain)
+            }
+            for variable in self.system.variables
+        }
 
     def first(self, states: Node) -> State:
         """Return the first state of a set that is not empty."""

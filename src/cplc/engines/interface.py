@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from cplc.system.expr import Expr
-from cplc.system.formula import Formula
+from cplc.system.formula import Finally, Formula, Globally, OnPaths
 from cplc.system.model import Justice, State, System
 
 S = TypeVar("S")
@@ -87,8 +87,28 @@ class Engine(ABC, Generic[S]):
 
     # --- derived
     def is_valid(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> bool:
-        """Whether the formula holds in every initial state."""
+        """Whether the formula holds in every initial state.
+
+        What is reachable has been computed once and for all: without conditions of fairness every reachable state is
+        on a fair run, so `AG` asks of all of them, and `EF` of any of them if there is one initial state.
+        """
+        if not self.system.fairness:
+            match formula:
+                case OnPaths("A", Globally(operand, None)):
+                    return self.is_empty(self.complement(self.satisfying(operand, assuming)))
+                case OnPaths("E", Finally(operand, None)) if self._starts_in_one_state:
+                    return not self.is_empty(self.satisfying(operand, assuming))
+                case _:
+                    pass
         return self.is_empty(self.without(self.initial, self.satisfying(formula, assuming)))
+
+    @property
+    def _starts_in_one_state(self) -> bool:
+        return all(len(variable.initial) == 1 for variable in self.system.variables)
+
+    def contains(self, states: S, state: State) -> bool:
+        """Whether a reachable state is one of the set."""
+        return not self.is_empty(self.both(states, self.single(state)))
 
     def enabled(self, justice: Justice) -> S:
         return self.where(self.system.enabled(justice))

@@ -180,6 +180,10 @@ class SymbolicEngine(Engine[Node]):
             raise ValueError("the state is not reachable")
         return found
 
+    @_bounded
+    def contains(self, states: Node, state: State) -> bool:
+        return self._encoding.contains(states, state)
+
     # --- steps
 
     def _taken(self, steps: Iterable[int] | None) -> Iterable[Transition]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cplc.lowering.lifecycle import Book, Ledger, depends_on
-from cplc.semantics.model import CheckedModel, Commitment
+from cplc.semantics.model import CheckedModel, Commitment, Variable
 from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, Sent, Term, Var
 
 
@@ -54,8 +54,8 @@ class Dependence:
                     case Sent() | InFlight():
                         return True
                     case Var(variable):
-                        role = self._model.variable[variable].role
-                        if variable in set_on_sending or self._restarted_alone(role, commitment):
+                        declared = self._model.variable[variable]
+                        if variable in set_on_sending or self._restarted_alone(declared, commitment):
                             return True
                     case Happened(message) | Field(message, _):
                         if not positive and self._can_vanish(message, commitment):
@@ -93,12 +93,19 @@ class Dependence:
         mine = self.around(commitment.scope)
         return any(s in self._restarting and s not in mine for s in self.around(self._model.message[message].scope))
 
-    def _restarted_alone(self, role: str, commitment: Commitment) -> bool:
+    def restarts(self, scope: str, variable: Variable) -> bool:
+        """Whether a restart of the scope takes the variable back, as a part's own or that of a role it binds."""
+        if variable.scope:
+            return scope in self.around(variable.scope)
+        return variable.role in self._roles[scope]
+
+    @cached_property
+    def _roles(self) -> dict[str, frozenset[str]]:
+        return {scope.name: frozenset(scope.roles) for scope in self._model.scopes}
+
+    def _restarted_alone(self, variable: Variable, commitment: Commitment) -> bool:
         mine = self.around(commitment.scope)
-        return any(
-            scope.name in self._restarting and scope.name not in mine and role in scope.roles
-            for scope in self._model.scopes
-        )
+        return any(scope not in mine and self.restarts(scope, variable) for scope in self._restarting)
 
     def to_settle(self, changed: Iterable[str], ledger: Ledger) -> list[str]:
         """Return whom to look at when these messages and variables changed and the ledger has done its operations."""

@@ -106,9 +106,7 @@ def make_book(model: CheckedModel, viewers: dict[str | None, frozenset[str]]) ->
     return Book(model, viewers, possible, retained, frozenset(suspended))
 
 
-def _possible(
-    commitment: Commitment, operations: list[Operation], can_wait: bool, follows: bool
-) -> tuple[str, ...]:
+def _possible(commitment: Commitment, operations: list[Operation], can_wait: bool, follows: bool) -> tuple[str, ...]:
     verbs = {operation.verb for operation in operations if operation.commitment == commitment.name}
     born = "create" in verbs or any(operation.target == commitment.name for operation in operations)
     if not born:

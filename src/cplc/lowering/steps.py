@@ -243,8 +243,7 @@ class Workshop:
                 if commitment.name in kept and commitment.scope in inner:
                     for name, _, domain in self.book.variables(commitment.name, keeper):
                         updates[name] = e.Const(domain[0])
-        roles = next(declared.roles for declared in self.model.scopes if declared.name == scope)
-        own = [variable for variable in self.model.variables if variable.role in roles]
+        own = [variable for variable in self.model.variables if self.dependence.restarts(scope, variable)]
         updates |= {variable.name: e.Const(variable.initial) for variable in own if variable.initial is not None}
         free = tuple(variable.name for variable in own if variable.initial is None)
         guard = e.conj((self._blocked[scope], *drained))

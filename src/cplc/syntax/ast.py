@@ -156,9 +156,7 @@ class Strategic:
     span: Span = _span()
 
 
-Expr = (
-    Literal_ | Ref | View | Call | Unary | Binary | Quantifier | OverPaths | Social | Knowledge | Does | Strategic
-)
+Expr = Literal_ | Ref | View | Call | Unary | Binary | Quantifier | OverPaths | Social | Knowledge | Does | Strategic
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,9 +423,7 @@ class Fairness:
     span: Span = _span()
 
 
-Declaration = (
-    Role | Message | Choice | Fact | Commitment | Channel | For | Use | Define | Property | Check | Fairness
-)
+Declaration = Role | Message | Choice | Fact | Commitment | Channel | For | Use | Define | Property | Check | Fairness
 
 
 @dataclass(frozen=True, slots=True)

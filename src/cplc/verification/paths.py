@@ -36,7 +36,7 @@ class Paths(Generic[S]):
         self._moves: dict[Key, Moves] = {}
 
     def contains(self, states: S, state: State) -> bool:
-        return not self.engine.is_empty(self.engine.both(states, self.engine.single(state)))
+        return self.engine.contains(states, state)
 
     # --- finite ways
     def way(self, start: State, within: S, target: S, *, shortest: bool = False) -> Moves | None:
@@ -92,8 +92,7 @@ class Paths(Generic[S]):
 
     def _height(self, state: State, sets: tuple[S, ...]) -> int:
         """Return the position of the first of the growing sets that contains the state; their number if none does."""
-        here = self.engine.single(state)
-        return bisect_left(sets, True, key=lambda known: not self.engine.is_empty(self.engine.both(known, here)))
+        return bisect_left(sets, True, key=lambda known: self.engine.contains(known, state))
 
     def _trimmed(self, start: State, moves: Moves, within: S, target: S) -> Moves:
         """Leave out steps that the rest of the way can do without, long stretches first."""
