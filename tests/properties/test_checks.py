@@ -1,0 +1,301 @@
+"""Every built-in check against its definition, walked state by state on random protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Literal
+
+import pytest
+from hypothesis import assume, given, note, settings
+from tests.strategies_formulas import Sample, protocols
+
+from cplc.lowering import all_views, lower
+from cplc.pipeline import Compilation
+from cplc.source import Source
+from cplc.system.expr import Expr
+from cplc.system.model import State, System
+from cplc.verification.checks import CHECKS, build_check
+from cplc.verification.interpreter import Interpreter, Key, holds, key
+from cplc.verification.replay import replay
+from cplc.verification.verify import Verifier
+
+STATES = 300
+OPEN = {"conditional", "active", "pending"}
+
+
+@dataclass(frozen=True)
+class Walk:
+    """All states of a system and the steps between them."""
+
+    system: System
+    states: dict[Key, State]
+    edges: dict[Key, list[tuple[int, Key]]]
+
+    @cached_property
+    def reaching(self) -> dict[Key, set[Key]]:
+        """Each state, with those from which a step leads there."""
+        before: dict[Key, set[Key]] = {known: set() for known in self.states}
+        for source, moves in self.edges.items():
+            for _, target in moves:
+                before[target].add(source)
+        return before
+
+    def can_reach(self, goal: Callable[[State], bool]) -> set[Key]:
+        found = {known for known, state in self.states.items() if goal(state)}
+        waiting = list(found)
+        while waiting:
+            new = self.reaching[waiting.pop()] - found
+            found |= new
+            waiting += new
+        return found
+
+    def somewhere(self, condition: Expr) -> bool:
+        return any(holds(condition, state) for state in self.states.values())
+
+    def nothing_open(self, state: State) -> bool:
+        return not any(state[c.variable] in OPEN for c in self.system.commitments)
+
+    def enabled(self, known: Key, *kinds: str) -> bool:
+        return any(self.system.steps[step].kind in kinds for step, _ in self.edges[known])
+
+    def is_terminal(self, known: Key) -> bool:
+        return not self.enabled(known, "send", "receive", "exchange", "restart")
+
+    def in_flight(self, state: State) -> bool:
+        return any(holds(message.in_flight, state) for message in self.system.messages)
+
+
+def walked(system: System) -> Walk:
+    interpreter = Interpreter(system)
+    states = {key(state): state for state in interpreter.initial_states()}
+    edges: dict[Key, list[tuple[int, Key]]] = {}
+    waiting = list(states)
+    while waiting:
+        here = waiting.pop()
+        edges[here] = []
+        for step in interpreter.enabled(states[here]):
+            for after in interpreter.after(states[here], step):
+                edges[here].append((step, key(after)))
+                if key(after) not in states:
+                    states[key(after)] = after
+                    waiting.append(key(after))
+        assume(len(states) <= STATES)
+    return Walk(system, states, edges)
+
+
+# --- the definitions
+
+
+def deadlock_free(walk: Walk) -> bool:
+    def closes_by_ticks(known: Key) -> bool:
+        seen: set[Key] = set()
+        while known not in seen:
+            if walk.nothing_open(walk.states[known]):
+                return True
+            seen.add(known)
+            ticks = [after for step, after in walk.edges[known] if walk.system.steps[step].kind == "tick"]
+            known = ticks[0] if ticks else known
+        return False
+
+    return all(
+        not walk.in_flight(state) and closes_by_ticks(known)
+        for known, state in walk.states.items()
+        if walk.is_terminal(known)
+    )
+
+
+def sound(walk: Walk) -> bool:
+    return all(
+        holds(operation.applicable, walk.states[known])
+        for known, moves in walk.edges.items()
+        for step, _ in moves
+        for operation in walk.system.steps[step].operations
+    )
+
+
+def live(walk: Walk) -> bool:
+    taken = {walk.system.steps[step] for moves in walk.edges.values() for step, _ in moves}
+    received = {step.event for step in taken if step.kind in {"receive", "exchange"}}
+    return all(message.name in received for message in walk.system.messages)
+
+
+def fulfillable(walk: Walk) -> bool:
+    return all(
+        any(state[commitment.variable] == "fulfilled" for state in walk.states.values())
+        for commitment in walk.system.commitments
+    )
+
+
+def resolvable(walk: Walk) -> bool:
+    return walk.can_reach(walk.nothing_open) == walk.states.keys()
+
+
+def effective(walk: Walk) -> bool:
+    return any(
+        (walk.is_terminal(known) or walk.enabled(known, "restart"))
+        and walk.nothing_open(state)
+        and any(state[c.variable] == "fulfilled" for c in walk.system.commitments)
+        for known, state in walk.states.items()
+    )
+
+
+def consistent(walk: Walk) -> bool:
+    def together(one: Expr, other: Expr) -> bool:
+        return any(holds(one, state) and holds(other, state) for state in walk.states.values())
+
+    return not any(
+        state[one.variable] in OPEN and state[other.variable] in OPEN
+        for one, other in combinations(walk.system.commitments, 2)
+        if not together(one.consequent, other.consequent)
+        for state in walk.states.values()
+    )
+
+
+def robust(walk: Walk) -> bool:
+    settling = walk.can_reach(walk.nothing_open)
+    return all(
+        known in settling
+        for known, state in walk.states.items()
+        if any(state[c.variable] in {"violated", "expired", "withdrawn"} for c in walk.system.commitments)
+    )
+
+
+def aligned(walk: Walk) -> bool:
+    return all(
+        state[view] == state[commitment.variable]
+        for state in walk.states.values()
+        if not walk.in_flight(state)
+        for commitment in walk.system.commitments
+        for _, view in commitment.views
+    )
+
+
+def violable(walk: Walk) -> bool:
+    return all(
+        commitment.within is not None
+        or any(state[commitment.variable] in {"violated", "expired"} for state in walk.states.values())
+        for commitment in walk.system.commitments
+    )
+
+
+def no_delegation_loop(walk: Walk) -> bool:
+    """Every cycle on which something is handed over without being made anew leaves some justice unmet.
+
+    The cycles of a strongly connected part of what is left without the steps that make anew.
+    """
+    handed = {
+        name
+        for step in walk.system.steps
+        for operation in step.operations
+        if operation.verb in {"delegate", "assign"}
+        for name in (operation.commitment, operation.target)
+    }
+    about = {variable.name for variable in walk.system.variables if variable.about in handed}
+
+    def makes_anew(step: int, state: State) -> bool:
+        taken = walk.system.steps[step]
+        return bool(taken.kind == "restart" and taken.writes & about) or any(
+            operation.verb == "create" and operation.commitment in handed and holds(operation.applicable, state)
+            for operation in taken.operations
+        )
+
+    def hands_over(step: int, state: State) -> bool:
+        return any(
+            operation.verb in {"delegate", "assign"} and holds(operation.applicable, state)
+            for operation in walk.system.steps[step].operations
+        )
+
+    kept = {
+        known: [(step, after) for step, after in moves if not makes_anew(step, walk.states[known])]
+        for known, moves in walk.edges.items()
+    }
+    for part in _components(kept):
+        inside = [(known, step) for known in part for step, after in kept[known] if after in part]
+        if not any(hands_over(step, walk.states[known]) for known, step in inside):
+            continue
+        taken = {step for _, step in inside}
+        if all(
+            taken & set(justice.steps)
+            or any(not set(justice.steps) & {step for step, _ in walk.edges[known]} for known in part)
+            for justice in walk.system.constraints(frozenset())
+        ) and all(any(holds(condition, walk.states[known]) for known in part) for condition in walk.system.fairness):
+            return False
+    return True
+
+
+def _components(edges: dict[Key, list[tuple[int, Key]]]) -> list[set[Key]]:
+    """Return the strongly connected components, by Kosaraju's two searches."""
+    order: list[Key] = []
+    seen: set[Key] = set()
+    for root in edges:
+        stack = [(root, iter(edges[root]))] if root not in seen else []
+        seen.add(root)
+        while stack:
+            here, moves = stack[-1]
+            step = next(((s, after) for s, after in moves if after not in seen), None)
+            if step is None:
+                order.append(here)
+                stack.pop()
+            else:
+                seen.add(step[1])
+                stack.append((step[1], iter(edges[step[1]])))
+    back: dict[Key, list[Key]] = {known: [] for known in edges}
+    for known, steps in edges.items():
+        for _, after in steps:
+            back[after].append(known)
+    components: list[set[Key]] = []
+    placed: set[Key] = set()
+    for root in reversed(order):
+        if root in placed:
+            continue
+        part, waiting = {root}, [root]
+        placed.add(root)
+        while waiting:
+            for known in back[waiting.pop()]:
+                if known not in placed:
+                    placed.add(known)
+                    part.add(known)
+                    waiting.append(known)
+        components.append(part)
+    return components
+
+
+DEFINITIONS: dict[str, Callable[[Walk], bool]] = {
+    definition.__name__: definition
+    for definition in (
+        deadlock_free, sound, live, fulfillable, resolvable, effective, consistent, robust, aligned, violable,
+        no_delegation_loop,
+    )
+}  # fmt: skip
+
+ABOUT_RUNS = {"live", "fulfillable", "resolvable", "effective", "robust", "violable"}
+"""Checks that a condition of fairness restricts; here they are asked without."""
+
+
+def test_every_check_has_its_definition() -> None:
+    assert DEFINITIONS.keys() == CHECKS.keys()
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+@settings(max_examples=25)
+@given(sample=protocols())
+def test_checks_say_what_they_are_defined_to_say(engine: Literal["explicit", "symbolic"], sample: Sample) -> None:
+    note(sample.text)
+    compilation = Compilation(Source("generated.cpl", sample.text))
+    assume(compilation.ok)
+    with_views = lower(compilation.model, frozenset(all_views(compilation.model)))
+    walk = walked(with_views)
+    assume(not any(walk.somewhere(hazard) for _, hazard, _ in with_views.hazards))
+    unrestricted = replace(with_views, fairness=())
+    verifiers = {id(system): Verifier(system, engine) for system in (with_views, unrestricted)}
+    for name, definition in DEFINITIONS.items():
+        system = unrestricted if name in ABOUT_RUNS else with_views
+        question = build_check(name, system)
+        result = verifiers[id(system)].answer(question)
+        assert (result.answer == "holds") == definition(walk), name
+        assert result.answer in {"holds", "fails"}, result.reason
+        if result.evidence is not None:
+            assert replay(result.system, result.evidence) == []
