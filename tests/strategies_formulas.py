@@ -105,7 +105,8 @@ def protocols(draw: st.DrawFn, formula_count: int = 0) -> Sample:
     plan = draw(plans())
     tail, drawn = [], []
     for number in range(formula_count):
-        formula = draw(formulas(plan))
+        around = draw(st.sampled_from(["", "AG ", "EF ", "!EF ", "EG ", "AF ", "AG EF "]))
+        formula = f"{around}({draw(formulas(plan))})" if around else draw(formulas(plan))
         assumed = draw(st.lists(st.sampled_from(plan.everything()), max_size=2, unique=True))
         assuming = f" assuming {', '.join(assumed)}" if assumed else ""
         if one_in(draw, 8):

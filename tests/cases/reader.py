@@ -11,6 +11,8 @@ from cplc.semantics.model import CheckedModel
 from cplc.source import Source
 
 CASES = Path(__file__).parent
+EXTRA = CASES.parent / "cases_extra"
+"""Corner cases of the language: verdicts argued by hand, counts those of the reference interpreter."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,11 @@ class Case:
         return f"{self.path.stem}{parameters} {'sync' if self.sync else 'async'}"
 
 
-def cases(folder: Path = CASES) -> list[Case]:
-    """Return every case of a folder that has a ``verdicts.json``."""
+def cases() -> list[Case]:
+    return [*_cases(CASES), *_cases(EXTRA)]
+
+
+def _cases(folder: Path) -> list[Case]:
     return [
         Case(
             folder / entry["file"],

@@ -31,6 +31,9 @@ class Logic:
         self.assuming = frozenset(assuming)
         self.all: States = frozenset(range(len(graph.states)))
         self.following = [sorted({target for _, target in steps} | {n}) for n, steps in enumerate(graph.steps)]
+        self._known: dict[Term, States] = {}
+        self._locals: dict[str, list[dict[View, object]]] = {}
+        self._numbered: dict[str, list[int]] = {}
         self.preceding: list[list[int]] = [[] for _ in graph.states]
         for source, targets in enumerate(self.following):
             for target in targets:
@@ -43,6 +46,11 @@ class Logic:
     # --- state formulas
 
     def satisfying(self, formula: Term) -> States:
+        if formula not in self._known:
+            self._known[formula] = self._satisfying(formula)
+        return self._known[formula]
+
+    def _satisfying(self, formula: Term) -> States:
         sat = self.satisfying
         match formula:
             case t.Terminal():
@@ -66,8 +74,8 @@ class Logic:
             case t.Social("C", debtor, creditor, body):
                 return self._committed(debtor, creditor, sat(body))
             case t.Social("Fu", debtor, creditor, body):
-                commits = self._committed(debtor, creditor, sat(body))
-                return frozenset(s for n in commits for s in self._accessible(debtor, creditor)[n])
+                reached = self._accessible(debtor, creditor)
+                return frozenset(s for n in self._committed(debtor, creditor, sat(body)) for s in reached[n])
             case t.Social("SC", debtor, creditor, body):
                 return self._open_between(debtor, creditor) & self._some_path(body)
             case t.Knowledge("K", (role,), body):
@@ -82,7 +90,11 @@ class Logic:
                 return self._where(lambda world: self.reference.holds(formula, world))
 
     def _where(self, condition: Callable[[World], bool]) -> States:
-        return frozenset(n for n, state in enumerate(self.graph.states) if condition(World(self.reference, state)))
+        return frozenset(n for n, world in enumerate(self._worlds) if condition(world))
+
+    @cached_property
+    def _worlds(self) -> list[World]:
+        return [World(self.reference, state) for state in self.graph.states]
 
     def _open_between(self, debtor: str, creditor: str) -> States:
         names = [c.name for c in self.reference.model.commitments if (c.debtor, c.creditor) == (debtor, creditor)]
@@ -91,10 +103,20 @@ class Logic:
     # --- knowledge and commitment by local states
 
     def _local(self, role: str) -> list[dict[View, object]]:
-        return [self.reference.local(state, role) for state in self.graph.states]
+        if role not in self._locals:
+            self._locals[role] = [self.reference.local(state, role) for state in self.graph.states]
+        return self._locals[role]
+
+    def _looks(self, role: str) -> list[int]:
+        """Return for each state a number that is the same where the role's local state is."""
+        if role not in self._numbered:
+            known: dict[object, int] = {}
+            locals_ = (tuple(local.items()) for local in self._local(role))
+            self._numbered[role] = [known.setdefault(local, len(known)) for local in locals_]
+        return self._numbered[role]
 
     def _knows(self, group: tuple[str, ...], body: States) -> States:
-        looks = list(zip(*([tuple(local.items()) for local in self._local(role)] for role in group), strict=True))
+        looks = list(zip(*map(self._looks, group), strict=True))
         doubtful = {looks[n] for n in self.all - body}
         return frozenset(n for n in self.all if looks[n] not in doubtful)
 
@@ -114,15 +136,16 @@ class Logic:
         if not shared:
             raise NotComparable(debtor, creditor)
         found: dict[object, set[int]] = {}
+
+        def apart(n: int) -> tuple[object, ...]:
+            return tuple(value for name, value in theirs[n].items() if name not in shared)
+
         for n in self.all:
-            apart = tuple(value for name, value in theirs[n].items() if name not in shared)
-            found.setdefault((tuple(ours[n].items()), tuple(theirs[n][x] for x in shared), apart), set()).add(n)
-        reached = []
-        for n in sorted(self.all):
-            apart = tuple(value for name, value in theirs[n].items() if name not in shared)
-            key = (tuple(ours[n].items()), tuple(ours[n][x] for x in shared), apart)
-            reached.append(frozenset(found.get(key, ())))
-        return reached
+            found.setdefault((self._looks(debtor)[n], tuple(theirs[n][x] for x in shared), apart(n)), set()).add(n)
+        return [
+            frozenset(found.get((self._looks(debtor)[n], tuple(ours[n][x] for x in shared), apart(n)), ()))
+            for n in sorted(self.all)
+        ]
 
     def _shared(self, first: str, second: str) -> list[View]:
         """Return what both have a copy of, in one order."""

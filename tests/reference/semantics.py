@@ -2,9 +2,9 @@
 
 A state is the sender's and the receiver's copy of every message, the roles' own variables, the lives of the
 commitments as `Env` keeps them, and views. Counted as state are only the views that some guard needs: those of both
-parties of a commitment that a guard mentions, and those that in turn decide how such a view develops (the
-commitment that it is handed over to or from by a message of the viewer, or that its conditions mention). Other views
-are observers, and part of the state only when they are asked for.
+parties of a commitment that a guard mentions, those that fairness asks for, and those that in turn decide how such a
+view develops (the commitment that it is handed over to or from by a message of the viewer, or that its conditions
+mention). Other views are observers, and part of the state only when they are asked for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from tests.reference.lifecycle import NULL, Ledger, Life
 
 from cplc.semantics import terms as t
-from cplc.semantics.model import Assignment, CheckedModel, Message
+from cplc.semantics.model import Assignment, CheckedModel, Message, Variable
 from cplc.semantics.terms import Term, Value
 
 
@@ -159,9 +159,11 @@ class Reference:
     def _needed(self, views: set[View]) -> set[View]:
         """Return these views and all that decide how they develop."""
         needed, waiting = set(views), list(views)
-        for commitment in self.model.commitments:
-            for condition in (commitment.antecedent, commitment.consequent):
-                waiting += [(m.commitment, m.view) for m in mentioned(self.model, condition) if m.view is not None]
+        conditions = [
+            c for commitment in self.model.commitments for c in (commitment.antecedent, commitment.consequent)
+        ]
+        for condition in (*conditions, *self.model.fairness):
+            waiting += [(m.commitment, m.view) for m in mentioned(self.model, condition) if m.view is not None]
         needed |= set(waiting)
         while waiting:
             name, role = waiting.pop()
@@ -428,12 +430,18 @@ class Reference:
         for name, role in self.views:
             if self._is_within(self.model.commitment[name].scope, scope):
                 world.views[name, role] = NULL
-        roles = {role for s in self.model.scopes if self._is_within(s.name, scope) for role in s.roles}
-        whole = self.parent[scope] is None
-        fresh = [v for v in self.model.variables if whole or v.role in roles]
+        fresh = [variable for variable in self.model.variables if self._begins_anew(variable, scope)]
         for values in product(*(v.domain if v.initial is None else (v.initial,) for v in fresh)):
             world.own |= {variable.name: value for variable, value in zip(fresh, values, strict=True)}
             yield world.state()
+
+    def _begins_anew(self, variable: Variable, scope: str) -> bool:
+        """Whether a restart resets a variable: a used part's with the part, others with a block that binds the role."""
+        if self.parent[scope] is None:
+            return True
+        if variable.scope:
+            return self._is_within(variable.scope, scope)
+        return any(variable.role in inner.roles for inner in self.model.scopes if self._is_within(inner.name, scope))
 
     # --- what agents know of a state
 
