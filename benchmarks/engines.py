@@ -1,7 +1,7 @@
 """Measure the symbolic engine: ``python -m benchmarks.engines [name of a model ...]``.
 
 Prints, for protocols of growing size, the reachable states, the time to find them, the time to decide all questions
-on the whole system and on slices, the largest number of nodes held and the memory used so far; and how much longer
+on the whole system and on slices, the largest number of nodes held and the memory used so far; then how much longer
 CUDD takes, where it is installed.
 """
 
@@ -75,28 +75,35 @@ def _sliced(case: Case, backend: str) -> Iterator[bool]:
 
 
 def show(names: Sequence[str]) -> None:
-    peers = [name for name in ("dd.cudd",) if find_spec("dd") and find_spec(name)]
-    header = f"{'model':<36} {'states':>9} {'reach':>8} {'questions':>9} {'sliced':>8} {'nodes':>9} {'MB':>5}"
-    print(header + "".join(f"  {peer} reach, questions" for peer in peers))
-    for name in names or _MODELS:
-        for case in _MODELS[name]():
-            ours = measured(case, "oxidd")
-            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-            line = (
-                f"{case.name:<36} {_short(ours.states):>9} {ours.reach:7.3f}s {ours.questions:8.3f}s"
-                f" {ours.sliced:7.3f}s {ours.peak:9} {memory:5}"
-            )
-            print(line + "".join(_ratios(case, ours, peer) for peer in peers), flush=True)
+    cases = [case for name in names or _MODELS for case in _MODELS[name]()]
+    print(f"{'model':<36} {'states':>9} {'reach':>8} {'questions':>9} {'sliced':>8} {'nodes':>9} {'MB':>5}")
+    ours = []
+    for case in cases:
+        figures = measured(case, "oxidd")
+        ours.append(figures)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        print(
+            f"{case.name:<36} {_short(figures.states):>9} {figures.reach:7.3f}s {figures.questions:8.3f}s"
+            f" {figures.sliced:7.3f}s {figures.peak:9} {memory:5}",
+            flush=True,
+        )
+    if find_spec("dd") and find_spec("dd.cudd"):
+        print("\nCUDD takes, in comparison:")
+        for case, figures in zip(cases, ours, strict=True):
+            print(f"{case.name:<36} {_compared(case, figures, 'dd.cudd')}", flush=True)
 
 
-def _ratios(case: Case, ours: Figures, peer: str) -> str:
+def _compared(case: Case, ours: Figures, peer: str) -> str:
     try:
         theirs = measured(case, peer)
     except ResourceExhausted as limit:
-        return f"  {limit}"
+        return str(limit)
     if (theirs.states, theirs.answers) != (ours.states, ours.answers):
         raise AssertionError(f"{case.name}: {peer} disagrees")
-    return f"  x{theirs.reach / ours.reach:.1f}, x{theirs.questions / ours.questions:.1f}"
+    return (
+        f"reach x{theirs.reach / ours.reach:.1f}, questions x{theirs.questions / ours.questions:.1f},"
+        f" sliced x{theirs.sliced / ours.sliced:.1f}"
+    )
 
 
 def _short(states: int) -> str:

@@ -8,6 +8,7 @@ nodes are alive than allowed.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -329,6 +330,8 @@ class _Autoref(_DD):
         manager._bdd = silent()
         manager.vars = manager._bdd.vars
         super().__init__(levels, node_limit, manager)
+        # Operations call themselves once or twice for each level.
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 4 * levels))
         self._collect = library.BDD.collect_garbage
 
     def collect(self) -> None:

@@ -12,6 +12,7 @@ and Lei, "Efficient model checking in fragments of the propositional mu-calculus
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Concatenate, Literal, ParamSpec, TypeVar
@@ -54,14 +55,18 @@ T = TypeVar("T")
 def _bounded(
     method: Callable[Concatenate[SymbolicEngine, P], T],
 ) -> Callable[Concatenate[SymbolicEngine, P], T]:
-    """Turn a full manager into the exception that users of engines expect."""
+    """Try again without dead nodes when the manager is full; then raise what users of engines expect."""
 
     @wraps(method)
     def guarded(self: SymbolicEngine, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
+        # Nothing is collected inside an except clause, where the error keeps the frames with their nodes alive.
+        with suppress(MemoryError):
             return method(self, *args, **kwargs)
-        except MemoryError as error:
-            raise ResourceExhausted("the decision diagrams need more memory than there is") from error
+        self._collect()
+        with suppress(MemoryError):
+            return method(self, *args, **kwargs)
+        self._collect()
+        raise ResourceExhausted("the decision diagrams do not fit into the memory that is set aside for them")
 
     return guarded
 
@@ -118,6 +123,9 @@ class SymbolicEngine(Engine[Node]):
         """The largest number of nodes that were held at once."""
         return max(self._encoding.diagrams.peak, self._encoding.diagrams.nodes())
 
+    def _collect(self) -> None:
+        self._encoding.diagrams.collect()
+
     def size(self, states: Node) -> int:
         """Return the number of nodes of a set's diagram."""
         return self._encoding.diagrams.size(states)
@@ -150,12 +158,15 @@ class SymbolicEngine(Engine[Node]):
     def where(self, condition: Expr) -> Node:
         return self._reachable & self._encoding.condition(condition)
 
+    @_bounded
     def both(self, left: Node, right: Node) -> Node:
         return left & right
 
+    @_bounded
     def either(self, left: Node, right: Node) -> Node:
         return left | right
 
+    @_bounded
     def without(self, left: Node, right: Node) -> Node:
         return left & ~right
 
