@@ -22,6 +22,8 @@ from cplc.system.model import Justice, System
 class _Constraint:
     unmet: Callable[[Node], Node]
     """The states of a set in which it is not met at once while staying in the set."""
+    idle: Node
+    """The states in which it is met by doing nothing."""
     writes: frozenset[str] | None
     """It is met at once in every state of a set that depends on none of these; None if that is not known."""
 
@@ -55,7 +57,7 @@ class FairRuns:
         return constraints + [self._of_justice(justice) for justice in self._system.constraints(assuming)]
 
     def _of_condition(self, condition: Node) -> _Constraint:
-        return _Constraint(lambda states: states & ~condition, None)
+        return _Constraint(lambda states: states & ~condition, condition, None)
 
     def _of_justice(self, justice: Justice) -> _Constraint:
         steps = [self._sweeps.transitions[index] for index in justice.steps]
@@ -69,23 +71,30 @@ class FairRuns:
                 left = left & ~step.before(states)
             return left
 
-        return _Constraint(unmet, frozenset().union(*(step.step.writes for step in steps)))
+        return _Constraint(unmet, ~enabled, frozenset().union(*(step.step.writes for step in steps)))
 
     def _greatest(self, states: Node, constraints: list[_Constraint]) -> Node:
         """Meet the constraints in turn until all can be met, those first that are unmet in the simplest set of states.
 
-        A simple one often leaves nothing to do for others whose search would have been long.
+        A simple one often leaves nothing to do for others whose search would have been long. States from which a run
+        can come to rest, where doing nothing meets every constraint, are known to stay from the beginning.
         """
         sweeps, size = self._sweeps, self._encoding.diagrams.size
         states = sweeps.plausible(states)
+        resting: Node | None = None
         while True:
             before = states
+            settled = self._encoding.false if resting is None else resting
             unmet = [
-                (constraint, self._unmet(constraint, states)) for constraint in self._concerned(constraints, states)
+                (constraint, self._unmet(constraint, states, settled))
+                for constraint in self._concerned(constraints, states)
             ]
             waiting = [(size(missing), number) for number, (_, missing) in enumerate(unmet) if missing is not None]
+            if waiting and resting is None:
+                resting = self._coming_to_rest(states, constraints)
+                continue
             for _, number in sorted(waiting):
-                states = self._met(unmet[number][0], states)
+                states = self._met(unmet[number][0], states, settled)
                 if size(states) > sweeps.budget:
                     states = states & sweeps.reachable
             if states == before:
@@ -97,15 +106,24 @@ class FairRuns:
             return constraints
         return [one for one in constraints if one.writes is None or not support.isdisjoint(one.writes)]
 
-    def _unmet(self, constraint: _Constraint, states: Node) -> Node | None:
-        """Return the states in which it is not met at once, or None if none of them is reachable."""
-        missing = constraint.unmet(states)
+    def _coming_to_rest(self, states: Node, constraints: list[_Constraint]) -> Node:
+        """Return from where a run reaches, within the set, a state in which it may stay idle for ever."""
+        rest = states
+        for constraint in constraints:
+            rest = rest & constraint.idle
+        if rest & self._sweeps.reachable == self._encoding.false:
+            return self._encoding.false
+        return self._sweeps.backward(rest, states, states & self._sweeps.reachable)
+
+    def _unmet(self, constraint: _Constraint, states: Node, settled: Node) -> Node | None:
+        """Return the unsettled states in which it is not met at once, or None if none of them is reachable."""
+        missing = constraint.unmet(states) & ~settled
         self._encoding.diagrams.tidy()
         return None if missing & self._sweeps.reachable == self._encoding.false else missing
 
-    def _met(self, constraint: _Constraint, states: Node) -> Node:
-        """Return the states from which it is met within the set."""
-        missing = self._unmet(constraint, states)
+    def _met(self, constraint: _Constraint, states: Node, settled: Node) -> Node:
+        """Return the states from which it is met within the set, among them all that are settled."""
+        missing = self._unmet(constraint, states, settled)
         if missing is None:
             return states
         cover = states & self._sweeps.reachable

@@ -7,11 +7,16 @@ compares with constants, its own first, and put together again; what cannot occu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
+from typing import Final
 
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
 
-_OTHER = object()
+_MANY: Final = 500
+"""With more cases than these an expression is left as it is."""
+
+_OTHER: Final = object()
 """None of the values that the variable is compared with."""
 
 
@@ -21,6 +26,8 @@ def tidy(value: Expr, domains: Mapping[str, tuple[Value, ...]], first: str) -> E
     for variable, constant in _tests(value):
         tested.setdefault(variable, set()).add(constant)
     if not tested:
+        return value
+    if first not in tested and prod(len(domains[variable]) for variable in tested) > _MANY:
         return value
     variable = first if first in tested else min(tested)
     if domains[variable] == (False, True):
