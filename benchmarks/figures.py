@@ -61,9 +61,8 @@ def main() -> int:
         seconds, megabytes, code = measured(figure.arguments)
         reached = seconds < figure.seconds and megabytes < 500 and code == 0
         missed += not reached
-        print(
-            f"{figure.name:30} {seconds:8.2f} {figure.seconds:7.2f} {megabytes:6.0f}  {code}{'' if reached else '  MISSED'}"
-        )
+        remark = "" if reached else "  MISSED"
+        print(f"{figure.name:30} {seconds:8.2f} {figure.seconds:7.2f} {megabytes:6.0f}  {code}{remark}")
     return missed
 
 
