@@ -71,6 +71,8 @@ def _result(result: Result, style: Style, detail: Detail) -> Iterator[str]:
             yield f"  {line}" if line else ""
         if result.left_out:
             yield style(f"  {_count(result.left_out, 'variable')} that this does not depend on left out", "faint")
+    elif shown and result.answer == "fails" and not result.findings:
+        yield "  everything that can happen was explored, and nothing makes it true"
     if result.blame is not None:
         yield ""
         for line in blame_sentences(result):
