@@ -90,12 +90,16 @@ class Plan:
     def roles(self, path: tuple[Loop, ...]) -> tuple[str, ...]:
         return (*self.singles, *(loop.variable for loop in path if loop.over_roles))
 
+    def instances(self) -> tuple[str, ...]:
+        """Return the members of the family."""
+        return (f"{self.family}[1]", f"{self.family}[2]") if self.family else ()
+
     def paths(self) -> list[tuple[Loop, ...]]:
         return list(dict.fromkeys(declared.path for declared in (*self.commitments, *self.messages)))
 
     def everything(self) -> list[str]:
         """Return the name of every role instance."""
-        return [*self.singles, *([f"{self.family}[1]", f"{self.family}[2]"] if self.family else [])]
+        return [*self.singles, *self.instances()]
 
 
 def one_in(draw: st.DrawFn, n: int) -> bool:
@@ -171,7 +175,7 @@ class Writer:
         if variable.role in self.plan.singles:
             return [variable.role]
         bound = [loop.variable for loop in path if loop.over_roles]
-        return bound or [f"{self.plan.family}[1]", f"{self.plan.family}[2]"]
+        return bound or list(self.plan.instances())
 
     def commitment_atoms(self, path: tuple[Loop, ...], eye: str) -> list[Atom]:
         return [

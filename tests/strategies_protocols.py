@@ -109,7 +109,7 @@ def _messages(draw: st.DrawFn, plan: Plan, places: list[tuple[Loop, ...]]) -> No
             pair, clauses = (sender, told), (f"means {operation}",)
         elif one_in(draw, 4):
             path = draw(st.sampled_from(places))
-            first, second = draw(st.permutations(plan.roles(path)))[:2]
+            first, second = draw(st.permutations((*plan.roles(path), *(() if path else plan.instances()))))[:2]
             pair = (first, second)
         else:
             commitment = draw(st.sampled_from(plan.commitments))
@@ -183,6 +183,30 @@ def _operations(plan: Plan, message: Message) -> list[str]:
     return found
 
 
+def _operations_on_members(plan: Plan, message: Message) -> list[str]:
+    """Return what may be done at the top to the commitments of a family, by their indices."""
+    found = []
+    for commitment in plan.commitments:
+        if message.path or [loop.over_roles for loop in commitment.path] != [True]:
+            continue
+        for index, other in ("12", "21"):
+            names = {"p": f"{plan.family}[{index}]"}
+            debtor, creditor = (
+                names.get(commitment.first, commitment.first),
+                names.get(commitment.second, commitment.second),
+            )
+            name, target = f"{commitment.name}[{index}]", f"{commitment.name}[{other}]"
+            if message.first == debtor:
+                found += [f"create {name}", f"withdraw {name}"]
+                found += [
+                    f"delegate {name} to {target}{kept}" for kept in ("", " retaining") if commitment.first == "p"
+                ]
+            if message.first == creditor:
+                found += [f"suspend {name}", f"release {name}"]
+                found += [f"assign {name} to {target}"] * 2 if commitment.second == "p" else []
+    return found
+
+
 def _with_clauses(draw: st.DrawFn, plan: Plan, writer: Writer, position: int, message: Message) -> Message:
     """Draw the clauses of one message. It mostly comes after an earlier one, so that there are few states."""
     path, sender = message.path, message.first
@@ -200,7 +224,7 @@ def _with_clauses(draw: st.DrawFn, plan: Plan, writer: Writer, position: int, me
     if views and one_in(draw, 4):
         clause = draw(st.sampled_from(["unless", "if", "after"]))
         clauses.append(f"{clause} {writer.condition(views * 3 + seen, 1)}")
-    operations = _operations(plan, message)
+    operations = _operations(plan, message) + _operations_on_members(plan, message)
     if operations and not message.clauses and not one_in(draw, 3):
         chosen = draw(st.lists(st.sampled_from(operations), min_size=1, max_size=2))
         clauses.append("means " + ", ".join(chosen))
