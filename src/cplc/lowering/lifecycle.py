@@ -173,7 +173,8 @@ class Ledger:
         return e.one_of(state, inside)
 
     def _put(self, variable: str, when: Expr, value: Expr) -> None:
-        self.values[variable] = e.ite(when, value, self._get(variable))
+        """Write a value; in normal form, lest what is built on it grows with every step of the way."""
+        self.values[variable] = tidy(e.ite(when, value, self._get(variable)), self.domains, variable)
 
     def _move(self, commitment: str, when: Expr, state: Expr) -> None:
         """Enter a state; its clock, which only runs while open, is at 0 and nothing is remembered of before."""
@@ -238,9 +239,9 @@ class Ledger:
                 self._create(d, self._in(d, ("null", *CLOSED)))
             return None
         name = kept_by(c, self.keeper)
-        before = self._tidy(self._state(c), name)
-        applicable = self._tidy(self._apply(operation, c, d), name)
-        return Performed(operation.verb, c, d, applicable, before)
+        before = self._state(c)
+        applicable = tidy(self._apply(operation, c, d), self.domains, name)
+        return Performed(operation.verb, c, d, restore(applicable, self.meanings), restore(before, self.meanings))
 
     def _apply(self, operation: Operation, c: str, d: str | None) -> Expr:
         verb = operation.verb
@@ -356,11 +357,8 @@ class Ledger:
 
     def updates(self) -> dict[str, Expr]:
         """Return what is written, each value in normal form."""
-        neat = {variable: self._tidy(value, variable) for variable, value in self.values.items()}
-        return {variable: value for variable, value in neat.items() if value != e.Read(variable)}
-
-    def _tidy(self, value: Expr, first: str) -> Expr:
-        return restore(tidy(value, self.domains, first), self.meanings)
+        changed = {variable: value for variable, value in self.values.items() if value != e.Read(variable)}
+        return {variable: restore(value, self.meanings) for variable, value in changed.items()}
 
 
 def _live(state: Expr) -> Expr:

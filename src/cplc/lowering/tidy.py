@@ -7,50 +7,71 @@ compares with constants, its own first, and put together again; what cannot occu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import prod
 from typing import Final
 
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
 
-_MANY: Final = 500
+_MANY: Final = 300
 """With more cases than these an expression is left as it is."""
 
 _OTHER: Final = object()
 """None of the values that the variable is compared with."""
 
 
+class _TooMany(Exception):
+    """The normal form has more cases than it is worth."""
+
+
 def tidy(value: Expr, domains: Mapping[str, tuple[Value, ...]], first: str) -> Expr:
-    """Return an equal expression that distinguishes by ``first``, then by the other variables compared."""
-    tested: dict[str, set[Value]] = {}
-    for variable, constant in _tests(value):
-        tested.setdefault(variable, set()).add(constant)
-    if not tested:
+    """Return an equal expression that distinguishes by ``first``, then by the other variables compared.
+
+    An expression whose normal form would have very many cases is returned as it is.
+    """
+    try:
+        return _Tidying(domains, first).of(value)
+    except _TooMany:
         return value
-    if first not in tested and prod(len(domains[variable]) for variable in tested) > _MANY:
-        return value
-    variable = first if first in tested else min(tested)
-    if domains[variable] == (False, True):
-        yes, no = (tidy(_given(value, variable, known), domains, first) for known in (True, False))
-        return e.ite(e.Read(variable), yes, no)
-    constants = [constant for constant in domains[variable] if constant in tested[variable]]
-    if len(constants) == len(domains[variable]) - 1:
-        constants = list(domains[variable])
-    branches: dict[Expr, list[Value]] = {}
-    for constant in constants:
-        branch = tidy(_given(value, variable, constant), domains, first)
-        if variable == first and branch == e.Const(constant):
-            branch = e.Read(variable)
-        branches.setdefault(branch, []).append(constant)
-    if len(constants) < len(domains[variable]):
-        rest = tidy(_given(value, variable, _OTHER), domains, first)
-    else:
-        rest = e.Read(variable) if e.Read(variable) in branches else list(branches)[-1]
-    outcome = rest
-    for branch, olds in reversed(branches.items()):
-        if branch != rest:
-            outcome = e.ite(e.one_of(e.Read(variable), olds), branch, outcome)
-    return outcome
+
+
+class _Tidying:
+    def __init__(self, domains: Mapping[str, tuple[Value, ...]], first: str) -> None:
+        self._domains = domains
+        self._first = first
+        self._cases = 0
+
+    def of(self, value: Expr) -> Expr:
+        tested: dict[str, set[Value]] = {}
+        for variable, constant in _tests(value):
+            tested.setdefault(variable, set()).add(constant)
+        if not tested:
+            return value
+        self._cases += 1
+        if self._cases > _MANY:
+            raise _TooMany
+        variable = self._first if self._first in tested else min(tested)
+        domain = self._domains[variable]
+        if isinstance(domain[0], bool):
+            yes, no = (self.of(_given(value, variable, known)) for known in (True, False))
+            return e.ite(e.Read(variable), yes, no)
+        constants = [constant for constant in domain if constant in tested[variable]]
+        if len(constants) == len(domain) - 1:
+            constants = list(domain)
+        branches: dict[Expr, list[Value]] = {}
+        for constant in constants:
+            branch = self.of(_given(value, variable, constant))
+            if variable == self._first and branch == e.Const(constant):
+                branch = e.Read(variable)
+            branches.setdefault(branch, []).append(constant)
+        if len(constants) < len(domain):
+            rest = self.of(_given(value, variable, _OTHER))
+        else:
+            rest = e.Read(variable) if e.Read(variable) in branches else list(branches)[-1]
+        outcome = rest
+        for branch, olds in reversed(branches.items()):
+            if branch != rest:
+                outcome = e.ite(e.one_of(e.Read(variable), olds), branch, outcome)
+        return outcome
 
 
 def _tests(value: Expr, inside: bool = False) -> Iterator[tuple[str, Value]]:
