@@ -102,7 +102,10 @@ class Compilation:
         from cplc.lowering import lower
 
         if views not in self._systems:
-            self._systems[views] = lower(self.model, views)
+            system = lower(self.model, views)
+            for problem in system.problems():
+                raise AssertionError(f"lowering made an ill-formed system: {problem}")
+            self._systems[views] = system
         return self._systems[views]
 
     # --- questions
