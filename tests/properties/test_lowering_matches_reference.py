@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import assume, given, note
 from tests.reference.lockstep import Apart, Lockstep, hazardous
 from tests.reference.logic import holds
@@ -16,9 +17,8 @@ HOLDS = {"holds": True, "vacuous": True, "fails": False}
 STATES = 3000
 
 
-def compiled(sample: Sample) -> Compilation:
-    note(sample.text)
-    compilation = Compilation(Source("generated.cpl", sample.text))
+def compiled(text: str) -> Compilation:
+    compilation = Compilation(Source("generated.cpl", text))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics if diagnostic.is_error]
     return compilation
 
@@ -64,12 +64,14 @@ def check_verdicts(compilation: Compilation, reference: Reference, graph: Graph)
 
 @given(protocols())
 def test_the_lowered_system_is_the_reference(sample: Sample) -> None:
-    check_lowering(compiled(sample))
+    note(sample.text)
+    check_lowering(compiled(sample.text))
 
 
 @given(protocols(formula_count=4))
 def test_every_engine_gives_the_verdicts_of_the_reference(sample: Sample) -> None:
-    compilation = compiled(sample)
+    note(sample.text)
+    compilation = compiled(sample.text)
     found = check_lowering(compilation)
     if found is not None:
         check_verdicts(compilation, *found)
@@ -77,10 +79,42 @@ def test_every_engine_gives_the_verdicts_of_the_reference(sample: Sample) -> Non
 
 @given(validities())
 def test_what_holds_of_every_protocol(sample: Sample) -> None:
-    compilation = compiled(sample)
+    note(sample.text)
+    compilation = compiled(sample.text)
     reference = Reference(compilation.model)
     graph = explored(reference)
     assume(not reference.out_of_range)
     for declared in compilation.model.properties:
         assert holds(reference, graph, declared.formula), declared.name
     check_verdicts(compilation, reference, graph)
+
+
+WITH_FAIRNESS = """
+protocol P {
+  role A
+  role B
+  commitment c = C(A, B, true, done)
+  A -> B : promise               means create c
+  A -> B : done   after promise
+  property p0: AF done
+  property p1: AF promise
+  fairness %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "done",
+        "inflight(done)",
+        "fulfilled(c)",
+        pytest.param("terminal", marks=pytest.mark.xfail(strict=True, reason="lowering cannot read it yet")),
+        pytest.param("fulfilled(c@A)", marks=pytest.mark.xfail(strict=True, reason="the view is not kept")),
+    ],
+)
+def test_fairness_may_ask_for_any_state_condition(condition: str) -> None:
+    compilation = compiled(WITH_FAIRNESS % condition)
+    found = check_lowering(compilation)
+    assert found is not None
+    check_verdicts(compilation, *found)
