@@ -17,6 +17,8 @@ from cplc.engines.encoding import Encoding
 from cplc.engines.sweeps import Sweeps
 from cplc.system.model import Justice, System
 
+_MANY_SEARCHES = 8
+
 
 @dataclass(frozen=True)
 class _Constraint:
@@ -76,24 +78,24 @@ class FairRuns:
     def _greatest(self, states: Node, constraints: list[_Constraint]) -> Node:
         """Meet the constraints in turn until all can be met, those first that are unmet in the simplest set of states.
 
-        A simple one often leaves nothing to do for others whose search would have been long. States from which a run
-        can come to rest, where doing nothing meets every constraint, are known to stay from the beginning.
+        A simple one often leaves nothing to do for others whose search would have been long. Where many searches are
+        needed, the states from which a run can come to rest, where doing nothing meets every constraint, are found
+        first: they are known to stay.
         """
         sweeps, size = self._sweeps, self._encoding.diagrams.size
         states = sweeps.plausible(states)
-        resting: Node | None = None
+        settled, searches = self._encoding.false, 0
         while True:
             before = states
-            settled = self._encoding.false if resting is None else resting
             unmet = [
                 (constraint, self._unmet(constraint, states, settled))
                 for constraint in self._concerned(constraints, states)
             ]
             waiting = [(size(missing), number) for number, (_, missing) in enumerate(unmet) if missing is not None]
-            if waiting and resting is None:
-                resting = self._coming_to_rest(states, constraints)
-                continue
             for _, number in sorted(waiting):
+                searches += 1
+                if searches == _MANY_SEARCHES:
+                    settled = self._coming_to_rest(states, constraints)
                 states = self._met(unmet[number][0], states, settled)
                 if size(states) > sweeps.budget:
                     states = states & sweeps.reachable
