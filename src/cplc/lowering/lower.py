@@ -31,7 +31,8 @@ View = tuple[str, str]
 def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
     """Return the system that a model means; ``observers`` are views to keep besides those that guards need."""
     local = _guard_views(model)
-    book = make_book(model, _viewers(model, local | set(observers)))
+    asked = {view for term in model.fairness for view in views_in(term, model)}
+    book = make_book(model, _viewers(model, local | asked | set(observers)))
     variables = {variable.name: variable for variable in _variables(book, local)}
     workshop = Workshop(book, Dependence(book), variables)
     steps, hazards = _steps(workshop)
@@ -138,16 +139,21 @@ def _guard_views(model: CheckedModel) -> set[View]:
 
 
 def _viewers(model: CheckedModel, wanted: set[View]) -> dict[str | None, frozenset[str]]:
-    """Return who keeps what, closed under what a view needs to run."""
-    linked: dict[str, set[str]] = {name: set() for name in model.commitment}
+    """Return who keeps what, closed under what a view needs to run.
+
+    That is what the conditions mention and what is handed over to or from, by messages that the viewer sees.
+    """
+    mentioned = {
+        commitment.name: {*states_in(commitment.antecedent, model), *states_in(commitment.consequent, model)}
+        for commitment in model.commitments
+    }
+    handed: dict[View, set[str]] = {}
     for message in model.messages:
         for operation in message.operations:
             if operation.target is not None:
-                linked[operation.commitment].add(operation.target)
-                linked[operation.target].add(operation.commitment)
-    for commitment in model.commitments:
-        for term in (commitment.antecedent, commitment.consequent):
-            linked[commitment.name].update(states_in(term, model))
+                for viewer in (message.sender, message.receiver):
+                    handed.setdefault((viewer, operation.commitment), set()).add(operation.target)
+                    handed.setdefault((viewer, operation.target), set()).add(operation.commitment)
     kept: dict[str, set[str]] = {}
     pending = sorted(wanted)
     while pending:
@@ -155,7 +161,8 @@ def _viewers(model: CheckedModel, wanted: set[View]) -> dict[str | None, frozens
         if name in kept.setdefault(viewer, set()):
             continue
         kept[viewer].add(name)
-        pending += [(viewer, other) for other in sorted(linked[name]) if viewer in parties(model, other)]
+        others = mentioned[name] | handed.get((viewer, name), set())
+        pending += [(viewer, other) for other in sorted(others) if viewer in parties(model, other)]
     everything: dict[str | None, frozenset[str]] = {None: frozenset(model.commitment)}
     return everything | {role.name: frozenset(kept[role.name]) for role in model.roles if role.name in kept}
 
