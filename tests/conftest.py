@@ -16,8 +16,8 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("ci", parent=settings.get_profile("default"), max_examples=100)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=1000)
+settings.load_profile(os.environ.get("CPLC_TEST_PROFILE", "default"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

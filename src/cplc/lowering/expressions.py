@@ -50,6 +50,8 @@ class Reading:
     changed: Mapping[str, Expr] = field(default_factory=dict)
     """New values, over the state before, of variables that differ by now."""
     state: StateReader = env_state
+    terminal: Expr | None = None
+    """When no step is possible; None where that is not known yet and cannot be asked."""
 
     def read(self, variable: str) -> Expr:
         return self.changed.get(variable, e.Read(variable))
@@ -130,8 +132,8 @@ def condition(term: Term, reading: Reading) -> Expr:
             return e.ite(first, second, e.negate(second))
         case Apply("=" | "!=" | "<" | "<=" | ">" | ">=", (left, right)):
             return _comparison(term.op, _value(left, reading), _value(right, reading))
-        case Terminal():
-            raise AssertionError("`terminal` is known only when all steps are")
+        case Terminal() if reading.terminal is not None:
+            return reading.terminal
         case _:
             raise AssertionError(f"not a condition: {term}")
 

@@ -26,7 +26,7 @@ class _Lowering:
     def __init__(self, model: CheckedModel, system: System) -> None:
         self.model = model
         self.system = system
-        self.reading = Reading(model)
+        self.reading = Reading(model, terminal=system.terminal)
 
     def state(self, term: Term) -> Formula:
         match term:
@@ -51,8 +51,6 @@ class _Lowering:
             case t.Knowledge(modality, group, body):
                 mode = {"K": "each", "EK": "each", "DK": "together", "CK": "common"}[modality]
                 return f.Knows(mode, group, self.state(body))  # type: ignore[arg-type]
-            case t.Terminal():
-                return f.Atom(self.system.terminal, "terminal")
             case t.Does() | t.Strategic() | t.OverPaths():
                 raise AssertionError(f"the checker lets no such formula through: {term}")
             case _:

@@ -22,6 +22,7 @@ from cplc.system.model import (
     System,
     Variable,
     VariableKind,
+    terminal,
 )
 
 View = tuple[str, str]
@@ -36,7 +37,7 @@ def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
     variables = {variable.name: variable for variable in _variables(book, local)}
     workshop = Workshop(book, Dependence(book), variables)
     steps, hazards = _steps(workshop)
-    reading = Reading(model)
+    reading = Reading(model, terminal=terminal(steps))
     return System(
         name=model.name,
         header=_header(model),

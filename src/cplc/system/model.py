@@ -8,7 +8,7 @@ condition of `fairness` infinitely often.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -155,6 +155,11 @@ class Justice:
     """The sender who must be assumed to keep going; None where it always holds."""
 
 
+def terminal(steps: Iterable[Step]) -> Expr:
+    """Return when no send, receipt or restart is enabled."""
+    return conj(negate(step.guard) for step in steps if step.kind != "tick")
+
+
 @dataclass(frozen=True)
 class System:
     name: str
@@ -189,8 +194,7 @@ class System:
 
     @cached_property
     def terminal(self) -> Expr:
-        """No send, receipt or restart is enabled."""
-        return conj(negate(step.guard) for step in self.steps if step.kind != "tick")
+        return terminal(self.steps)
 
     def enabled(self, justice: Justice) -> Expr:
         return disj(self.steps[index].guard for index in justice.steps)
