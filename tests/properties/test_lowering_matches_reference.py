@@ -103,16 +103,7 @@ protocol P {
 """
 
 
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "done",
-        "inflight(done)",
-        "fulfilled(c)",
-        pytest.param("terminal", marks=pytest.mark.xfail(strict=True, reason="lowering cannot read it yet")),
-        pytest.param("fulfilled(c@A)", marks=pytest.mark.xfail(strict=True, reason="the view is not kept")),
-    ],
-)
+@pytest.mark.parametrize("condition", ["done", "inflight(done)", "fulfilled(c)", "terminal", "fulfilled(c@A)"])
 def test_fairness_may_ask_for_any_state_condition(condition: str) -> None:
     compilation = compiled(WITH_FAIRNESS % condition)
     found = check_lowering(compilation)
