@@ -11,7 +11,7 @@ from tests.strategies import atoms, conditions_over, every_kind, formulas, roles
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import Engine
-from cplc.system.formula import subformulas
+from cplc.system.formula import state_subformulas
 from cplc.system.model import State
 from cplc.system.printer import formula_text
 
@@ -37,7 +37,7 @@ def test_satisfying_states(make: MakeEngine, data: st.DataObject) -> None:
     states = list(members(explicit, explicit.reachable))
     assert same(explicit, explicit.reachable, engine, engine.reachable, states)
     assert same(explicit, explicit.initial, engine, engine.initial, states)
-    for formula in (*every_kind(system, p, q), *subformulas(nested)):
+    for formula in (*every_kind(system, p, q), *state_subformulas(nested)):
         expected, found = explicit.satisfying(formula, assuming), engine.satisfying(formula, assuming)
         assert same(explicit, expected, engine, found, states), formula_text(formula)
         assert engine.is_valid(formula, assuming) == explicit.is_valid(formula, assuming)

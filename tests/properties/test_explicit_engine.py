@@ -9,7 +9,7 @@ from tests.strategies import atoms, conditions_over, every_kind, formulas, roles
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import ResourceExhausted
-from cplc.system.formula import subformulas
+from cplc.system.formula import state_subformulas
 from cplc.system.model import System
 from cplc.system.printer import formula_text
 
@@ -53,7 +53,7 @@ def test_satisfying_states(data: st.DataObject) -> None:
     formula = data.draw(formulas(system))
     assuming = data.draw(roles(system))
     engine, oracle = ExplicitEngine(system), Naive(system)
-    for part in reversed(list(subformulas(formula))):
+    for part in reversed(list(state_subformulas(formula))):
         found = engine.satisfying(part, assuming)
         assert engine.count(found) == len(oracle.satisfying(part, assuming))
         assert members(engine, oracle, found) == oracle.satisfying(part, assuming)

@@ -15,7 +15,7 @@ from cplc.engines.symbolic import SymbolicEngine
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr
-from cplc.system.formula import Formula, subformulas
+from cplc.system.formula import Formula, state_subformulas
 from cplc.system.model import Agent, Shared, Step, System, Variable
 from cplc.system.slicing import Slices, components, count_reachable, relevant, separate, slice_of
 
@@ -192,7 +192,7 @@ def test_shared_variables_of_a_pair_are_kept(data: st.DataObject) -> None:
     one, whole = data.draw(two_parts())
     formula = data.draw(formulas(one))
     kept = relevant(whole, formula)
-    for part in subformulas(formula):
+    for part in state_subformulas(formula):
         if isinstance(part, f.Commits | f.Fulfils):
             for pair in whole.shared_between(part.debtor, part.creditor):
                 assert kept.issuperset(pair)

@@ -13,7 +13,7 @@ from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.sweeps import BUDGET
 from cplc.engines.symbolic import SymbolicEngine
 from cplc.engines.transitions import VARIANTS
-from cplc.system.formula import subformulas
+from cplc.system.formula import state_subformulas
 from cplc.system.model import State, System
 
 # All steps as relations; most of them; none that need not be. Always among the reachable states only; never.
@@ -51,7 +51,7 @@ def test_satisfying_states(variants: int, budget: int, data: st.DataObject) -> N
     formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
     assert two.agree(two.explicit.reachable, two.symbolic.reachable)
     assert two.agree(two.explicit.initial, two.symbolic.initial)
-    for part in reversed(list(subformulas(formula))):
+    for part in reversed(list(state_subformulas(formula))):
         assert two.agree(two.explicit.satisfying(part, assuming), two.symbolic.satisfying(part, assuming))
     assert two.explicit.is_valid(formula, assuming) == two.symbolic.is_valid(formula, assuming)
 

@@ -1,4 +1,8 @@
-"""State and path formulas over a system. A few primitives and readable derived shapes; engines see nothing else."""
+"""State and path formulas over a system. A few primitives and readable derived shapes; engines see nothing else.
+
+One type for both: what is said of a path stands below a path quantifier, and only there. A state formula below
+temporal operators is said of the state the path has come to.
+"""
 
 from __future__ import annotations
 
@@ -80,16 +84,72 @@ class Release:
     right: Formula
 
 
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """``Y``: the path did not begin here, and the operand was so one step before."""
+
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Historically:
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The step that the path takes next is one of these, by the names of the system's steps; never the idle step."""
+
+    steps: frozenset[str]
+    text: str
+    """What the user wrote for it."""
+
+
 Path = Next | Finally | Globally | Until | WeakUntil | Release
-"""One temporal operator over state formulas: what may stand below a path quantifier in CTL."""
+"""The operators that a path quantifier of CTL stands over."""
+
+Past = Previous | Once | Historically | Since
+"""What a path came by, from the state on in which it began: every path quantifier begins a new past."""
+
+OnPath = Path | Past | Taken
+"""What is said of a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnPaths:
-    """``A path``: on every fair path; ``E path``: on some fair path."""
+    """``A path``: on every fair path; ``E path``: on some fair path.
+
+    With ``along`` only paths count whose every step is one of those or idle (ARCTL); other steps do not count as
+    enabled for justice there.
+    """
 
     quantifier: Literal["A", "E"]
-    path: Path
+    path: Formula
+    along: Taken | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enforces:
+    """``<<group>> goal``: these agents together can bring the goal about, whatever the others do.
+
+    With ``uniform`` each of them decides by its own local state alone.
+    """
+
+    group: tuple[str, ...]
+    goal: Next | Finally | Globally | Until
+    """Over state formulas, without a bound."""
+    uniform: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,30 +179,64 @@ class Knows:
     operand: Formula
 
 
-Formula = Atom | Not | And | Or | Implies | Iff | OnPaths | Commits | Fulfils | Knows
+Formula = (
+    Atom | Not | And | Or | Implies | Iff
+    | Next | Finally | Globally | Until | WeakUntil | Release | Previous | Once | Historically | Since | Taken
+    | OnPaths | Enforces | Commits | Fulfils | Knows
+)  # fmt: skip
 
 
 def children(formula: Formula) -> tuple[Formula, ...]:
-    """Return the state formulas directly below."""
+    """Return the formulas directly below."""
     match formula:
-        case Atom():
+        case Atom() | Taken():
             return ()
-        case Not(operand) | Commits(_, _, operand) | Fulfils(_, _, operand) | Knows(_, _, operand):
-            return (operand,)
         case And(operands) | Or(operands):
             return operands
-        case Implies(left, right) | Iff(left, right):
+        case (
+            Implies(left, right) | Iff(left, right)
+            | Until(left, right) | WeakUntil(left, right) | Release(left, right) | Since(left, right)
+        ):  # fmt: skip
             return (left, right)
         case OnPaths(_, path):
-            match path:
-                case Next(operand) | Finally(operand, _) | Globally(operand, _):
-                    return (operand,)
-                case Until(left, right, _) | WeakUntil(left, right) | Release(left, right):
-                    return (left, right)
+            return (path,)
+        case Enforces(_, goal):
+            return (goal,)
+        case (
+            Not(operand) | Commits(_, _, operand) | Fulfils(_, _, operand) | Knows(_, _, operand)
+            | Next(operand) | Finally(operand) | Globally(operand)
+            | Previous(operand) | Once(operand) | Historically(operand)
+        ):  # fmt: skip
+            return (operand,)
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:
-    """Yield every state formula in it, itself first."""
+    """Yield every formula in it, on states or on paths, itself first."""
     yield formula
     for child in children(formula):
         yield from subformulas(child)
+
+
+def state_subformulas(formula: Formula) -> Iterator[Formula]:
+    """Yield every formula in it that a state decides, itself first if it is one."""
+    return (part for part in subformulas(formula) if is_state_formula(part))
+
+
+def is_state_formula(formula: Formula) -> bool:
+    """Whether a state decides it: nothing is said of a path but below a path quantifier."""
+    match formula:
+        case Not() | And() | Or() | Implies() | Iff():
+            return all(map(is_state_formula, children(formula)))
+        case Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Knows():
+            return True
+        case _:
+            return False
+
+
+def ctl_path(formula: OnPaths) -> Path | None:
+    """Return the one temporal operator over state formulas that the quantifier stands over, if it is CTL's."""
+    match formula:
+        case OnPaths(_, Next() | Finally() | Globally() | Until() | WeakUntil() | Release() as path, None):
+            return path if all(map(is_state_formula, children(path))) else None
+        case _:
+            return None

@@ -6,20 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 
 from cplc.system.formula import (
-    And,
     Atom,
-    Commits,
     Finally,
     Formula,
-    Fulfils,
     Globally,
     Iff,
     Implies,
-    Knows,
     Next,
     Not,
     OnPaths,
-    Or,
     Release,
     Until,
     WeakUntil,
@@ -162,12 +157,12 @@ def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iter
             for side in (left, right):
                 for polarity in (positive, not positive):
                     yield from _fair_operators(side, system, positive=polarity)
-        case And() | Or() | Knows() | Commits() | Fulfils():
-            for child in children(formula):
-                yield from _fair_operators(child, system, positive=positive)
         case OnPaths(quantifier, _):
             if system.fairness or _is_endless(formula):
                 yield (quantifier == "A") == positive
+            for child in children(formula):
+                yield from _fair_operators(child, system, positive=positive)
+        case _:
             for child in children(formula):
                 yield from _fair_operators(child, system, positive=positive)
 

@@ -7,17 +7,13 @@ from collections.abc import Iterator
 from cplc.engines.interface import Engine, S
 from cplc.system.expr import FALSE
 from cplc.system.formula import (
-    And,
     Atom,
     Commits,
     Formula,
     Fulfils,
     Iff,
     Implies,
-    Knows,
     Not,
-    OnPaths,
-    Or,
     children,
     subformulas,
 )
@@ -51,7 +47,7 @@ def positive_lefts(formula: Formula, positive: bool = True) -> Iterator[Formula]
             yield from positive_lefts(operand, not positive)
         case Iff():
             return
-        case And() | Or() | OnPaths() | Knows() | Commits() | Fulfils():
+        case _:
             for child in children(formula):
                 yield from positive_lefts(child, positive)
 
