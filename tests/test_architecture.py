@@ -20,11 +20,12 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "lowering": {"semantics", "system", "diagnostics", "source"},
     "engines": {"system"},
     "verification": {"engines", "system", "source"},
-    "report": {"verification", "system", "diagnostics", "source"},
+    "quality": {"semantics", "lowering", "verification", "system", "source"},
+    "report": {"verification", "quality", "system", "diagnostics", "source"},
     "export": {"system"},
 }
 _MAY_IMPORT["pipeline"] = set(_MAY_IMPORT)
-_MAY_IMPORT["cli"] = {"pipeline", "report", "verification", "system", "diagnostics", "source", "resources", "__init__"}
+_MAY_IMPORT["cli"] = {"pipeline", "report", "quality", "verification", "system", "diagnostics", "source", "resources", "__init__"}
 _MAY_IMPORT["__main__"] = {"cli"}
 _MAY_IMPORT["__init__"] = {"pipeline", "verification", "source"}
 

@@ -6,7 +6,7 @@ Nothing heavy is imported before it is needed, so that `cplc --version` and `cpl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +20,7 @@ from cplc.syntax.parser import parse, parse_formula, unread_words
 
 if TYPE_CHECKING:
     from cplc.lowering import View
+    from cplc.quality.coverage import Outcome
     from cplc.semantics.model import CheckedModel
     from cplc.syntax import ast
     from cplc.system.model import System
@@ -57,6 +58,8 @@ class Compilation:
     protocol: str | None = None
     """Which protocol of the file; None for the last."""
     _systems: dict[frozenset[View], System] = field(default_factory=dict, compare=False, repr=False)
+    _changed: CheckedModel | None = field(default=None, repr=False)
+    """What to take for the model instead of what the text says."""
 
     # --- reading and checking
 
@@ -88,8 +91,9 @@ class Compilation:
 
     @property
     def model(self) -> CheckedModel:
-        assert self._analysis.model is not None
-        return self._analysis.model
+        found = self._changed or self._analysis.model
+        assert found is not None
+        return found
 
     # --- the system
 
@@ -201,6 +205,16 @@ class Compilation:
         for one in asked:
             verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
             yield verifier.answer(one.question)
+
+    def coverage(self, names: Sequence[str] = (), engine: EngineName = "auto") -> Iterator[Outcome]:
+        """Yield, for each small change to the protocol, whether what the file asks (or these of it) would notice."""
+        from cplc.quality.coverage import coverage
+
+        def asking(model: CheckedModel) -> tuple[System, list[tuple[Question, System]]]:
+            changed = replace(self, _changed=model, _systems={})
+            return changed.system, [(asked.question, asked.system) for asked in changed.questions(names)]
+
+        return coverage(self.model, asking, engine)
 
 
 def load(

@@ -7,15 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from click import UsageError
+
 from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.cli.limits import Interrupted, Limits, computed
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.pipeline import Compilation
+    from cplc.pipeline import Asked, Compilation
 
 Outcome = TypeVar("Outcome")
 Channels = Literal["sync", "async"] | None
@@ -45,6 +47,18 @@ def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compil
         span = Span(Source("<stdin>", ""), 0, 0)
         return rules.UNREADABLE_FILE.at(span, f"standard input is not UTF-8 text (byte {problem.start})")
     return Compilation(Source("<stdin>", text), parameters=parameters, channels=channels)
+
+
+def questions_of(compilation: Compilation, names: Sequence[str]) -> tuple[Asked, ...]:
+    """Return what the file asks, or the properties and checks of these names."""
+    from cplc.pipeline import UnknownQuestion
+
+    try:
+        return compilation.questions(names)
+    except UnknownQuestion as problem:
+        hints = [note.message for note in did_you_mean(problem.name, problem.known)]
+        known = f"there are {', '.join(sorted(problem.known))}" if problem.known else "there is none"
+        raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [known])[0]}") from None
 
 
 def finished(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome | str:

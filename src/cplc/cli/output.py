@@ -9,12 +9,15 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 import click
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
+
+if TYPE_CHECKING:
+    from cplc.report.text import Part as ResultPart
 
 Colour = Literal["auto", "always", "never"]
 Format = Literal["text", "concise", "json"]
@@ -56,6 +59,21 @@ def _coloured(text: str, part: Part) -> str:
             return click.style(text, bold=True)
         case "place":
             return text
+
+
+def result_colours(text: str, part: ResultPart) -> str:
+    """Return a part of a result in the colours of a terminal."""
+    match part:
+        case "good":
+            return click.style(text, fg="green", bold=True)
+        case "bad":
+            return click.style(text, fg="red", bold=True)
+        case "warning":
+            return click.style(text, fg="yellow", bold=True)
+        case "strong":
+            return click.style(text, bold=True)
+        case "faint" | "place":
+            return click.style(text, dim=True)
 
 
 def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: Format, colour: Colour, err: bool) -> None:

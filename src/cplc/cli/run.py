@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from click import ClickException, style
+from click import ClickException
 
 from cplc.cli import output
 from cplc.cli.exits import Exit
@@ -18,7 +18,7 @@ from cplc.diagnostics.render import in_order
 
 if TYPE_CHECKING:
     from cplc.pipeline import Asked
-    from cplc.report.text import Detail, Part
+    from cplc.report.text import Detail
     from cplc.verification.results import Result
 
 
@@ -129,7 +129,7 @@ class Run:
             case "text":
                 from cplc.report.text import plain, result_text
 
-                paint = _coloured if output.has_colour(self.colour) else plain
+                paint = output.result_colours if output.has_colour(self.colour) else plain
                 output.write(result_text(result, paint, detail=self.detail))
             case "concise":
                 from cplc.report.concise import concise
@@ -178,20 +178,6 @@ class Run:
             written = trace(result)
             if written is not None:
                 output.write_file(folder / f"{_file_name(result.question.name)}.itf.json", written)
-
-
-def _coloured(text: str, part: Part) -> str:
-    match part:
-        case "good":
-            return style(text, fg="green", bold=True)
-        case "bad":
-            return style(text, fg="red", bold=True)
-        case "warning":
-            return style(text, fg="yellow", bold=True)
-        case "strong":
-            return style(text, bold=True)
-        case "faint" | "place":
-            return style(text, dim=True)
 
 
 def _bug(problem: Exception) -> str:

@@ -10,7 +10,7 @@ import click
 
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, compilation_of
+from cplc.cli.load import Channels, compilation_of, questions_of
 from cplc.cli.options import (
     colour_option,
     format_option,
@@ -21,7 +21,7 @@ from cplc.cli.options import (
 )
 from cplc.cli.output import Colour, Format
 from cplc.cli.run import Questions, Run
-from cplc.diagnostics.core import Diagnostic, did_you_mean
+from cplc.diagnostics.core import Diagnostic
 
 if TYPE_CHECKING:
     from cplc.pipeline import Compilation
@@ -139,16 +139,9 @@ def _asked(
     compilation: Compilation, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
 ) -> Questions | tuple[Diagnostic, ...]:
     """Return the questions, or what is wrong with the formula."""
-    from cplc.pipeline import UnknownQuestion
-
     if formula is not None:
         question = compilation.formula_question(formula, assuming)
         return question if isinstance(question, tuple) else Questions((question,))
-    try:
-        asked = compilation.questions(properties)
-    except UnknownQuestion as problem:
-        hints = [note.message for note in did_you_mean(problem.name, problem.known)]
-        known = f"there are {', '.join(sorted(problem.known))}" if problem.known else "there is none"
-        raise click.UsageError(f"no property or check is called `{problem.name}`; {(hints or [known])[0]}") from None
+    asked = questions_of(compilation, properties)
     model = compilation.model
     return Questions(asked, are_default=not model.properties and not model.checks)

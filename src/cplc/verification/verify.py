@@ -55,10 +55,8 @@ class Verifier:
 
     def answer(self, question: Question) -> Result:
         began = time.perf_counter()
-        system = question.system or self.system
-        exploration = self._explorations.get(id(system))
-        if exploration is None:
-            exploration = self._explorations[id(system)] = _Exploration(system, self.method)
+        exploration = self._exploration(question)
+        system = exploration.system
         try:
             result = _Answering(question, exploration).result()
         except ResourceExhausted as limit:
@@ -67,6 +65,20 @@ class Verifier:
             reason = f"internal: evidence does not replay ({error})"
             result = Result(question, "unknown", self.method, 0.0, system, reason=reason)
         return replace(result, seconds=time.perf_counter() - began)
+
+    def decide(self, question: Question) -> Answer:
+        """Return the answer alone: no evidence, nobody to blame."""
+        try:
+            return _Answering(question, self._exploration(question)).answer()
+        except ResourceExhausted:
+            return "unknown"
+
+    def _exploration(self, question: Question) -> _Exploration:
+        system = question.system or self.system
+        exploration = self._explorations.get(id(system))
+        if exploration is None:
+            exploration = self._explorations[id(system)] = _Exploration(system, self.method)
+        return exploration
 
 
 def _method(engine: EngineName) -> Literal["symbolic", "explicit"]:
@@ -179,6 +191,12 @@ class _Answering:
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
         )
 
+    def answer(self) -> Answer:
+        parts = tuple(self._parts())
+        if self._failing(parts):
+            return "fails"
+        return "vacuous" if self._vacuous(parts) else "holds"
+
     def _parts(self) -> Iterator[_Part]:
         formula = self.question.formula
         operands = formula.operands if isinstance(formula, And) else (formula,)
@@ -216,11 +234,14 @@ class _Answering:
         engine = self.exploration.engine_for(parts[0].formula)
         evidence = self._evidence(parts[0].formula)
         remarks = self._not_serial(parts)
-        vacuous: tuple[Remark, ...] = ()
-        if self.question.kind in {"property", "formula"}:
-            vacuous = self._remarks(parts, lambda e, formula: vacuous_implications(e, formula, self.assuming))
+        vacuous = self._vacuous(parts)
         answer: Answer = "vacuous" if vacuous else "holds"
         return replace(self._plain(answer, engine), evidence=evidence, remarks=vacuous + remarks)
+
+    def _vacuous(self, parts: Sequence[_Part]) -> tuple[Remark, ...]:
+        if self.question.kind not in {"property", "formula"}:
+            return ()
+        return self._remarks(parts, lambda e, formula: vacuous_implications(e, formula, self.assuming))
 
     def _plain(self, answer: Answer, engine: AnyEngine | None) -> Result:
         whole = self.exploration.system

@@ -1,0 +1,153 @@
+"""``cplc coverage``: which changes to a protocol its properties would notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.limits import Interrupted, Limits, supervised
+from cplc.cli.load import Channels, compilation_of, exit_for, questions_of
+from cplc.cli.options import colour_option, format_option, limit_options, model_options
+from cplc.cli.output import Colour, Format
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.render import in_order
+
+if TYPE_CHECKING:
+    from cplc.quality.coverage import Outcome
+
+
+@click.command(
+    "coverage",
+    short_help="Find changes to a protocol that no property would notice.",
+    epilog=f"""{EXPLAINED}
+Each message, guard, choice, operation, assignment, restart and commitment is changed in turn, in all instances of a
+family at once, and everything that the file asks is verified anew. A change is noticed if some answer differs. One
+without effect changes nothing in any state that the protocol can reach.
+
+\b
+Examples:
+  cplc coverage examples/netbill.cpl
+  cplc coverage examples/netbill.cpl --property safe --all
+  cplc coverage examples/netbill.cpl --at-least 80
+""",
+)
+@model_options
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Ask this one only. May be repeated.")
+@click.option("--all", "show_all", is_flag=True, help="Show the changes that are noticed too, and by what.")
+@click.option(
+    "--at-least",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Exit with 1 if fewer of the changes that make a difference are noticed.",
+)
+@limit_options
+@format_option
+@colour_option
+def command(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    properties: Sequence[str],
+    show_all: bool,
+    at_least: float | None,
+    engine: Literal["auto", "symbolic", "explicit"],
+    timeout: float | None,
+    memory: int | None,
+    form: Format,
+    colour: Colour,
+) -> Exit:
+    """Change FILE in every small way, and find what its properties and checks do not notice."""
+    diagnostics: list[Diagnostic] = []
+    outcomes: list[Outcome] = []
+    interrupted: str | None = None
+
+    def work() -> Iterator[tuple[Diagnostic, ...] | Outcome]:
+        compilation, found = compilation_of(file, definitions, channels, protocol)
+        yield found
+        if compilation:
+            questions_of(compilation, properties)  # unknown names are wrong before anything is verified
+            yield from compilation.coverage(properties, engine)
+
+    progress = output.Progress(lambda: f"verifying change {len(outcomes) + 1}")
+    try:
+        for event in supervised(work(), Limits(timeout, memory), waiting=progress.show):
+            progress.clear()
+            if isinstance(event, tuple):
+                diagnostics.extend(event)
+                output.write_diagnostics(event, form=form, colour=colour, err=True)
+            else:
+                outcomes.append(event)
+                if show_all or event.verdict != "noticed":
+                    _show(event, form, colour)
+    except Interrupted as stop:
+        interrupted = str(stop)
+    except KeyboardInterrupt:
+        interrupted = "the run was interrupted"
+    progress.clear()
+    code = _exit(diagnostics, outcomes, at_least, interrupted)
+    _finish(file, dict(definitions), diagnostics, outcomes, form, interrupted, code)
+    return code
+
+
+def _show(outcome: Outcome, form: Format, colour: Colour) -> None:
+    from cplc.report.coverage import outcome_concise, outcome_text
+    from cplc.report.text import plain
+
+    match form:
+        case "text":
+            output.write(outcome_text(outcome, output.result_colours if output.has_colour(colour) else plain))
+        case "concise":
+            output.write(outcome_concise(outcome))
+        case "json":
+            pass
+
+
+def _exit(
+    diagnostics: Sequence[Diagnostic], outcomes: Sequence[Outcome], at_least: float | None, interrupted: str | None
+) -> Exit:
+    from cplc.report.coverage import share
+
+    code = exit_for(diagnostics, strict=False)
+    if code != Exit.EXPECTED:
+        return code
+    if interrupted or any(outcome.verdict == "unknown" for outcome in outcomes):
+        return Exit.UNKNOWN
+    return Exit.UNEXPECTED if at_least is not None and share(outcomes) < at_least else Exit.EXPECTED
+
+
+def _finish(
+    file: str,
+    definitions: dict[str, str],
+    diagnostics: Sequence[Diagnostic],
+    outcomes: Sequence[Outcome],
+    form: Format,
+    interrupted: str | None,
+    code: Exit,
+) -> None:
+    from cplc.report.coverage import outcome_data, share, summary
+
+    match form:
+        case "json":
+            output.write_json(
+                {
+                    "command": "coverage",
+                    "file": file,
+                    "parameters": definitions,
+                    "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+                    "changes": [outcome_data(outcome) for outcome in outcomes],
+                    "noticed_percent": round(share(outcomes), 2),
+                    "interrupted": interrupted,
+                    "exit": code,
+                }
+            )
+        case "text" if code != Exit.WRONG:
+            output.write(f"{file}: {summary(outcomes)}")
+        case _:
+            pass
+    if interrupted:
+        output.write(f"{interrupted}\n", err=True)

@@ -1,0 +1,48 @@
+"""What is said of a mutant is so: the reference interpreter, and another engine, look at both protocols."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import assume, given, settings
+from tests.reference.semantics import Graph, Reference, TooLarge
+from tests.strategies_formulas import Sample, protocols
+
+from cplc.pipeline import Compilation
+from cplc.semantics.model import CheckedModel
+from cplc.source import Source
+
+STATES = 500
+
+
+def graph_of(model: CheckedModel) -> Graph:
+    try:
+        return Reference(model).explore(STATES)
+    except TooLarge:
+        assume(False)
+        raise
+
+
+@given(protocols())
+@settings(max_examples=15)
+def test_a_verdict_on_a_mutant_is_so(sample: Sample) -> None:
+    compilation = Compilation(Source("generated.cpl", sample.text))
+    assume(compilation.ok)
+    graph = graph_of(compilation.model)
+    assume(not compilation.system.hazards)
+    for outcome in compilation.coverage(engine="symbolic"):
+        changed = replace(compilation, _changed=outcome.mutant.model, _systems={})
+        if outcome.verdict == "no effect":
+            other = graph_of(outcome.mutant.model)
+            assert other.states == graph.states
+            assert other.edges == graph.edges
+        elif outcome.verdict == "noticed":
+            assert outcome.by is not None
+            answers = {
+                result.answer
+                for one in (compilation, changed)
+                for result in one.verify(one.questions([outcome.by]), "explicit")
+            }
+            assert len(answers) == 2
+        else:
+            assert outcome.verdict == "unnoticed"
