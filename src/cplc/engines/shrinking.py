@@ -1,0 +1,190 @@
+"""Automata on infinite paths made smaller; what they accept stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """An edge of an automaton; literals and marks are bit masks."""
+
+    target: int
+    literals: int
+    marks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arcs:
+    """An automaton that accepts by seeing all marks again and again."""
+
+    initial: tuple[int, ...]
+    leaving: Sequence[Sequence[Arc]]
+    marks: int
+
+
+def shrunk(arcs: Arcs) -> Arcs:
+    """Return an automaton that accepts the same: each way to shrink it may open up another."""
+    while True:
+        size = _size(arcs)
+        arcs = _without_equals(_without_needless(_with_few_marks(_without_dead_ends(arcs))))
+        if _size(arcs) == size:
+            return arcs
+
+
+def _size(arcs: Arcs) -> tuple[int, int, int, int]:
+    return len(arcs.initial), len(arcs.leaving), sum(map(len, arcs.leaving)), arcs.marks.bit_count()
+
+
+def _inner(arcs: Arcs, part: Collection[int]) -> list[Arc]:
+    return [arc for state in part for arc in arcs.leaving[state] if arc.target in part]
+
+
+def _accepts(inner: Sequence[Arc], marks: int) -> bool:
+    """Whether a run may stay among these arcs, all of one component, and be accepted."""
+    seen = 0
+    for arc in inner:
+        seen |= arc.marks
+    return bool(inner) and seen == marks
+
+
+def _without_dead_ends(arcs: Arcs) -> Arcs:
+    """Leave out the states from which no run is accepted, and those that no run comes to."""
+    alive = set[int]()
+    for part in _components(arcs):
+        onward = any(arc.target in alive for state in part for arc in arcs.leaving[state])
+        if onward or _accepts(_inner(arcs, part), arcs.marks):
+            alive |= part
+    return _renumbered(arcs, {state: state for state in alive})
+
+
+def _with_few_marks(arcs: Arcs) -> Arcs:
+    """Number the marks anew, within each component those alone that matter there.
+
+    No run leaves a component twice, so marks on an arc between components do not matter. Where a component accepts,
+    a mark that comes with another one is not needed, nor one on all of its arcs.
+    """
+    parts = [(part, _inner(arcs, part)) for part in _components(arcs)]
+    kept = [_needed(inner, arcs.marks) if _accepts(inner, arcs.marks) else [] for _, inner in parts]
+    rejecting = any(inner and not _accepts(inner, arcs.marks) for _, inner in parts)
+    number = max([int(rejecting), *map(len, kept)])
+    every = (1 << number) - 1
+    leaving = list(arcs.leaving)
+    for (part, inner), needed in zip(parts, kept, strict=True):
+        rest = every & ~((1 << len(needed)) - 1) if _accepts(inner, arcs.marks) else 0
+
+        def anew(arc: Arc, part: set[int] = part, needed: list[int] = needed, rest: int = rest) -> Arc:
+            marks = sum(1 << index for index, mark in enumerate(needed) if arc.marks >> mark & 1)
+            return replace(arc, marks=rest | marks if arc.target in part else 0)
+
+        for state in part:
+            leaving[state] = list(dict.fromkeys(map(anew, arcs.leaving[state])))
+    return Arcs(arcs.initial, leaving, every)
+
+
+def _needed(inner: Sequence[Arc], marks: int) -> list[int]:
+    """Return the marks that no other mark brings with it on these arcs."""
+    masks = {arc.marks for arc in inner}
+    every = [mark for mark in range(marks.bit_length()) if marks >> mark & 1]
+    found = [mark for mark in every if any(not mask >> mark & 1 for mask in masks)]
+    for mark in [*found]:
+        others = [other for other in found if other != mark]
+        if any(all(mask >> mark & 1 for mask in masks if mask >> other & 1) for other in others):
+            found = others
+    return found
+
+
+def _without_needless(arcs: Arcs) -> Arcs:
+    """Leave out an arc if others to the same state ask no more and have all of its marks between them.
+
+    A run that would take it again and again takes those in turn.
+    """
+    leaving: list[list[Arc]] = []
+    for some in arcs.leaving:
+        kept = [*some]
+        for arc in sorted(some, key=lambda arc: -arc.literals.bit_count()):
+            marks, spared = 0, False
+            for other in kept:
+                if other is not arc and other.target == arc.target and not other.literals & ~arc.literals:
+                    marks, spared = marks | other.marks, True
+            if spared and not arc.marks & ~marks:
+                kept = [other for other in kept if other is not arc]
+        leaving.append(kept)
+    return replace(arcs, leaving=leaving)
+
+
+def _without_equals(arcs: Arcs) -> Arcs:
+    """Make one state of several whose arcs are the same, one that leads to itself like another that does so.
+
+    Marks on the arcs of a state to which no run comes back do not matter.
+    """
+    same: dict[int, int] = {}
+    marked: dict[frozenset[Arc], int] = {}
+    plain: dict[frozenset[Arc], int] = {}
+    for part in _components(arcs):
+        comes_back = bool(_inner(arcs, part))
+        for state in part:
+            leaving = [replace(arc, target=same.get(arc.target, arc.target)) for arc in arcs.leaving[state]]
+            unmarked = frozenset(replace(arc, marks=0) for arc in leaving)
+            if comes_back:
+                looping = frozenset(replace(arc, target=-1) if arc.target == state else arc for arc in leaving)
+                same[state] = marked.setdefault(looping, state)
+            else:
+                same[state] = plain.get(unmarked, state)
+            plain.setdefault(unmarked, same[state])
+    return _renumbered(arcs, same)
+
+
+def _renumbered(arcs: Arcs, same: dict[int, int]) -> Arcs:
+    """Return it with each state for another one, or for none; those that are left in the order they are met in."""
+    number: dict[int, int] = {}
+    waiting: list[int] = []
+
+    def numbered(state: int) -> int:
+        if same[state] not in number:
+            number[same[state]] = len(number)
+            waiting.append(same[state])
+        return number[same[state]]
+
+    initial = tuple(dict.fromkeys(numbered(state) for state in arcs.initial if state in same))
+    leaving: list[list[Arc]] = []
+    for state in waiting:  # grows
+        kept = (replace(arc, target=numbered(arc.target)) for arc in arcs.leaving[state] if arc.target in same)
+        leaving.append(list(dict.fromkeys(kept)))
+    return Arcs(initial, leaving, arcs.marks)
+
+
+def _components(arcs: Arcs) -> Iterator[set[int]]:
+    """Yield the strongly connected components, those first that lead to no others (Tarjan 1972)."""
+    visited: dict[int, int] = {}
+    lowest: dict[int, int] = {}
+    opened: list[int] = []
+    done = set[int]()
+    for root in arcs.initial:
+        if root in visited:
+            continue
+        visited[root] = lowest[root] = len(visited)
+        opened.append(root)
+        path = [(root, iter(arcs.leaving[root]))]
+        while path:
+            state, rest = path[-1]
+            for arc in rest:
+                target = arc.target
+                if target not in visited:
+                    visited[target] = lowest[target] = len(visited)
+                    opened.append(target)
+                    path.append((target, iter(arcs.leaving[target])))
+                    break
+                if target not in done:
+                    lowest[state] = min(lowest[state], visited[target])
+            else:
+                path.pop()
+                if path:
+                    lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[state])
+                if lowest[state] == visited[state]:
+                    at = opened.index(state)
+                    part = set(opened[at:])
+                    del opened[at:]
+                    done |= part
+                    yield part

@@ -1,0 +1,236 @@
+"""The automaton of a path formula: what it accepts, against the definitions, and how large it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cplc.engines.automaton import Automaton, Edge, automaton
+from cplc.engines.interface import ResourceExhausted
+from cplc.system import formula as f
+from cplc.system.expr import FALSE, TRUE, Read
+from cplc.system.formula import Formula
+
+P, Q, R, S = (f.Atom(Read(name), name) for name in "pqrs")
+A, B = f.Taken(frozenset({"a"}), "a"), f.Taken(frozenset({"b", "c"}), "b")
+F, G, X, U = f.Finally, f.Globally, f.Next, f.Until
+
+
+# --- words
+
+
+@dataclass(frozen=True)
+class Lasso:
+    """What is read at each position: the atoms that hold and the step taken next. From ``loop`` on it repeats."""
+
+    letters: tuple[tuple[frozenset[str], str], ...]
+    loop: int
+
+    def after(self, position: int) -> int:
+        return position + 1 if position + 1 < len(self.letters) else self.loop
+
+    def holds(self, position: int, formula: Formula) -> bool:
+        """Whether what a state or a step decides is so."""
+        atoms, step = self.letters[position]
+        match formula:
+            case f.Atom(Read(name)):
+                return name in atoms
+            case f.Atom(condition):
+                return condition == TRUE
+            case f.Taken(steps):
+                return step in steps
+            case f.Not(operand):
+                return not self.holds(position, operand)
+            case f.And(operands):
+                return all(self.holds(position, operand) for operand in operands)
+            case f.Or(operands):
+                return any(self.holds(position, operand) for operand in operands)
+            case f.Implies(left, right):
+                return not self.holds(position, left) or self.holds(position, right)
+            case f.Iff(left, right):
+                return self.holds(position, left) == self.holds(position, right)
+            case _:
+                raise AssertionError(formula)
+
+    def unrolled(self, rounds: int) -> Lasso:
+        return Lasso(
+            self.letters + self.letters[self.loop :] * rounds,
+            len(self.letters) + (len(self.letters) - self.loop) * (rounds - 1) if rounds else self.loop,
+        )
+
+
+def satisfied(word: Lasso, formula: Formula) -> bool:
+    """Evaluate at the first position, by the definitions.
+
+    What the past has to say repeats after one more round of the loop for each operator of the past above another.
+    """
+    past = sum(isinstance(part, f.Once | f.Historically | f.Since | f.Previous) for part in f.subformulas(formula))
+    word = word.unrolled(past + 1) if past else word
+    return _truth(word, formula)[0]
+
+
+def _truth(word: Lasso, formula: Formula) -> list[bool]:
+    positions = range(len(word.letters))
+
+    def future(position: int) -> list[int]:
+        """Return the positions from here on, each one once, in the order in which they come."""
+        found = [position]
+        while (after := word.after(found[-1])) not in found:
+            found.append(after)
+        return found
+
+    def within(position: int, bound: int | None) -> list[int]:
+        if bound is None:
+            return future(position)
+        found = [position]
+        for _ in range(bound):
+            found.append(word.after(found[-1]))
+        return found
+
+    def until(left: Sequence[bool], right: Sequence[bool], position: int, bound: int | None) -> bool:
+        for at in within(position, bound):
+            if right[at]:
+                return True
+            if not left[at]:
+                return False
+        return False
+
+    def truth(operand: Formula) -> list[bool]:
+        return _truth(word, operand)
+
+    match formula:
+        case f.Not(operand):
+            return [not now for now in truth(operand)]
+        case f.And(operands):
+            several = [truth(operand) for operand in operands]
+            return [all(one[at] for one in several) for at in positions]
+        case f.Or(operands):
+            several = [truth(operand) for operand in operands]
+            return [any(one[at] for one in several) for at in positions]
+        case f.Implies(left, right):
+            return [not one or other for one, other in zip(truth(left), truth(right), strict=True)]
+        case f.Iff(left, right):
+            return [one == other for one, other in zip(truth(left), truth(right), strict=True)]
+        case f.Next(operand):
+            now = truth(operand)
+            return [now[word.after(at)] for at in positions]
+        case f.Finally(operand, bound):
+            now = truth(operand)
+            return [any(now[later] for later in within(at, bound)) for at in positions]
+        case f.Globally(operand, bound):
+            now = truth(operand)
+            return [all(now[later] for later in within(at, bound)) for at in positions]
+        case f.Until(left, right, bound):
+            one, other = truth(left), truth(right)
+            return [until(one, other, at, bound) for at in positions]
+        case f.WeakUntil(left, right):
+            one, other = truth(left), truth(right)
+            return [all(one[later] for later in future(at)) or until(one, other, at, None) for at in positions]
+        case f.Release(left, right):
+            one, other = truth(left), truth(right)
+            no, nor = [not now for now in one], [not now for now in other]
+            return [not until(no, nor, at, None) for at in positions]
+        case f.Previous(operand):
+            now = truth(operand)
+            return [at > 0 and now[at - 1] for at in positions]
+        case f.Once(operand):
+            now = truth(operand)
+            return [any(now[: at + 1]) for at in positions]
+        case f.Historically(operand):
+            now = truth(operand)
+            return [all(now[: at + 1]) for at in positions]
+        case f.Since(left, right):
+            one, other = truth(left), truth(right)
+            return [any(other[then] and all(one[then + 1 : at + 1]) for then in range(at + 1)) for at in positions]
+        case _:
+            return [word.holds(at, formula) for at in positions]
+
+
+def accepted(word: Lasso, reader: Automaton) -> bool:
+    """Whether some run over the word sees every mark again and again: each pair is tried as the one that repeats."""
+
+    def fits(position: int, edge: Edge) -> bool:
+        return all(word.holds(position, what) == holds for what, holds in (*edge.labels, *edge.taken))
+
+    def onward(start: set[tuple[int, int]], marks: frozenset[int]) -> set[tuple[int, int, frozenset[int]]]:
+        """Return the pairs of state and position that are met, with the marks seen on the way."""
+        found = {(state, position, frozenset[int]()) for state, position in start}
+        waiting = list(found)
+        while waiting:
+            state, position, seen = waiting.pop()
+            for edge in reader.edges[state]:
+                later = (edge.target, word.after(position), seen | edge.marks & marks)
+                if fits(position, edge) and later not in found:
+                    found.add(later)
+                    waiting.append(later)
+        return found
+
+    def comes_back(state: int, position: int) -> bool:
+        every = frozenset(range(reader.marks))
+        first = {(edge.target, word.after(position)) for edge in reader.edges[state] if fits(position, edge)}
+        seen = onward(first, frozenset())
+        if (state, position, frozenset()) not in seen:
+            return False
+        found = onward({(state, position)}, every)
+        return (state, position, every) in found and (reader.marks > 0 or bool(first))
+
+    reached = {(state, position) for state, position, _ in onward({(at, 0) for at in reader.initial}, frozenset())}
+    return any(comes_back(state, position) for state, position in reached if position >= word.loop)
+
+
+# --- generated formulas and words
+
+
+def _literals() -> st.SearchStrategy[Formula]:
+    atoms = st.sampled_from((P, Q, R))
+    both = st.builds(lambda one, other: f.And((one, other)), atoms, atoms)
+    return st.one_of(atoms, atoms, both, st.sampled_from((A, B, f.Atom(TRUE, "true"), f.Or(()))))
+
+
+def _compound(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+    bounds = st.none() | st.integers(0, 3)
+    several = st.lists(inner, max_size=3).map(tuple)
+    return st.one_of(
+        inner.map(f.Not),
+        several.map(f.And),
+        several.map(f.Or),
+        st.builds(f.Implies, inner, inner),
+        st.builds(f.Iff, inner, inner),
+        inner.map(f.Next),
+        st.builds(f.Finally, inner, bounds),
+        st.builds(f.Globally, inner, bounds),
+        inner.map(lambda operand: G(F(operand))),
+        st.builds(f.Until, inner, inner, bounds),
+        st.builds(f.WeakUntil, inner, inner),
+        st.builds(f.Release, inner, inner),
+        inner.map(f.Previous),
+        inner.map(f.Once),
+        inner.map(f.Historically),
+        st.builds(f.Since, inner, inner),
+    )
+
+
+def paths() -> st.SearchStrategy[Formula]:
+    return st.recursive(_literals(), _compound, max_leaves=6)
+
+
+def words() -> st.SearchStrategy[Lasso]:
+    letter = st.tuples(st.frozensets(st.sampled_from("pqr")), st.sampled_from(("", "a", "b", "c", "d")))
+    letters = st.lists(letter, min_size=1, max_size=5).map(tuple)
+    return letters.flatmap(lambda some: st.builds(Lasso, st.just(some), st.integers(0, len(some) - 1)))
+
+
+@settings(max_examples=300)
+@given(paths(), st.lists(words(), min_size=4, max_size=8))
+def test_it_accepts_what_satisfies_the_formula(path: Formula, several: list[Lasso]) -> None:
+    try:
+        yes, no = automaton(path, 4000), automaton(f.Not(path), 4000)
+    except ResourceExhausted:
+        return
+    for word in several:
+        assert accepted(word, yes) == satisfied(word, path)
+        assert accepted(word, no) != satisfied(word, path)
