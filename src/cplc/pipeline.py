@@ -197,14 +197,14 @@ class Compilation:
         question = Question("formula", "formula", formula, text, assuming=frozenset(roles), span=span)
         return Asked(question, system)
 
-    def verify(self, asked: Sequence[Asked], engine: EngineName = "auto") -> Iterator[Result]:
-        """Yield the verdict of each question as soon as it is known."""
+    def verify(self, asked: Sequence[Asked], engine: EngineName = "auto", *, vacuity: bool = False) -> Iterator[Result]:
+        """Yield the verdict of each question as soon as it is known; see `Verifier.answer`."""
         from cplc.verification.verify import Verifier
 
         verifiers: dict[int, Verifier] = {}
         for one in asked:
             verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
-            yield verifier.answer(one.question)
+            yield verifier.answer(one.question, vacuity=vacuity)
 
     def coverage(self, names: Sequence[str] = (), engine: EngineName = "auto") -> Iterator[Outcome]:
         """Yield, for each small change to the protocol, whether what the file asks (or these of it) would notice."""

@@ -65,6 +65,7 @@ Examples:
     show_default=True,
     help="Which verdicts to show with their runs.",
 )
+@click.option("--vacuity", is_flag=True, help="Say of each property that holds which atoms it does not depend on.")
 @strict_option
 @click.option(
     "--itf",
@@ -86,6 +87,7 @@ def command(
     memory: int | None,
     form: Format,
     detail: Detail,
+    vacuity: bool,
     strict: bool,
     itf: Path | None,
     colour: Colour,
@@ -106,7 +108,7 @@ def command(
             yield asked
             return
         yield asked
-        yield from compilation.verify(asked.asked, engine)
+        yield from compilation.verify(asked.asked, engine, vacuity=vacuity)
 
     run = Run(
         file=file,

@@ -7,7 +7,7 @@ temporal operators is said of the state the path has come to.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from cplc.system.expr import Expr
@@ -208,6 +208,26 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             | Previous(operand) | Once(operand) | Historically(operand)
         ):  # fmt: skip
             return (operand,)
+
+
+def with_children(formula: Formula, operands: tuple[Formula, ...]) -> Formula:
+    """Return the same formula over other operands, as many as it has."""
+    match formula:
+        case And() | Or():
+            return replace(formula, operands=operands)
+        case Implies() | Iff() | Until() | WeakUntil() | Release() | Since():
+            left, right = operands
+            return replace(formula, left=left, right=right)
+        case OnPaths():
+            return replace(formula, path=operands[0])
+        case Enforces():
+            (goal,) = operands
+            assert isinstance(goal, Next | Finally | Globally | Until)
+            return replace(formula, goal=goal)
+        case Atom() | Taken():
+            return formula
+        case _:
+            return replace(formula, operand=operands[0])
 
 
 def subformulas(formula: Formula) -> Iterator[Formula]:

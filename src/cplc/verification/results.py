@@ -40,7 +40,7 @@ class Question:
 class Remark:
     """Something the user should know of a verdict: a vacuous implication, an accessibility that is not serial."""
 
-    code: Literal["vacuous-implication", "not-serial", "advisory"]
+    code: Literal["vacuous-implication", "not-serial", "advisory", "independent-atom"]
     message: str
     state: State | None = None
 

@@ -21,6 +21,7 @@ from cplc.system.trace import Evidence
 from cplc.verification.blame import blame
 from cplc.verification.embedding import embedding_problems
 from cplc.verification.evidence import explain_initial
+from cplc.verification.independence import independent_atoms
 from cplc.verification.replay import EvidenceError, replay
 from cplc.verification.results import Answer, Question, Remark, Result
 from cplc.verification.vacuity import not_serial, vacuous_implications
@@ -53,12 +54,13 @@ class Verifier:
         self.method: Literal["symbolic", "explicit"] = _method(engine)
         self._explorations: dict[int, _Exploration] = {}
 
-    def answer(self, question: Question) -> Result:
+    def answer(self, question: Question, *, vacuity: bool = False) -> Result:
+        """Return the answer with all that belongs to it; with ``vacuity`` also the atoms that do not matter."""
         began = time.perf_counter()
         exploration = self._exploration(question)
         system = exploration.system
         try:
-            result = _Answering(question, exploration).result()
+            result = _Answering(question, exploration, vacuity).result()
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
         except EvidenceError as error:
@@ -161,8 +163,9 @@ def _engine(system: System, method: Literal["symbolic", "explicit"]) -> AnyEngin
 class _Answering:
     """One question on its way to a result."""
 
-    def __init__(self, question: Question, exploration: _Exploration) -> None:
+    def __init__(self, question: Question, exploration: _Exploration, vacuity: bool = False) -> None:
         self.question = question
+        self.vacuity = vacuity
         self.exploration = exploration
         self.assuming = question.assuming
 
@@ -236,7 +239,20 @@ class _Answering:
         remarks = self._not_serial(parts)
         vacuous = self._vacuous(parts)
         answer: Answer = "vacuous" if vacuous else "holds"
-        return replace(self._plain(answer, engine), evidence=evidence, remarks=vacuous + remarks)
+        remarks = vacuous + remarks + (tuple(self._independent(parts)) if self.vacuity else ())
+        return replace(self._plain(answer, engine), evidence=evidence, remarks=remarks)
+
+    def _independent(self, parts: Sequence[_Part]) -> Iterator[Remark]:
+        """Yield what there is to say of atoms that the property would hold without."""
+        if self.question.kind in {"property", "formula"}:
+            said = (
+                text
+                for part in parts
+                for text in independent_atoms(
+                    part.formula, lambda formula: self.exploration.is_valid(formula, self.assuming)
+                )
+            )
+            yield from (Remark("independent-atom", text) for text in dict.fromkeys(said))
 
     def _vacuous(self, parts: Sequence[_Part]) -> tuple[Remark, ...]:
         if self.question.kind not in {"property", "formula"}:
