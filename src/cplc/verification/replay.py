@@ -7,31 +7,24 @@ evidence for its parts leave open is unknown, and unknown is not enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from cplc.system.expr import TRUE, Expr
 from cplc.system.formula import (
-    And,
     Atom,
     Commits,
-    Finally,
-    Formula,
+    Enforces,
     Fulfils,
     Globally,
-    Iff,
-    Implies,
     Knows,
-    Next,
-    Not,
     OnPaths,
-    Or,
-    Path,
-    Release,
-    Until,
-    WeakUntil,
+    Taken,
+    is_state_formula,
 )
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Run
+from cplc.verification.facts import Facts
 from cplc.verification.interpreter import Interpreter, holds
 
 __all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_problems", "unmet"]
@@ -41,16 +34,33 @@ Goal = Justice | Expr
 
 SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))
 
-_Truth = bool | None
+
+def some_fair_run(along: Taken | None) -> OnPaths:
+    """Return that a fair run begins here, along these steps if some are named."""
+    return replace(SOME_FAIR_RUN, along=along)
 
 
 class EvidenceError(Exception):
     """What an engine claims and what the system does differ: a bug in us."""
 
 
-def goals(system: System, assuming: frozenset[str]) -> tuple[Goal, ...]:
-    """Return what a fair run meets infinitely often when these roles keep going."""
-    return (*system.constraints(assuming), *system.fairness)
+def goals(system: System, assuming: frozenset[str], along: Taken | None = None) -> tuple[Goal, ...]:
+    """Return what a fair run meets infinitely often when these roles keep going.
+
+    On runs along certain steps only those count as enabled.
+    """
+    constraints = system.constraints(assuming)
+    if along is not None:
+        allowed = steps_along(system, along)
+        constraints = tuple(
+            replace(justice, steps=tuple(step for step in justice.steps if step in allowed)) for justice in constraints
+        )
+    return (*constraints, *system.fairness)
+
+
+def steps_along(system: System, along: Taken | None) -> frozenset[int]:
+    """Return the positions of the steps that runs of this kind may take; all of them where none are named."""
+    return frozenset(index for index, step in enumerate(system.steps) if along is None or step.name in along.steps)
 
 
 def unmet(interpreter: Interpreter, goals: Sequence[Goal], loop: Run) -> tuple[Goal, ...]:
@@ -75,8 +85,14 @@ def replay(system: System, evidence: Evidence, assuming: frozenset[str] = frozen
     return problems
 
 
-def run_problems(interpreter: Interpreter, run: Run, goals: Sequence[Goal] = ()) -> Iterator[str]:
-    """Yield every way in which this is not a run of the system from some state, fair if it is endless."""
+def run_problems(
+    interpreter: Interpreter, run: Run, goals: Sequence[Goal] = (), along: Taken | None = None
+) -> Iterator[str]:
+    """Yield every way in which this is not a run of the system from some state, fair if it is endless.
+
+    Along certain steps it takes no others.
+    """
+    allowed = steps_along(interpreter.system, along)
     if not interpreter.is_state(run.start):
         yield "the run begins in what is not a state"
         return
@@ -90,6 +106,8 @@ def run_problems(interpreter: Interpreter, run: Run, goals: Sequence[Goal] = ())
                 yield f"step {number} is idle and changes something"
         elif not 0 <= move.step < len(interpreter.system.steps):
             yield f"step {number} is none of the system"
+        elif move.step not in allowed:
+            yield f"step {number} takes `{interpreter.system.steps[move.step].name}`, which is not allowed on the run"
         elif not interpreter.is_enabled(before, move.step):
             yield f"step {number} takes `{interpreter.system.steps[move.step].name}`, which is not enabled"
         elif move.state not in interpreter.after(before, move.step):
@@ -113,7 +131,7 @@ class _Replay:
     def __init__(self, system: System, assuming: frozenset[str]) -> None:
         self.system = system
         self.interpreter = Interpreter(system)
-        self.goals = goals(system, assuming)
+        self.assuming = assuming
         self.good: dict[int, Evidence] = {}
 
     def evidence(self, evidence: Evidence) -> Iterator[str]:
@@ -126,7 +144,9 @@ class _Replay:
         yield from problems
 
     def _problems(self, evidence: Evidence) -> Iterator[str]:
-        run_wrong = list(run_problems(self.interpreter, evidence.run, self.goals))
+        along = evidence.formula.along if isinstance(evidence.formula, OnPaths) else None
+        fair = goals(self.system, self.assuming, along)
+        run_wrong = list(run_problems(self.interpreter, evidence.run, fair, along))
         yield from run_wrong
         if run_wrong:
             return
@@ -142,27 +162,30 @@ class _Replay:
         yield from self._conclusion(evidence)
 
     def _conclusion(self, evidence: Evidence) -> Iterator[str]:
-        facts = _Facts(evidence)
+        facts = Facts(self.system, evidence)
         match evidence.formula:
             case Knows() | Commits() | Fulfils():
                 yield from self._pair(evidence)
-            case OnPaths("E", path) if evidence.holds:
-                yield from self._on_run(evidence, facts, path, True)
-            case OnPaths("A", path) if not evidence.holds:
-                yield from self._on_run(evidence, facts, path, False)
+            case OnPaths("E") if evidence.holds:
+                yield from self._on_run(evidence, evidence.formula, facts)
+            case OnPaths("A") if not evidence.holds:
+                yield from self._on_run(evidence, evidence.formula, facts)
             case OnPaths():
                 yield "no single run can show what is said of all runs"
+            case formula if not is_state_formula(formula):
+                yield "what is said of a path has no value in a state"
             case formula:
                 if evidence.run.moves:
                     yield "a run is given for what one state decides"
-                if facts.truth(formula, 0) is not evidence.holds:
+                if facts.truth(formula) is not evidence.holds:
                     yield "the state does not have the value claimed"
 
-    def _on_run(self, evidence: Evidence, facts: _Facts, path: Path, wanted: bool) -> Iterator[str]:
-        if _on_run(facts, path) is not wanted:
+    def _on_run(self, evidence: Evidence, formula: OnPaths, facts: Facts) -> Iterator[str]:
+        if facts.truth(formula.path) is not evidence.holds:
             yield "the run does not give the path formula the value claimed"
         last = len(evidence.run.moves)
-        if evidence.run.loop is None and self.system.fairness and facts.known(SOME_FAIR_RUN, last) is not True:
+        ends = evidence.run.loop is None and self.system.fairness
+        if ends and facts.known(some_fair_run(formula.along), last) is not True:
             yield "no fair run is shown to go on where the run ends"
 
     # --- pairs of states
@@ -232,104 +255,9 @@ def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
             universal = evidence.holds
         case Fulfils() | OnPaths("E", _):
             universal = not evidence.holds
+        case Enforces():
+            universal = True
         case _:
             universal = False
     if not universal:
         yield "what one run or one state would show is said to rest on all of them"
-
-
-class _Facts:
-    """What is known at each state of a run: the conditions that hold there, and what the parts show."""
-
-    def __init__(self, evidence: Evidence) -> None:
-        self.run = evidence.run
-        self.states = evidence.run.states
-        self._shown: list[Mapping[Formula, bool]] = [
-            {part.formula: part.holds for position, part in evidence.parts if position == here}
-            for here in range(len(self.states))
-        ]
-
-    def known(self, formula: Formula, position: int) -> _Truth:
-        return self._shown[position].get(formula)
-
-    def truth(self, formula: Formula, position: int) -> _Truth:
-        match formula:
-            case Atom(condition, _):
-                return holds(condition, self.states[position])
-            case Not(operand):
-                return _not(self.truth(operand, position))
-            case And(operands):
-                return _all(self.truth(operand, position) for operand in operands)
-            case Or(operands):
-                return _any(self.truth(operand, position) for operand in operands)
-            case Implies(left, right):
-                return _any((_not(self.truth(left, position)), self.truth(right, position)))
-            case Iff(left, right):
-                values = (self.truth(left, position), self.truth(right, position))
-                return None if None in values else values[0] == values[1]
-            case _:
-                return self.known(formula, position)
-
-
-def _on_run(facts: _Facts, path: Path) -> _Truth:
-    """Return the value of a path formula on the run; of a finite run, on every run that begins with it."""
-
-    def at(formula: Formula) -> Callable[[int], _Truth]:
-        return lambda position: facts.truth(formula, position)
-
-    def everywhere(_: int) -> _Truth:
-        return True
-
-    match path:
-        case Next(operand):
-            return facts.truth(operand, 1) if facts.run.moves else None
-        case Finally(operand, bound):
-            return _until(facts.run, everywhere, at(operand), bound, endless=False)
-        case Globally(operand, bound):
-            hit = _until(facts.run, everywhere, lambda here: _not(facts.truth(operand, here)), bound, endless=False)
-            return _not(hit)
-        case Until(left, right, bound):
-            return _until(facts.run, at(left), at(right), bound, endless=False)
-        case WeakUntil(left, right):
-            return _until(facts.run, at(left), at(right), None, endless=True)
-        case Release(left, right):
-            return _until(
-                facts.run,
-                at(right),
-                lambda here: _all((facts.truth(left, here), facts.truth(right, here))),
-                None,
-                endless=True,
-            )
-
-
-def _until(
-    run: Run, left: Callable[[int], _Truth], right: Callable[[int], _Truth], bound: int | None, *, endless: bool
-) -> _Truth:
-    """Return the value of ``left`` until ``right``; where all of an endless run is ``left``, it is ``endless``."""
-    last = len(run.moves) if run.loop is None else len(run.moves) - 1
-    positions = list(range(last + 1))
-    value: _Truth = None if run.loop is None else endless
-    if bound is not None and bound <= last:
-        positions = positions[: bound + 1]
-        value = False
-    for position in reversed(positions):
-        value = _any((right(position), _all((left(position), value))))
-    return value
-
-
-def _not(value: _Truth) -> _Truth:
-    return None if value is None else not value
-
-
-def _all(values: Iterable[_Truth]) -> _Truth:
-    result: _Truth = True
-    for value in values:
-        if value is False:
-            return False
-        if value is None:
-            result = None
-    return result
-
-
-def _any(values: Iterable[_Truth]) -> _Truth:
-    return _not(_all(_not(value) for value in values))
