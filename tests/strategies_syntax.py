@@ -43,6 +43,7 @@ def _refs(indices: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Ref]:
 
 
 refs = _refs(literals | plain_names.map(lambda text: ast.Ref((ast.Segment(_name(text)),), span=NOWHERE)))
+_joining = st.sampled_from(("to", "with"))
 _call_names = family_names.map(_name)
 
 
@@ -81,7 +82,8 @@ def _compound(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]
         st.builds(ast.Knowledge, st.just("K"), refs.map(lambda ref: (ref,)), inner, span=here),
         st.builds(ast.Knowledge, st.sampled_from(("EK", "DK", "CK")), _group(1), inner, span=here),
         st.builds(ast.Does, st.none(), refs, span=here),
-        st.builds(ast.Does, verbs, refs, st.none() | refs, span=here),
+        st.builds(ast.Does, verbs, refs, span=here),
+        st.builds(ast.Does, verbs, refs, refs, _joining, span=here),
         st.builds(ast.Strategic, _group(1), inner, span=here),
     )
 
@@ -112,7 +114,9 @@ def _some(inner: st.SearchStrategy[object], least: int = 0) -> st.SearchStrategy
 _parameters = st.builds(ast.Parameter, names, _types, _maybe, span=_here)
 _payloads = st.builds(ast.Parameter, names, _types, span=_here)
 _variables = st.builds(ast.RoleVariable, names, _types, _maybe, docs, span=_here)
-_operations = st.builds(ast.Operation, names, refs, st.none() | refs, st.booleans(), span=_here)
+_operations = st.builds(ast.Operation, names, refs, st.none(), st.booleans(), span=_here) | st.builds(
+    ast.Operation, names, refs, refs, st.booleans(), _joining, span=_here
+)
 _assignments = st.builds(ast.Assignment, refs, expressions(), span=_here)
 _clause_kinds: st.SearchStrategy[ast.Clause] = st.one_of(
     *(st.builds(kind, expressions(), span=_here) for kind in (ast.After, ast.Unless, ast.If)),
@@ -143,6 +147,7 @@ _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
             ast.Commitment, names, refs, refs, expressions(), expressions(), _maybe, _maybe, st.booleans(), docs,
             span=_here,
         ),
+        st.builds(ast.Claim, names, refs, refs, expressions(), docs, span=_here),
         st.builds(ast.Channel, refs, refs, span=_here),
         st.builds(ast.Use, refs, _some(_arguments), st.none() | names, docs, span=_here),
         _defines,

@@ -1,4 +1,4 @@
-"""Which commitments an event can move: those whose conditions look at what it changes."""
+"""Which commitments and claims an event can move: those whose conditions look at what it changes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from cplc.lowering.lifecycle import Book, Ledger, depends_on
+from cplc.lowering.lifecycle import Book, Ledger, conditions_of, depends_on
 from cplc.semantics.model import CheckedModel, Commitment, Variable
 from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, Sent, Term, Var
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """An index from messages, variables and commitments to the commitments whose conditions mention them."""
+    """An index from messages, variables, commitments and claims to those whose conditions mention them."""
 
     book: Book
 
@@ -24,17 +24,17 @@ class Dependence:
     @cached_property
     def _mentions(self) -> dict[str, list[str]]:
         index: dict[str, list[str]] = {}
-        for commitment in self._model.commitments:
-            for name in dict.fromkeys(_names(_conditions(commitment), self._model)):
-                index.setdefault(name, []).append(commitment.name)
+        for life in self._model.lives:
+            for name in dict.fromkeys(_names(conditions_of(life), self._model)):
+                index.setdefault(name, []).append(life.name)
         return index
 
     @cached_property
     def _dependents(self) -> dict[str, list[str]]:
         index: dict[str, list[str]] = {}
-        for commitment in self._model.commitments:
-            for other in depends_on(self.book, commitment.name):
-                index.setdefault(other, []).append(commitment.name)
+        for life in self._model.lives:
+            for other in depends_on(self.book, life.name):
+                index.setdefault(other, []).append(life.name)
         return index
 
     @cached_property
@@ -42,13 +42,13 @@ class Dependence:
         """Commitments whose conditions can come true outside any effect; every effect looks at them again.
 
         That is so where a condition reads what a sending or a restart elsewhere changes, or can become true
-        because a message is reset.
+        because a message is reset. Claims are judged by what an effect itself changes, and so never go stale.
         """
         return tuple(c.name for c in self._model.commitments if self._can_go_stale(c))
 
     def _can_go_stale(self, commitment: Commitment) -> bool:
         set_on_sending = {update.variable for message in self._model.messages for update in message.updates}
-        for term in _conditions(commitment):
+        for term in conditions_of(commitment):
             for atom, positive in _atoms(term, self._model, True):
                 match atom:
                     case Sent() | InFlight():
@@ -118,11 +118,7 @@ class Dependence:
                 if dependent not in found:
                     found[dependent] = None
                     pending.append(dependent)
-        return [name for name in self._model.commitment if name in found]
-
-
-def _conditions(commitment: Commitment) -> tuple[Term, Term]:
-    return commitment.antecedent, commitment.consequent
+        return [life.name for life in self._model.lives if life.name in found]
 
 
 def _names(terms: Iterable[Term], model: CheckedModel) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cplc.lowering import dialogue
 from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.lifecycle import OPEN
 from cplc.lowering.text import atom_text
@@ -83,9 +84,14 @@ class _Lowering:
                 return None
 
     def _owing(self, debtor: str, creditor: str) -> Formula:
-        """Some commitment from debtor to creditor is open."""
-        between = [c for c in self.model.commitments if (c.debtor, c.creditor) == (debtor, creditor)]
-        states = [t.InState(commitment.name, frozenset(OPEN)) for commitment in between]
+        """Some commitment from debtor to creditor is open, or one of them made a claim to the other that binds it."""
+        pair = debtor, creditor
+        states = [t.InState(c.name, frozenset(OPEN)) for c in self.model.commitments if (c.debtor, c.creditor) == pair]
+        for claim in self.model.claims:
+            if (claim.maker, claim.addressee) == pair:
+                states += [t.InState(claim.name, frozenset({state})) for state in dialogue.OWED]
+            elif (claim.addressee, claim.maker) == pair:
+                states += [t.InState(claim.name, frozenset({state})) for state in dialogue.ANSWERED]
         return _joined(f.Or, [self.state(state) for state in states], "false")
 
 

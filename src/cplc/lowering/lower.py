@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from cplc.lowering.dependence import Dependence
 from cplc.lowering.expressions import Reading, condition, in_flight
-from cplc.lowering.lifecycle import Book, make_book, states_in
+from cplc.lowering.lifecycle import Book, conditions_of, make_book, states_in
 from cplc.lowering.steps import Hazard, Workshop, copies
 from cplc.lowering.vocabulary import copy_of, kept_by
 from cplc.semantics.model import CheckedModel
@@ -14,6 +14,7 @@ from cplc.semantics.terms import Apply, FactRef, InState, Knowledge, OverPaths, 
 from cplc.system import expr as e
 from cplc.system.model import (
     Agent,
+    Claim,
     Commitment,
     Justice,
     Message,
@@ -74,11 +75,7 @@ def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
                 condition(commitment.consequent, reading),
                 commitment.within,
                 commitment.expires,
-                views=tuple(
-                    (viewer, kept_by(commitment.name, viewer))
-                    for viewer, kept in book.viewers.items()
-                    if viewer is not None and commitment.name in kept
-                ),
+                views=tuple(_views(book, commitment.name)),
                 span=commitment.span,
             )
             for commitment in model.commitments
@@ -87,6 +84,18 @@ def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
         justice=tuple(_justice(steps)),
         fairness=tuple(condition(term, reading) for term in model.fairness),
         hazards=hazards,
+        claims=tuple(
+            Claim(
+                claim.name,
+                claim.maker,
+                claim.addressee,
+                claim.name,
+                condition(claim.content, reading),
+                views=tuple(_views(book, claim.name)),
+                span=claim.span,
+            )
+            for claim in model.claims
+        ),
     )
 
 
@@ -104,14 +113,16 @@ def _header(model: CheckedModel) -> tuple[tuple[str, str], ...]:
 # --- views
 
 
-def parties(model: CheckedModel, commitment: str) -> tuple[str, str]:
-    declared = model.commitment[commitment]
-    return declared.debtor, declared.creditor
+def _views(book: Book, name: str) -> Iterator[tuple[str, str]]:
+    """Yield role and variable of each view that is kept of a commitment or claim."""
+    for viewer, kept in book.viewers.items():
+        if viewer is not None and name in kept:
+            yield viewer, kept_by(name, viewer)
 
 
 def all_views(model: CheckedModel) -> frozenset[View]:
     """Return the views of both parties of every commitment."""
-    return frozenset((party, name) for name in model.commitment for party in parties(model, name))
+    return frozenset((party, name) for name in model.commitment for party in model.parties[name])
 
 
 def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
@@ -136,7 +147,7 @@ def _guard_views(model: CheckedModel) -> set[View]:
     for message in model.messages:
         terms = [message.guard, *(update.value for update in (*message.updates, *message.receipt))]
         asked.update(name for term in terms for name in states_in(term, model))
-    return {(party, name) for name in asked for party in parties(model, name)}
+    return {(party, name) for name in asked for party in model.parties[name]}
 
 
 def _viewers(model: CheckedModel, wanted: set[View]) -> dict[str | None, frozenset[str]]:
@@ -145,8 +156,7 @@ def _viewers(model: CheckedModel, wanted: set[View]) -> dict[str | None, frozens
     That is what the conditions mention and what is handed over to or from, by messages that the viewer sees.
     """
     mentioned = {
-        commitment.name: {*states_in(commitment.antecedent, model), *states_in(commitment.consequent, model)}
-        for commitment in model.commitments
+        life.name: {name for term in conditions_of(life) for name in states_in(term, model)} for life in model.lives
     }
     handed: dict[View, set[str]] = {}
     for message in model.messages:
@@ -163,8 +173,8 @@ def _viewers(model: CheckedModel, wanted: set[View]) -> dict[str | None, frozens
             continue
         kept[viewer].add(name)
         others = mentioned[name] | handed.get((viewer, name), set())
-        pending += [(viewer, other) for other in sorted(others) if viewer in parties(model, other)]
-    everything: dict[str | None, frozenset[str]] = {None: frozenset(model.commitment)}
+        pending += [(viewer, other) for other in sorted(others) if viewer in model.parties[other]]
+    everything: dict[str | None, frozenset[str]] = {None: frozenset(model.parties)}
     return everything | {role.name: frozenset(kept[role.name]) for role in model.roles if role.name in kept}
 
 
@@ -185,13 +195,13 @@ def _variables(book: Book, local: set[View]) -> Iterator[Variable]:
             for name, (kind, domain) in zip(copies(message, role), domains, strict=True):
                 yield Variable(name, domain, (domain[0],), kind, role, message.name)
     for keeper, kept in book.viewers.items():
-        for commitment in model.commitments:
-            if commitment.name not in kept:
+        for life in model.lives:
+            if life.name not in kept:
                 continue
-            seen = keeper is not None and (keeper, commitment.name) in local
-            for name, kind_, domain in book.variables(commitment.name, keeper):
+            seen = keeper is not None and (keeper, life.name) in local
+            for name, kind_, domain in book.variables(life.name, keeper):
                 owner = keeper if seen and keeper is not None and kind_ == "view" else "Env"
-                yield Variable(name, domain, (domain[0],), kind_, owner, commitment.name)  # type: ignore[arg-type]
+                yield Variable(name, domain, (domain[0],), kind_, owner, life.name)  # type: ignore[arg-type]
 
 
 def _shared(book: Book, local: set[View]) -> Iterator[Shared]:
@@ -200,11 +210,9 @@ def _shared(book: Book, local: set[View]) -> Iterator[Shared]:
         pairs = zip(copies(message, message.sender), copies(message, message.receiver), strict=True)
         for at_sender, at_receiver in pairs:
             yield Shared(message.sender, message.receiver, at_sender, at_receiver)
-    for commitment in model.commitments:
-        debtor, creditor = commitment.debtor, commitment.creditor
-        if (debtor, commitment.name) in local:
-            mine, theirs = kept_by(commitment.name, debtor), kept_by(commitment.name, creditor)
-            yield Shared(debtor, creditor, mine, theirs)
+    for name, (first, second) in model.parties.items():
+        if (first, name) in local:
+            yield Shared(first, second, kept_by(name, first), kept_by(name, second))
 
 
 # --- steps

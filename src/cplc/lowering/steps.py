@@ -239,9 +239,9 @@ class Workshop:
         for message in messages:
             updates |= self.cleared(message)
         for keeper, kept in self.book.viewers.items():
-            for commitment in self.model.commitments:
-                if commitment.name in kept and commitment.scope in inner:
-                    for name, _, domain in self.book.variables(commitment.name, keeper):
+            for life in self.model.lives:
+                if life.name in kept and life.scope in inner:
+                    for name, _, domain in self.book.variables(life.name, keeper):
                         updates[name] = e.Const(domain[0])
         own = [variable for variable in self.model.variables if self.dependence.restarts(scope, variable)]
         updates |= {variable.name: e.Const(variable.initial) for variable in own if variable.initial is not None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cplc.lowering import dialogue
 from cplc.lowering.lifecycle import CLOSED, OPEN
 from cplc.semantics.terms import (
     Apply,
@@ -36,7 +37,7 @@ def atom_text(term: Term) -> str:
             subject = commitment if view is None else f"{commitment}@{view}"
             if states == frozenset(OPEN):
                 return f"open({subject})"
-            if states == frozenset(CLOSED):
+            if states in (frozenset(CLOSED), frozenset(dialogue.CLOSED)):
                 return f"closed({subject})"
             return " | ".join(f"{state}({subject})" for state in sorted(states))
         case Terminal():

@@ -9,7 +9,7 @@ from typing import Literal
 from cplc.report.story import Story, said, story, tells
 from cplc.report.wording import HIDDEN, changes, place, step_text, value_text, variable_text
 from cplc.system.formula import Commits, Formula, Fulfils, Knows
-from cplc.system.model import State, System
+from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
 from cplc.verification.blame import could_send, endless_run
@@ -218,19 +218,24 @@ def _step(label: str, row: _Row, widths: Sequence[int], digits: int, style: Styl
 
 
 def _lives(system: System, told: Story, style: Style) -> Iterator[str]:
-    """Yield the life of each commitment along the run."""
+    """Yield the life of each commitment and claim along the run."""
+    yield from _courses(system.commitments, "commitments", told, style)
+    yield from _courses(system.claims, "claims", told, style)
+
+
+def _courses(lives: Sequence[Commitment | Claim], kind: str, told: Story, style: Style) -> Iterator[str]:
     lines = []
-    for commitment in system.commitments:
-        values = [value_text(state[commitment.variable]) for state in told.run.states]
+    for kept in lives:
+        values = [value_text(state[kept.variable]) for state in told.run.states]
         life = [(value, next(group)[0]) for value, group in groupby(enumerate(values), key=lambda pair: pair[1])]
         if len(life) > 1 or life[0][0] != "null":
             steps = " -> ".join(f"{value} ({number})" if number else value for value, number in life if value != "null")
-            ends = f"{commitment.debtor} to {commitment.creditor}"
-            lines.append((f"{commitment.name} ({ends})", steps or "null"))
+            first, second = (kept.maker, kept.addressee) if isinstance(kept, Claim) else (kept.debtor, kept.creditor)
+            lines.append((f"{kept.name} ({first} to {second})", steps or "null"))
     if not lines:
         return
     width = max(len(name) for name, _ in lines)
-    yield style("commitments, with the step after which they are so:", "faint")
+    yield style(f"{kind}, with the step after which they are so:", "faint")
     for name, steps in lines:
         yield f"  {name:<{width}}  {steps}"
 

@@ -76,7 +76,7 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"{variable.about} waits for"
         case "parity":
             return f"parity of {variable.about} at {variable.owner}"
-        case "own" | "commitment":
+        case "own" | "commitment" | "claim":
             return variable.name
 
 
@@ -97,10 +97,10 @@ def changes(system: System, before: State, move: Move) -> Iterator[str]:
 
 def _change(system: System, step: Step, variable: Variable, old: Value, new: Value, after: State) -> str:
     match variable.kind:
-        case "commitment" if new != "null":
+        case "commitment" | "claim" if new != "null":
             return f"{variable.about}: {old} -> {new}"
         case "view" if step.kind != "restart":
-            kept = system.commitment.get(variable.about)
+            kept = system.commitment.get(variable.about) or system.claim.get(variable.about)
             is_news = kept is None or after[kept.variable] != new
             return f"{variable_text(system, variable)}: {old} -> {new}" if is_news else ""
         case "own" if step.kind != "restart":

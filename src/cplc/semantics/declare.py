@@ -131,7 +131,10 @@ def _declared(bodies: Iterable[tree.Body]) -> Iterator[object]:
         match body:
             case tree.Loop(_, inside):
                 yield from _declared(inside)
-            case tree.Message(symbol) | tree.Fact(symbol) | tree.Commitment(symbol) | tree.Part(symbol):
+            case (
+                tree.Message(symbol) | tree.Fact(symbol) | tree.Commitment(symbol) | tree.Claim(symbol)
+                | tree.Part(symbol)
+            ):  # fmt: skip
                 yield symbol
             case _:
                 pass

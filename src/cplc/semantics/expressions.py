@@ -12,7 +12,7 @@ from cplc.semantics.lookups import Lookups
 from cplc.semantics.problems import Problems
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
-from cplc.semantics.vocabulary import EVENTS, STATES
+from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, STATES
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -212,6 +212,10 @@ class Expressions:
                 hint = Note(f"ask for its state: `active({ref.span.text})`")
                 self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is a commitment, not a condition", hint)
                 return _WRONG
+            case tree.ClaimSymbol():
+                hint = Note(f"ask for its state: `accepted({ref.span.text})`")
+                self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is a claim, not a condition", hint)
+                return _WRONG
             case tree.PartSymbol():
                 message = f"`{ref.span.text}` is a used protocol, not a condition"
                 self._error(rules.WRONG_KIND, ref.span, message)
@@ -221,7 +225,7 @@ class Expressions:
 
     def _call(self, call: ast.Call, scope: Scope, purpose: Purpose, expected: types.Enum | None) -> Typed:
         name = call.name.text
-        if name in STATES:
+        if name in STATES or (name in CLAIM_STATES and self._macro(name, scope, None) is None):
             return self._lifecycle(call, scope, purpose)
         if name in EVENTS:
             return self._event(call, scope, purpose)
@@ -284,12 +288,13 @@ class Expressions:
             ref = argument.commitment
             view = self.names.role(argument.role, scope)
         if not isinstance(ref, ast.Ref):
-            self._error(rules.WRONG_ARGUMENTS, ref.span, f"`{call.name.text}` takes the name of a commitment")
+            message = f"`{call.name.text}` takes the name of a commitment or claim"
+            self._error(rules.WRONG_ARGUMENTS, ref.span, message)
             return _WRONG
-        instance = self.names.commitment(ref, scope)
-        if instance is None or (isinstance(argument, ast.View) and view is None):
+        found = self.names.in_state(call.name, ref, scope)
+        if found is None or (isinstance(argument, ast.View) and view is None):
             return _WRONG
-        return tree.Lifecycle(instance, STATES[call.name.text], view, argument.span), BOOL
+        return tree.Lifecycle(*found, view, argument.span), BOOL
 
     def _event(self, call: ast.Call, scope: Scope, purpose: Purpose) -> Typed:
         if purpose is Purpose.CONSTANT:

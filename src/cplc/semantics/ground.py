@@ -34,8 +34,9 @@ class Ground:
         facts = self._facts()
         rivals = self._rivals()
         commitments, conditions = self._commitments()
-        self._report_cycles(conditions)
+        claims, contents = self._claims()
         messages = tuple(self._message(job, rivals) for job in self._world.messages.values())
+        self._report_cycles(conditions | contents, _waiting_for(messages))
         self._share(messages)
         with self._world.problems.local():
             properties = tuple(self._properties())
@@ -55,6 +56,7 @@ class Ground:
             fairness=tuple(self._fairness()),
             properties=properties,
             checks=tuple(self._checks()),
+            claims=claims,
         )
 
     # --- facts and commitments ------------------------------------------------------------------
@@ -112,10 +114,27 @@ class Ground:
                     span=symbol.span,
                 )
             )
-            seen = [inner for atom in atoms for inner in self._atoms_of(atom)]
-            looks_at[name] = [atom.commitment for atom in seen if isinstance(atom, t.InState)]
-            self._report_momentary(name, seen, symbol.span)
+            looks_at[name] = self._looks_at(name, atoms, symbol.span)
         return tuple(found), looks_at
+
+    def _claims(self) -> tuple[tuple[model.Claim, ...], dict[str, list[str]]]:
+        """Return the claims, and for each the commitments and claims whose state its content looks at."""
+        found: list[model.Claim] = []
+        looks_at: dict[str, list[str]] = {}
+        for name, job in self._world.claims.items():
+            symbol = job.body.symbol
+            atoms: dict[Term, None] = {}
+            content = Resolver(self._world, job.frame, job.values, _into(atoms)).term(job.body.content)
+            ends = self._world.ends[name]
+            found.append(model.Claim(name, ends.first, ends.second, content, job.scope, span=symbol.span))
+            looks_at[name] = self._looks_at(name, atoms, symbol.span)
+        return tuple(found), looks_at
+
+    def _looks_at(self, name: str, atoms: Iterable[Term], span: Span) -> list[str]:
+        """Return whose state the atoms of a condition are about; report those that it may not have."""
+        seen = [inner for atom in atoms for inner in self._atoms_of(atom)]
+        self._report_momentary(name, seen, span)
+        return [atom.commitment for atom in seen if isinstance(atom, t.InState)]
 
     def _atoms_of(self, atom: Term) -> Iterable[Term]:
         return self._world.fact_atoms.get(atom.fact, ()) if isinstance(atom, t.FactRef) else (atom,)
@@ -125,19 +144,25 @@ class Ground:
         for atom in sorted(atoms, key=described):
             if isinstance(atom, t.Sent | t.InFlight | t.Terminal) or (isinstance(atom, t.InState) and atom.view):
                 message = f"A condition of `{name}` looks at {described(atom)}"
-                hint = Note("commitments change when messages take effect: name messages, facts, variables or states")
+                what = "claims" if name in self._world.claims else "commitments"
+                hint = Note(f"{what} change when messages take effect: name messages, facts, variables or states")
                 self._world.problems.report(rules.NOT_A_STATE_CONDITION, span, message, hint)
                 return
 
-    def _report_cycles(self, looks_at: dict[str, list[str]]) -> None:
+    def _report_cycles(self, looks_at: dict[str, list[str]], waiting_for: dict[str, list[str]]) -> None:
+        """Report conditions that depend on themselves, claims also by what a retaining commitment waits for."""
         for _, circle in cycles(looks_at):
             if circle:
                 self._report_cycle(circle)
+        for _, circle in cycles({name: [*seen, *waiting_for.get(name, ())] for name, seen in looks_at.items()}):
+            if claim := next((name for name in circle if name in self._world.claims), None):
+                start = circle.index(claim)
+                self._report_cycle(circle[start:] + circle[:start])
 
     def _report_cycle(self, circle: list[str]) -> None:
         name = circle[0]
-        jobs: Job[tree.Fact] | Job[tree.Commitment]
-        jobs = self._world.facts[name] if name in self._world.facts else self._world.commitments[name]
+        jobs: Job[tree.Fact] | Job[tree.Commitment] | Job[tree.Claim]
+        jobs = self._world.facts.get(name) or self._world.commitments.get(name) or self._world.claims[name]
         shown = " -> ".join(f"`{one}`" for one in (*circle, name))
         self._world.report(rules.CYCLIC_CONDITION, jobs.body.symbol.span, f"`{name}` depends on itself: {shown}")
 
@@ -315,6 +340,16 @@ class Ground:
 
     def formula(self, frame: Frame, values: Values, found: tree.Tree) -> Term:
         return Resolver(self._world, frame, values).term(found)
+
+
+def _waiting_for(messages: Iterable[model.Message]) -> dict[str, list[str]]:
+    """Return for each commitment those to which it may be handed over, and whose end it may wait for."""
+    found: dict[str, list[str]] = {}
+    for message in messages:
+        for operation in message.operations:
+            if operation.target is not None and operation.verb in ("delegate", "assign"):
+                found.setdefault(operation.commitment, []).append(operation.target)
+    return found
 
 
 def _into(found: dict[Term, None]) -> Watch:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note
 from cplc.semantics import tree, types
 from cplc.semantics.references import Deferred, Entity, References, Scope, ValueOf, kind_of
 from cplc.semantics.types import Type, described
+from cplc.semantics.vocabulary import CLAIM_STATES, STATES
 from cplc.syntax import ast
 
 
@@ -55,6 +57,33 @@ class Lookups:
         if isinstance(found, tree.Instance) and isinstance(found.symbol, tree.CommitmentSymbol):
             return found
         self._wrong_kind(ref, found, "a commitment")
+        return None
+
+    def claim(self, ref: ast.Ref, scope: Scope) -> tree.Instance | None:
+        found = self._references.find(ref, scope)
+        if isinstance(found, tree.Instance) and isinstance(found.symbol, tree.ClaimSymbol):
+            return found
+        self._wrong_kind(ref, found, "a claim")
+        return None
+
+    def obligation(self, ref: ast.Ref, scope: Scope) -> tree.Instance | None:
+        """Return a commitment or a claim."""
+        found = self._references.find(ref, scope)
+        if isinstance(found, tree.Instance) and isinstance(found.symbol, tree.CommitmentSymbol | tree.ClaimSymbol):
+            return found
+        self._wrong_kind(ref, found, "a commitment or a claim")
+        return None
+
+    def in_state(self, word: ast.Name, ref: ast.Ref, scope: Scope) -> tuple[tree.Instance, frozenset[str]] | None:
+        """Return what is asked for its state, and the states that the word stands for there."""
+        instance = self.obligation(ref, scope)
+        if instance is None:
+            return None
+        states = CLAIM_STATES if isinstance(instance.symbol, tree.ClaimSymbol) else STATES
+        if word.text in states:
+            return instance, states[word.text]
+        message = f"`{ref.span.text}` is {kind_of(instance.symbol)}, which is never `{word.text}`"
+        self._error(rules.WRONG_KIND, word.span, message, Note("it can be " + ", ".join(states)))
         return None
 
     def domain(self, domain: ast.Domain, scope: Scope) -> tree.FamilyDomain | tree.NumberDomain | None:

@@ -57,9 +57,14 @@ Verb = Literal[
 ]  # fmt: skip
 
 
+ClaimVerb = Literal["create", "withdraw", "accept", "refuse", "challenge", "justify", "attack", "defend", "test"]
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
-    verb: Verb
+    """On a commitment or on a claim; the target is who takes over, or the claim that is argued with."""
+
+    verb: Verb | ClaimVerb
     commitment: str
     target: str | None = None
     retaining: bool = False
@@ -123,6 +128,16 @@ class Commitment:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    name: str
+    maker: str
+    addressee: str
+    content: Term
+    scope: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class Property:
     name: str
     title: str | None
@@ -161,6 +176,7 @@ class CheckedModel:
     fairness: tuple[Term, ...]
     properties: tuple[Property, ...]
     checks: tuple[Check, ...]
+    claims: tuple[Claim, ...] = ()
 
     @cached_property
     def message(self) -> dict[str, Message]:
@@ -169,6 +185,21 @@ class CheckedModel:
     @cached_property
     def commitment(self) -> dict[str, Commitment]:
         return {commitment.name: commitment for commitment in self.commitments}
+
+    @cached_property
+    def claim(self) -> dict[str, Claim]:
+        return {claim.name: claim for claim in self.claims}
+
+    @cached_property
+    def lives(self) -> tuple[Commitment | Claim, ...]:
+        """Whatever has a lifecycle state: the commitments, then the claims."""
+        return (*self.commitments, *self.claims)
+
+    @cached_property
+    def parties(self) -> dict[str, tuple[str, str]]:
+        """Debtor and creditor of every commitment, maker and addressee of every claim."""
+        parties = {commitment.name: (commitment.debtor, commitment.creditor) for commitment in self.commitments}
+        return parties | {claim.name: (claim.maker, claim.addressee) for claim in self.claims}
 
     @cached_property
     def fact(self) -> dict[str, Fact]:

@@ -1,4 +1,4 @@
-"""Who may perform which operation on a commitment, and who is told of it."""
+"""Who may perform which operation on a commitment or claim, and who is told of it."""
 
 from __future__ import annotations
 
@@ -9,57 +9,84 @@ from cplc.diagnostics.core import Note
 from cplc.semantics import model
 from cplc.semantics import terms as t
 from cplc.semantics.ground import atoms
-from cplc.semantics.vocabulary import BY_CREDITOR, BY_DEBTOR
+from cplc.semantics.vocabulary import BY_ADDRESSEE, BY_CREDITOR, BY_DEBTOR, BY_MAKER
 from cplc.semantics.world import World
+from cplc.source import Span
 
 
 def check_operations(world: World, messages: Iterable[model.Message]) -> None:
     for message in messages:
         for operation in message.operations:
             if _is_permitted(world, message, operation):
-                _check_target(world, operation)
+                _check_target(world, message, operation)
                 _check_told(world, message, operation)
 
 
 def _is_permitted(world: World, message: model.Message, operation: model.Operation) -> bool:
     ends = world.ends[operation.commitment]
-    permitted = {
-        *([ends.first] if operation.verb in BY_DEBTOR else []),
-        *([ends.second] if operation.verb in BY_CREDITOR else []),
-    }
+    is_claim = operation.commitment in world.claims
+    first, second = ("maker", "addressee") if is_claim else ("debtor", "creditor")
+    by_first = operation.verb in (BY_MAKER if is_claim else BY_DEBTOR)
+    by_second = operation.verb in (BY_ADDRESSEE if is_claim else BY_CREDITOR)
+    permitted = {*([ends.first] if by_first else []), *([ends.second] if by_second else [])}
     if message.sender in permitted:
         return True
     by = {
-        (True, True): f"its debtor `{ends.first}` or its creditor `{ends.second}`",
-        (True, False): f"its debtor `{ends.first}`",
-        (False, True): f"its creditor `{ends.second}`",
-    }[operation.verb in BY_DEBTOR, operation.verb in BY_CREDITOR]
+        (True, True): f"its {first} `{ends.first}` or its {second} `{ends.second}`",
+        (True, False): f"its {first} `{ends.first}`",
+        (False, True): f"its {second} `{ends.second}`",
+    }[by_first, by_second]
     text = f"`{operation.verb} {operation.commitment}` is up to {by}, and `{message.sender}` sends `{message.name}`"
-    span = world.commitments[operation.commitment].body.symbol.span
-    world.problems.report(rules.FOREIGN_OPERATION, operation.span, text, Note("the commitment", span))
+    note = Note("the claim" if is_claim else "the commitment", _declared(world, operation.commitment))
+    world.problems.report(rules.FOREIGN_OPERATION, operation.span, text, note)
     return False
 
 
-def _check_target(world: World, operation: model.Operation) -> None:
-    """A delegation changes the debtor and nothing else, an assignment the creditor."""
+def _declared(world: World, name: str) -> Span:
+    return (world.commitments.get(name) or world.claims[name]).body.symbol.span
+
+
+def _check_target(world: World, message: model.Message, operation: model.Operation) -> None:
+    """A delegation changes the debtor and nothing else, an assignment the creditor; one argues with one's own claim."""
     if operation.target is None:
         return
-    old, new = world.ends[operation.commitment], world.ends[operation.target]
-    if operation.target == operation.commitment:
-        wrong = "a commitment cannot be handed over to itself"
-    elif operation.verb == "delegate" and new.second != old.second:
-        wrong = f"its creditor is `{new.second}`, not `{old.second}`"
-    elif operation.verb == "delegate" and new.first == old.first:
-        wrong = f"its debtor is `{old.first}` as well"
-    elif operation.verb == "assign" and new.first != old.first:
-        wrong = f"its debtor is `{new.first}`, not `{old.first}`"
-    elif operation.verb == "assign" and new.second == old.second:
-        wrong = f"its creditor is `{old.second}` as well"
+    if operation.commitment in world.claims:
+        wrong = _wrong_argument(world, message, operation.commitment, operation.target)
+        text = f"`{operation.target}` is no argument about `{operation.commitment}`: {wrong}"
     else:
-        return
-    text = f"`{operation.commitment}` cannot be handed over to `{operation.target}`: {wrong}"
-    span = world.commitments[operation.target].body.symbol.span
-    world.problems.report(rules.WRONG_TARGET, operation.span, text, Note("the target", span))
+        wrong = _wrong_successor(world, operation, operation.target)
+        text = f"`{operation.commitment}` cannot be handed over to `{operation.target}`: {wrong}"
+    if wrong is not None:
+        note = Note("the target", _declared(world, operation.target))
+        world.problems.report(rules.WRONG_TARGET, operation.span, text, note)
+
+
+def _wrong_argument(world: World, message: model.Message, name: str, target: str) -> str | None:
+    old, new = world.ends[name], world.ends[target]
+    if target == name:
+        return "a claim cannot be argued with itself"
+    if new.first != message.sender:
+        return f"its maker is `{new.first}`, and `{message.sender}` argues"
+    if new.second not in old:
+        return f"its addressee is `{new.second}`, and `{name}` is between `{old.first}` and `{old.second}`"
+    return None
+
+
+def _wrong_successor(world: World, operation: model.Operation, target: str) -> str | None:
+    old, new = world.ends[operation.commitment], world.ends[target]
+    match operation.verb:
+        case _ if target == operation.commitment:
+            return "a commitment cannot be handed over to itself"
+        case "delegate" if new.second != old.second:
+            return f"its creditor is `{new.second}`, not `{old.second}`"
+        case "delegate" if new.first == old.first:
+            return f"its debtor is `{old.first}` as well"
+        case "assign" if new.first != old.first:
+            return f"its debtor is `{new.first}`, not `{old.first}`"
+        case "assign" if new.second == old.second:
+            return f"its creditor is `{old.second}` as well"
+        case _:
+            return None
 
 
 def _check_told(world: World, message: model.Message, operation: model.Operation) -> None:
@@ -71,7 +98,7 @@ def _check_told(world: World, message: model.Message, operation: model.Operation
 
 
 def check_commitments(world: World, checked: model.CheckedModel) -> None:
-    """Warn of commitments that no message creates, or whose creditors take no part in what happens to them.
+    """Warn of commitments and claims that no message creates, or whose creditors take no part in what happens to them.
 
     Only where it is so for every instance: at the borders of a family it is often meant.
     """
@@ -96,6 +123,10 @@ def check_commitments(world: World, checked: model.CheckedModel) -> None:
         elif commitment.name in created:
             text = f"`{commitment.creditor}` takes part in no message that has to do with `{commitment.name}`"
             world.report(rules.UNTOLD_CREDITOR, commitment.span, text)
+    made = {claim.span for claim in checked.claims if claim.name in created}
+    for claim in checked.claims:
+        if claim.span not in made:
+            world.report(rules.NEVER_CREATED, claim.span, f"No message creates `{claim.name}`")
 
 
 def _creditor_takes_part(world: World, commitment: model.Commitment) -> bool:

@@ -106,6 +106,8 @@ def kind_of(symbol: tree.Symbol) -> str:
             return "a fact"
         case tree.CommitmentSymbol():
             return "a commitment"
+        case tree.ClaimSymbol():
+            return "a claim"
         case tree.PartSymbol():
             return "a used protocol"
 

@@ -12,7 +12,7 @@ from cplc.semantics.loading import Program
 from cplc.semantics.problems import Problems
 from cplc.semantics.references import Scope
 from cplc.semantics.types import BOOL, INT, Enum, Type
-from cplc.semantics.vocabulary import EVENTS, LITERALS, OPERATORS, STATES
+from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, LITERALS, OPERATORS, STATES
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -76,10 +76,11 @@ class Library:
         if span is not None:
             macros = {text for text, found in visible.items() if any(isinstance(s, tree.MacroSymbol) for s in found)}
             own = set(scope.signature.macros) if scope.signature else set[str]()
-            notes = did_you_mean(name, sorted(macros | own | STATES.keys() | EVENTS.keys()))
+            known = macros | own | STATES.keys() | CLAIM_STATES.keys() | EVENTS.keys()
+            notes = did_you_mean(name, sorted(known))
             if not notes and "." not in name:
                 notes = (Note("usual ones come with `import std.properties`"),)
-            message = f"`{name}` is neither a state of a commitment nor a macro"
+            message = f"`{name}` is neither a state of a commitment or claim nor a macro"
             self.problems.report(rules.UNKNOWN_NAME, span, message, *notes)
         return None
 
@@ -176,6 +177,9 @@ class Declarer:
                 case ast.Commitment(name):
                     commitment = tree.CommitmentSymbol(name.text, scope.chain, declaration, name.span)
                     self._declare(name, commitment, signature)
+                case ast.Claim(name):
+                    claim = tree.ClaimSymbol(name.text, scope.chain, declaration, name.span)
+                    self._declare(name, claim, signature)
                 case ast.Use():
                     self._part(declaration, signature, scope)
                 case ast.Role(name) | ast.Define(name) if scope.chain:

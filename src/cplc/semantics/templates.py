@@ -9,10 +9,10 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
 from cplc.semantics import tree, types
 from cplc.semantics.expressions import Expressions, Purpose
-from cplc.semantics.model import Verb
+from cplc.semantics.model import ClaimVerb, Verb
 from cplc.semantics.problems import Problems
 from cplc.semantics.references import OwnLocal, Scope
-from cplc.semantics.vocabulary import CHECKS, UNSUPPORTED_CHECKS, VERBS
+from cplc.semantics.vocabulary import CHECKS, CLAIM_VERBS, JOINED, UNSUPPORTED_CHECKS, VERBS
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -54,6 +54,10 @@ class Templates:
                     commitment = signature.symbols.get(name.text)
                     if isinstance(commitment, tree.CommitmentSymbol) and commitment.node is declaration:
                         yield from self._commitment(commitment, scope)
+                case ast.Claim(name):
+                    claim = signature.symbols.get(name.text)
+                    if isinstance(claim, tree.ClaimSymbol) and claim.node is declaration:
+                        yield from self._claim(claim, scope)
                 case ast.Use():
                     for part in signature.symbols.values():
                         if isinstance(part, tree.PartSymbol) and part.node is declaration:
@@ -131,27 +135,53 @@ class Templates:
 
     def _operations(self, performed: Iterable[ast.Operation], scope: Scope) -> Iterator[tree.Operation]:
         for operation in performed:
-            commitment = self._expressions.names.commitment(operation.commitment, scope)
-            target = None if operation.target is None else self._expressions.names.commitment(operation.target, scope)
-            verb = next((verb for verb in VERBS if verb == operation.verb.text), None)
-            if verb is None:
-                notes = did_you_mean(operation.verb.text, VERBS) or (Note("operations are " + ", ".join(VERBS)),)
-                message = f"`{operation.verb.text}` is no operation on commitments"
-                self._problems.report(rules.UNKNOWN_OPERATION, operation.verb.span, message, *notes)
-            elif (
-                self._has_fit_target(operation, verb)
-                and commitment is not None
+            subject = self._expressions.names.obligation(operation.subject, scope)
+            verb = self._verb(operation, subject)
+            target: tree.Instance | None = None
+            if operation.target is not None:
+                names = self._expressions.names
+                find = names.claim if verb in CLAIM_VERBS and verb not in VERBS else names.commitment
+                target = find(operation.target, scope)
+            if (
+                verb is not None
+                and self._has_fit_target(operation, verb)
+                and subject is not None
                 and (operation.target is None or target is not None)
             ):
-                yield tree.Operation(verb, commitment, target, operation.retaining, operation.span)
+                yield tree.Operation(verb, subject, target, operation.retaining, operation.span)
 
-    def _has_fit_target(self, operation: ast.Operation, verb: Verb) -> bool:
-        needs = verb in {"delegate", "assign"}
-        if needs and operation.target is None:
-            what = f"`{verb}` needs a commitment to hand over to"
-            hint = Note(f"write `{verb} {operation.commitment.span.text} to …`")
-        elif not needs and operation.target is not None:
-            what, hint = f"`{verb}` takes no `to`", Note("only `delegate` and `assign` hand over")
+    def _verb(self, operation: ast.Operation, subject: tree.Instance | None) -> Verb | ClaimVerb | None:
+        """Return the verb, if it is one for what it is performed on; as far as that is known."""
+        text, span = operation.verb.text, operation.verb.span
+        is_claim = subject is not None and isinstance(subject.symbol, tree.ClaimSymbol)
+        known: tuple[Verb | ClaimVerb, ...] = CLAIM_VERBS if is_claim else VERBS
+        others: tuple[Verb | ClaimVerb, ...] = VERBS if is_claim else CLAIM_VERBS
+        if subject is None:
+            known = tuple(dict.fromkeys((*known, *others)))
+        if (verb := next((verb for verb in known if verb == text), None)) is not None:
+            return verb
+        on, on_other = ("claims", "commitments") if is_claim else ("commitments", "claims")
+        if text in others:
+            written = operation.subject.span.text
+            message = f"`{text}` is an operation on {on_other}, and `{written}` is a {on[:-1]}"
+        else:
+            message = f"`{text}` is no operation on {on if subject is not None else 'commitments or claims'}"
+        notes = did_you_mean(text, known) or (Note("operations are " + ", ".join(known)),)
+        self._problems.report(rules.UNKNOWN_OPERATION, span, message, *notes)
+        return None
+
+    def _has_fit_target(self, operation: ast.Operation, verb: Verb | ClaimVerb) -> bool:
+        joined = JOINED.get(verb)
+        if joined is not None and (operation.target is None or operation.joined != joined):
+            other = "a commitment to hand over to" if joined == "to" else "a claim to argue with"
+            target = "…" if operation.target is None else operation.target.span.text
+            what = f"`{verb}` needs {other}"
+            hint = Note(f"write `{verb} {operation.subject.span.text} {joined} {target}`")
+        elif joined is None and operation.target is not None:
+            what = f"`{verb}` takes no `{operation.joined}`"
+            fit = [f"`{other}`" for other, word in JOINED.items() if word == operation.joined]
+            does = "hand over" if operation.joined == "to" else "argue with another claim"
+            hint = Note(f"only {', '.join(fit[:-1])} and {fit[-1]} {does}")
         elif operation.retaining and verb != "delegate":
             what, hint = f"`{verb}` takes no `retaining`", Note("only `delegate` does")
         else:
@@ -179,6 +209,13 @@ class Templates:
         expires = None if node.expires is None else self._expressions.number(node.expires, scope)
         if debtor is not None and creditor is not None:
             yield tree.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
+
+    def _claim(self, symbol: tree.ClaimSymbol, scope: Scope) -> Iterator[tree.Claim]:
+        maker = self._expressions.names.role(symbol.node.maker, scope)
+        addressee = self._expressions.names.role(symbol.node.addressee, scope)
+        content = self._expressions.condition(symbol.node.content, scope, Purpose.STATE)
+        if maker is not None and addressee is not None:
+            yield tree.Claim(symbol, maker, addressee, content)
 
     def _choice(self, choice: ast.Choice, scope: Scope) -> Iterator[tree.Choice]:
         found = [self._expressions.names.message(ref, scope) for ref in choice.members]

@@ -62,7 +62,7 @@ class Var:
 
 @dataclass(frozen=True, slots=True)
 class InState:
-    """A commitment is in one of these lifecycle states, as the role ``view`` sees it.
+    """A commitment or claim is in one of these lifecycle states, as the role ``view`` sees it.
 
     Where ``view`` is None: in a guard the sender's view, elsewhere the state that `Env` keeps.
     """

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from cplc.semantics.model import Verb
+from cplc.semantics.model import ClaimVerb, Verb
 from cplc.semantics.terms import Op, Value
 from cplc.semantics.types import INT, Enum, Type
 from cplc.semantics.types import Role as RoleType
@@ -113,6 +113,14 @@ class CommitmentSymbol:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ClaimSymbol:
+    name: str
+    chain: Chain
+    node: ast.Claim
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PartSymbol:
     name: str
     chain: Chain
@@ -132,8 +140,8 @@ class MacroSymbol:
     span: Span
 
 
-Symbol = RoleSymbol | MessageSymbol | FactSymbol | CommitmentSymbol | PartSymbol
-Indexed = MessageSymbol | FactSymbol | CommitmentSymbol | PartSymbol
+Symbol = RoleSymbol | MessageSymbol | FactSymbol | CommitmentSymbol | ClaimSymbol | PartSymbol
+Indexed = MessageSymbol | FactSymbol | CommitmentSymbol | ClaimSymbol | PartSymbol
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -326,7 +334,7 @@ FALSE = LiteralTree(False)
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    verb: Verb
+    verb: Verb | ClaimVerb
     commitment: Instance
     target: Instance | None
     retaining: bool
@@ -379,6 +387,14 @@ class Commitment:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    symbol: ClaimSymbol
+    maker: RoleTree
+    addressee: RoleTree
+    content: Tree
+
+
+@dataclass(frozen=True, slots=True)
 class Channel:
     sender: RoleTree | AllOf
     receiver: RoleTree | AllOf
@@ -417,7 +433,7 @@ class Fairness:
     span: Span
 
 
-Body = Message | Choice | Fact | Commitment | Channel | Loop | Part | Property | Check | Fairness
+Body = Message | Choice | Fact | Commitment | Claim | Channel | Loop | Part | Property | Check | Fairness
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,6 +198,12 @@ class Unroller:
                     if self._is_between_two(ends, symbol, name, bool(frame.outer or indices)) and ends:
                         self.world.ends[name] = ends
                         self.world.commitments[name] = Job(name, body, frame, values, scope)
+                case tree.Claim(symbol):
+                    ends = self._ends(body.maker, body.addressee, frame, values)
+                    name = frame.name_of(symbol.name, indices=indices)
+                    if self._is_between_two(ends, symbol, name, bool(frame.outer or indices)) and ends:
+                        self.world.ends[name] = ends
+                        self.world.claims[name] = Job(name, body, frame, values, scope)
                 case tree.Fact(symbol):
                     name = frame.name_of(symbol.name, indices=indices)
                     self.world.facts[name] = Job(name, body, frame, values, scope)
@@ -218,7 +224,7 @@ class Unroller:
     def _is_between_two(
         self,
         ends: Ends | None,
-        symbol: tree.MessageSymbol | tree.CommitmentSymbol,
+        symbol: tree.MessageSymbol | tree.CommitmentSymbol | tree.ClaimSymbol,
         name: str,
         in_family: bool,
     ) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, get_args
 
-from cplc.semantics.model import Verb
+from cplc.semantics.model import ClaimVerb, Verb
 
 OPEN_STATES: Final = frozenset({"conditional", "active", "pending"})
 CLOSED_STATES: Final = frozenset(
@@ -18,6 +18,22 @@ STATES: Final[dict[str, frozenset[str]]] = {
 """What may be asked of a commitment, and the lifecycle states it stands for."""
 
 VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
+
+CLAIM_DISCUSSED: Final = frozenset({"open", "challenged", "justified", "attacked", "defended"})
+CLAIM_CLOSED: Final = frozenset({"accepted", "refused", "withdrawn", "satisfied", "violated"})
+CLAIM_STATES: Final[dict[str, frozenset[str]]] = {
+    **{state: frozenset({state}) for state in ("null", *sorted(CLAIM_DISCUSSED), *sorted(CLAIM_CLOSED))},
+    "closed": CLAIM_CLOSED,
+}
+"""What may be asked of a claim, and the lifecycle states it stands for."""
+
+CLAIM_VERBS: Final[tuple[ClaimVerb, ...]] = get_args(ClaimVerb)
+
+BY_MAKER: Final = frozenset({"create", "withdraw", "justify", "defend", "test"})
+BY_ADDRESSEE: Final = frozenset({"accept", "refuse", "challenge", "attack", "test"})
+
+JOINED: Final = {"delegate": "to", "assign": "to", "justify": "with", "attack": "with", "defend": "with"}
+"""The operations that need a second commitment or claim, and the word before it."""
 
 BY_DEBTOR: Final = frozenset({"create", "fulfill", "violate", "withdraw", "expire", "delegate", "compensate"})
 BY_CREDITOR: Final = frozenset({"release", "expire", "assign", "suspend", "reactivate"})

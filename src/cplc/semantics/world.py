@@ -72,7 +72,7 @@ class Job(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The two roles of a message or commitment: sender and receiver, debtor and creditor."""
+    """The two roles of what passes between two: sender and receiver, debtor and creditor, maker and addressee."""
 
     first: str
     second: str
@@ -92,12 +92,13 @@ class World:
     parts: dict[str, Frame] = field(default_factory=dict)
     messages: dict[str, Job[tree.Message]] = field(default_factory=dict)
     commitments: dict[str, Job[tree.Commitment]] = field(default_factory=dict)
+    claims: dict[str, Job[tree.Claim]] = field(default_factory=dict)
     facts: dict[str, Job[tree.Fact]] = field(default_factory=dict)
     others: list[Job[tree.Choice | tree.Channel | tree.Fairness | tree.Property | tree.Check]] = field(
         default_factory=list
     )
     ends: dict[str, Ends] = field(default_factory=dict)
-    """Of every message and commitment."""
+    """Of every message, commitment and claim."""
     left_out: set[str] = field(default_factory=set)
     broken: set[object] = field(default_factory=set)
     """Symbols whose declarations are wrong: nothing more is said of them."""

@@ -137,6 +137,10 @@ class Knowledge:
     span: Span = _span()
 
 
+Joining = Literal["to", "with"]
+"""The word between what an operation is performed on and what else it needs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Does:
     """``does(pay)``, ``does(send pay)``, ``does(create goods)``, ``does(Mer)``; the verb is None if none is written."""
@@ -144,6 +148,8 @@ class Does:
     verb: Name | None
     subject: Ref
     other: Ref | None = None
+    joined: Joining = "to"
+    """The word before the other, if there is one."""
     span: Span = _span()
 
 
@@ -224,12 +230,14 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``create goods``, ``delegate a to b retaining``; the verb is not yet checked against the lifecycle."""
+    """``create goods``, ``delegate a to b retaining``, ``justify p with q``; the verb is not yet checked."""
 
     verb: Name
-    commitment: Ref
+    subject: Ref
     target: Ref | None = None
     retaining: bool = False
+    joined: Joining = "to"
+    """The word before the target, if there is one."""
     span: Span = _span()
 
 
@@ -339,6 +347,18 @@ class Commitment:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """``claim p = claim(maker, addressee, content)``."""
+
+    name: Name
+    maker: Ref
+    addressee: Ref
+    content: Expr
+    doc: str | None = field(default=None, compare=False)
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class Channel:
     """``channel i -> j unordered``."""
 
@@ -423,7 +443,9 @@ class Fairness:
     span: Span = _span()
 
 
-Declaration = Role | Message | Choice | Fact | Commitment | Channel | For | Use | Define | Property | Check | Fairness
+Declaration = (
+    Role | Message | Choice | Fact | Commitment | Claim | Channel | For | Use | Define | Property | Check | Fairness
+)
 
 
 @dataclass(frozen=True, slots=True)

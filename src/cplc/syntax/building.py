@@ -177,11 +177,12 @@ class Builder:
         start, end = _start(sign), _end(closing)
         return Part(ast.Does(self._name(verb), subject.node, span=self._span(start, end)), start, end)
 
-    def does_transfer(self, items: tuple[Token, Token, Token, Ref, Ref, Token]) -> Expr:
-        sign, _, verb, subject, other, closing = items
+    def does_transfer(self, items: tuple[Token, Token, Token, Ref, Token, Ref, Token]) -> Expr:
+        sign, _, verb, subject, word, other, closing = items
         start, end = _start(sign), _end(closing)
         span = self._span(start, end)
-        return Part(ast.Does(self._name(verb), subject.node, other.node, span=span), start, end)
+        joined: ast.Joining = "with" if word == "with" else "to"
+        return Part(ast.Does(self._name(verb), subject.node, other.node, joined, span=span), start, end)
 
     def strategic(self, items: tuple[Token, Group, Expr]) -> Expr:
         sign, group, path = items

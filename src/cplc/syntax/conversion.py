@@ -91,6 +91,10 @@ class Conversion:
                 return ast.Fact(self.name(node.name), self.expression(node.value), self._doc(span), span=span)
             case "Commitment":
                 return self._commitment(node, span)
+            case "Claim":
+                maker, addressee = self.reference(node.maker), self.reference(node.addressee)
+                content = self.expression(node.content)
+                return ast.Claim(self.name(node.name), maker, addressee, content, self._doc(span), span=span)
             case "Channel":
                 return ast.Channel(self.reference(node.sender), self.reference(node.receiver), span=span)
             case "For":
@@ -215,8 +219,9 @@ class Conversion:
 
     def _operation(self, node: Any) -> ast.Operation:
         target = self.reference(node.target) if node.target else None
-        subject = self.reference(node.commitment)
-        return ast.Operation(self.name(node.verb), subject, target, bool(node.retaining), span=self.span(node))
+        subject = self.reference(node.subject)
+        joined: ast.Joining = "with" if node.joined == "with" else "to"
+        return ast.Operation(self.name(node.verb), subject, target, bool(node.retaining), joined, span=self.span(node))
 
     def _assignments(self, nodes: list[Any]) -> tuple[ast.Assignment, ...]:
         return tuple(

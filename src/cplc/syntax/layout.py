@@ -25,7 +25,7 @@ _BROKEN_ARROW: Final = re.compile(rf"{_REFERENCE}(?:->|=>|- +>)", re.ASCII)
 """What begins a line and is meant to be a message, colon or not, unless an operand is missing before it."""
 
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
-_EXPECTS_NAME: Final = frozenset({"->", ":", "|", ",", "&", "=", ":=", ".", "@", "!", "to", "(", "["}) | CLAUSES
+_EXPECTS_NAME: Final = frozenset({"->", ":", "|", ",", "&", "=", ":=", ".", "@", "!", "to", "with", "(", "["}) | CLAUSES
 """After these, a word in the same line is a name, if a wrong one."""
 
 
@@ -163,6 +163,8 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
         return ""
     begins_line = not before.text or "\n" in layout.text[before.end : token.start]
     if token.text in DECLARATIONS:
+        if token.text == "claim" and after.text == "(":
+            return ""
         named = before.text in _EXPECTS_NAME or layout.brackets or before.text in DECLARATIONS
         return "" if named and not begins_line else token.text
     if before.text != "." and token.text not in CLAUSES and _ARROW.match(layout.text, token.start):

@@ -88,10 +88,10 @@ def _plain(expression: ast.Expr) -> str:
             return f"{modality}({reference(agent)}, {_argument(body)})"
         case ast.Knowledge(modality, group, body):
             return f"{modality}({{{_references(group)}}}, {_argument(body)})"
-        case ast.Does(verb, subject, other):
+        case ast.Does(verb, subject, other, joined):
             words = [verb.text] if verb else []
             words += [reference(subject)]
-            words += ["to", reference(other)] if other else []
+            words += [joined, reference(other)] if other else []
             return f"does({' '.join(words)})"
         case ast.Strategic(group, path):
             return f"<<{_references(group)}>>{_path(path)}"
@@ -194,6 +194,9 @@ def _declaration(tree: ast.Declaration) -> list[str]:
             return [*_doc(doc), f"fact {name.text} = {formula(value)}"]
         case ast.Commitment(doc=doc):
             return [*_doc(doc), _commitment(tree)]
+        case ast.Claim(name, maker, addressee, content, doc=doc):
+            parties = f"{reference(maker)}, {reference(addressee)}"
+            return [*_doc(doc), f"claim {name.text} = claim({parties}, {_argument(content)})"]
         case ast.Channel(sender, receiver):
             return [f"channel {reference(sender)} -> {reference(receiver)} unordered"]
         case ast.Use(protocol, arguments, alias, doc=doc):
@@ -277,9 +280,9 @@ def _clause(clause: ast.Clause) -> str:
 
 
 def _operation(operation: ast.Operation) -> str:
-    text = f"{operation.verb.text} {reference(operation.commitment)}"
+    text = f"{operation.verb.text} {reference(operation.subject)}"
     if operation.target is not None:
-        text += f" to {reference(operation.target)}"
+        text += f" {operation.joined} {reference(operation.target)}"
     return text + (" retaining" if operation.retaining else "")
 
 

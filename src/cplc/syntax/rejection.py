@@ -40,8 +40,8 @@ _NEXT: Final = {
 
 _ROLES: Final = {"Identifier": "a name", "Quoted": "a text in double quotes", "Dotted": "a name"}
 _SIGNS: Final = (
-    "=", ":=", ":", "->", "in", "..", "{", "}", "(", ")", "[", "]", ",", "C", "bool", "assuming", "receipt", "holds",
-    "fails", "unordered", "var",
+    "=", ":=", ":", "->", "in", "..", "{", "}", "(", ")", "[", "]", ",", "C", "claim", "bool", "assuming", "receipt",
+    "holds", "fails", "unordered", "var",
 )  # fmt: skip
 
 

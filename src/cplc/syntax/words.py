@@ -19,7 +19,7 @@ FORMS: Final[dict[str, str]] = {
     "property": 'property name "title" assuming Role: formula expect holds',
     "check": "check sound, live expect fails",
     "fairness": "fairness condition",
-    "claim": "claim name = claim(Speaker, Addressee, content)",
+    "claim": "claim name = claim(Maker, Addressee, content)",
     "agent": "agent Name plays Role { … }",
     "analyze": "analyze Name: achievement > 0.8",
 }
@@ -33,7 +33,7 @@ CLAUSES: Final = frozenset({"after", "unless", "if", "means", "set", "on", "rese
 
 RESERVED: Final = DECLARATIONS | CLAUSES
 
-UNSUPPORTED: Final = frozenset({"claim", "agent", "analyze"})
+UNSUPPORTED: Final = frozenset({"agent", "analyze"})
 """Declarations that are known and not yet read."""
 
 PREFIXES: Final = frozenset("AEXFGYOH") | {path + step for path in "AE" for step in "XFG"}

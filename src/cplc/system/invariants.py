@@ -17,6 +17,7 @@ def problems(system: System) -> Iterator[str]:
         ("step", [step.name for step in system.steps]),
         ("message", [message.name for message in system.messages]),
         ("commitment", [commitment.name for commitment in system.commitments]),
+        ("claim", [claim.name for claim in system.claims]),
     ):
         yield from (f"{kind} `{name}` occurs {n} times" for name, n in Counter(names).items() if n > 1)
     yield from _variables_are_sound(system)
@@ -81,6 +82,7 @@ def _conditions(system: System) -> Iterator[tuple[str, Expr]]:
     yield from ((f"message `{m.name}`", m.in_flight) for m in system.messages)
     yield from ((f"commitment `{c.name}`", c.consequent) for c in system.commitments)
     yield from ((f"commitment `{c.name}`", c.antecedent) for c in system.commitments)
+    yield from ((f"claim `{c.name}`", c.content) for c in system.claims)
     yield from (("a fairness condition", condition) for condition in system.fairness)
     yield from ((f"hazard `{text}`", condition) for text, condition, _ in system.hazards)
 

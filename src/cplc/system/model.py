@@ -25,6 +25,7 @@ VariableKind = Literal[
     "parity",      # the alternating bit in a copy of a repeatable message
     "own",         # a role's own variable
     "commitment",  # the lifecycle state that Env keeps
+    "claim",       # the state of a claim that Env keeps
     "view",        # the lifecycle state as debtor or creditor sees it
     "clock",       # ticks since a deadline began to run
     "former",      # what a pending commitment was before
@@ -96,16 +97,41 @@ class Commitment:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """What one agent has said to another: its standing in their dialogue."""
+
+    name: str
+    maker: str
+    addressee: str
+    variable: str
+    """The variable of its state."""
+    content: Expr
+    views: tuple[tuple[str, str], ...] = ()
+    """Role and variable of each view that is kept of it."""
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation on a commitment that a step performs; it does something only where ``applicable`` holds."""
+    """One operation on a commitment or claim that a step performs: it does something where ``applicable`` holds."""
 
     verb: str
     commitment: str
+    """The commitment or claim that it is performed on."""
     target: str | None
+    """Who takes over, or the claim that is argued with."""
     applicable: Expr
     """Over the state before the step."""
     state_before: Expr
     """The lifecycle state it finds, over the state before the step."""
+    joined: str = ""
+    """The word before the target, if there is one."""
+
+    @property
+    def act(self) -> str:
+        """What is done, as it is written."""
+        joined = f" {self.joined} {self.target}" if self.target is not None else ""
+        return f"{self.verb} {self.commitment}{joined}"
 
 
 StepKind = Literal["send", "receive", "exchange", "restart", "tick"]
@@ -175,6 +201,7 @@ class System:
     fairness: tuple[Expr, ...]
     hazards: tuple[tuple[str, Expr, Span | None], ...] = ()
     """States the model must not reach, each with what would go wrong there (an assignment out of range)."""
+    claims: tuple[Claim, ...] = ()
 
     @cached_property
     def variable(self) -> dict[str, Variable]:
@@ -191,6 +218,10 @@ class System:
     @cached_property
     def commitment(self) -> dict[str, Commitment]:
         return {commitment.name: commitment for commitment in self.commitments}
+
+    @cached_property
+    def claim(self) -> dict[str, Claim]:
+        return {claim.name: claim for claim in self.claims}
 
     @cached_property
     def terminal(self) -> Expr:

@@ -269,8 +269,7 @@ def _update_lines(begin: str, value: Expr) -> Iterator[str]:
 
 
 def _operation_text(operation: Operation) -> str:
-    target = f" to {operation.target}" if operation.target is not None else ""
-    return f"{operation.verb} {operation.commitment}{target} where {expr_text(operation.applicable)}"
+    return f"{operation.act} where {expr_text(operation.applicable)}"
 
 
 def _justice_text(system: System, justice: Justice) -> str:

@@ -172,6 +172,11 @@ def _cut(system: System, kept: frozenset[str], messages: Iterable[tuple[Message,
             for commitment in system.commitments
             if commitment.variable in kept and _within(kept, commitment.antecedent, commitment.consequent)
         ),
+        claims=tuple(
+            replace(claim, views=tuple(view for view in claim.views if view[1] in kept))
+            for claim in system.claims
+            if claim.variable in kept and _within(kept, claim.content)
+        ),
         steps=tuple(_cut_step(system.steps[index], kept) for index in new_index),
         justice=tuple(
             Justice(justice.name, tuple(new_index[index] for index in justice.steps), justice.role)

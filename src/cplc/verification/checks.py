@@ -147,11 +147,8 @@ def _sound(system: System) -> _Asked:
     for step in _effects(system):
         for operation in step.operations:
             vain = conj((step.guard, negate(operation.applicable)))
-            act = f"{operation.verb} {operation.commitment}"
-            if operation.target is not None:
-                act += f" to {operation.target}"
-            text = f"{step.name} would {act} in vain"
-            parts.append((_never(vain, text), f"`{step.event}` can take effect when `{act}` does not apply"))
+            text = f"{step.name} would {operation.act} in vain"
+            parts.append((_never(vain, text), f"`{step.event}` can take effect when `{operation.act}` does not apply"))
     return _Asked(tuple(parts), _without_fairness(system))
 
 
