@@ -1,21 +1,27 @@
 """An oracle for engines: formulas evaluated by their definitions, on dictionaries and sets, with no thought of speed.
 
 Everything is pairwise and written down from the semantics of the language. Fair runs are found by the nested fixpoint
-of Emerson and Lei, universal path formulas by fixpoints of their own and not as negated existential ones, so that no
-algorithm is that of the explicit engine.
+of Emerson and Lei, universal path formulas of CTL by fixpoints of their own and not as negated existential ones, so
+that no algorithm is that of the explicit engine. Other path formulas go to the tableau of `tests/naive_paths.py`, which
+decides those of CTL as well, to be compared; games go to `tests/naive_games.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import cast
+
+from tests import naive_paths as way
+from tests.naive_games import Game
+from tests.naive_paths import Runs
 
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr, Value
-from cplc.system.formula import Formula, Path
+from cplc.system.formula import Formula, OnPaths, Path, Taken
 from cplc.system.model import Justice, State, System
 
 Frozen = tuple[Value, ...]
@@ -150,7 +156,16 @@ class Naive:
 
     # --- formulas
 
+    @cached_property
+    def _decided(self) -> dict[tuple[Formula, frozenset[str]], States]:
+        return {}
+
     def satisfying(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> States:
+        if (formula, assuming) not in self._decided:
+            self._decided[formula, assuming] = self._satisfying(formula, assuming)
+        return self._decided[formula, assuming]
+
+    def _satisfying(self, formula: Formula, assuming: frozenset[str]) -> States:
         def states(operand: Formula) -> States:
             return self.satisfying(operand, assuming)
 
@@ -165,11 +180,19 @@ class Naive:
             case f.Or(operands):
                 return frozenset().union(*map(states, operands))
             case f.Implies(left, right):
-                return frozenset(state for state in everywhere if state not in states(left) or state in states(right))
+                return (everywhere - states(left)) | states(right)
             case f.Iff(left, right):
                 return everywhere - (states(left) ^ states(right))
-            case f.OnPaths(quantifier, path):
+            case f.OnPaths(quantifier):
+                path = f.ctl_path(formula)
+                if path is None:
+                    return self.by_tableau(formula, assuming)
                 return self._some_path(path, assuming) if quantifier == "E" else self._every_path(path, assuming)
+            case f.Enforces(group, goal, uniform):
+                game = self.game(group, assuming)
+                if uniform:
+                    return game.won_uniformly(self.look, self.as_path(goal), self.sees(assuming))
+                return self._won(game, goal, assuming)
             case f.Commits(debtor, creditor, operand):
                 holds = states(operand)
                 return frozenset(
@@ -187,6 +210,8 @@ class Naive:
                 return _greatest(
                     everywhere, lambda z: everywhere.intersection(*(self._known((a,), known & z) for a in agents))
                 )
+            case _:
+                raise AssertionError(f"said of a path, not of a state: {formula}")
 
     def _some_path(self, path: Path, assuming: frozenset[str]) -> States:
         def states(operand: Formula) -> States:
@@ -270,6 +295,110 @@ class Naive:
                 return always_or(states(right), states(left) & states(right))
             case _:
                 raise AssertionError(path)
+
+    # --- any path formula, and games
+
+    def by_tableau(self, formula: OnPaths, assuming: frozenset[str] = frozenset()) -> States:
+        path = self.as_path(formula.path)
+        runs, sees = self.runs(assuming, formula.along), self.sees(assuming)
+        if formula.quantifier == "E":
+            return runs.satisfying(path, sees)
+        return self.reachable - runs.satisfying(way.no(path), sees)
+
+    def runs(self, assuming: frozenset[str], along: Taken | None = None) -> Runs[Frozen, int | None]:
+        """Return the fair runs; with ``along`` those of the system that has these steps alone."""
+        steps = self.system.steps
+        left = frozenset(n for n, step in enumerate(steps) if along is None or step.name in along.steps)
+        moves = {state: [(step, to) for step, to in edges if step in left] for state, edges in self.edges.items()}
+
+        def waits(served: frozenset[int]) -> States:
+            return frozenset(state for state, edges in moves.items() if any(step in served for step, _ in edges))
+
+        constraints = [frozenset(justice.steps) & left for justice in self.system.constraints(assuming)]
+        return Runs(
+            {state: [(None, state), *edges] for state, edges in moves.items()},
+            [(waits(served), frozenset[int | None](served)) for served in constraints],
+            [self.where(condition) for condition in self.system.fairness],
+        )
+
+    def sees(self, assuming: frozenset[str]) -> Callable[[Hashable, Frozen, int | None], bool]:
+        """Return what is seen at a state and a move: a state formula of the state, a step of the move."""
+
+        def seen(what: Hashable, state: Frozen, move: int | None) -> bool:
+            if isinstance(what, Taken):
+                return move is not None and self.system.steps[move].name in what.steps
+            return state in self.satisfying(cast(Formula, what), assuming)
+
+        return seen
+
+    def as_path(self, formula: Formula) -> way.Path:
+        """Return a path formula over what is seen: what states decide, and steps."""
+        path = self.as_path
+        if f.is_state_formula(formula) or isinstance(formula, Taken):
+            return way.Seen(formula)
+        match formula:
+            case f.Not(operand):
+                return way.no(path(operand))
+            case f.And(operands):
+                return way.every(map(path, operands))
+            case f.Or(operands):
+                return way.some(map(path, operands))
+            case f.Implies(left, right):
+                return way.implies(path(left), path(right))
+            case f.Iff(left, right):
+                return way.iff(path(left), path(right))
+            case f.Next(operand):
+                return way.Next(path(operand))
+            case f.Finally(operand, bound):
+                return way.eventually(path(operand), bound)
+            case f.Globally(operand, bound):
+                return way.globally(path(operand), bound)
+            case f.Until(left, right, bound):
+                return way.until(path(left), path(right), bound)
+            case f.WeakUntil(left, right):
+                return way.weak_until(path(left), path(right))
+            case f.Release(left, right):
+                return way.release(path(left), path(right))
+            case f.Previous(operand):
+                return way.Yesterday(path(operand))
+            case f.Once(operand):
+                return way.once(path(operand))
+            case f.Historically(operand):
+                return way.historically(path(operand))
+            case f.Since(left, right):
+                return way.Since(path(left), path(right))
+            case _:
+                raise AssertionError(formula)
+
+    def game(self, group: tuple[str, ...], assuming: frozenset[str] = frozenset()) -> Game[Frozen]:
+        sends = {
+            member: frozenset(
+                number
+                for number, step in enumerate(self.system.steps)
+                if step.kind in {"send", "exchange"} and step.actor == member
+            )
+            for member in group
+        }
+        justice = tuple(frozenset(justice.steps) for justice in self.system.constraints(assuming))
+        return Game(self.edges, sends, justice)
+
+    def look(self, agent: str, state: Frozen) -> tuple[Value, ...]:
+        """Return an agent's local state."""
+        here = self.thaw(state)
+        return tuple(here[name] for name in self.system.agent[agent].local)
+
+    def _won(self, game: Game[Frozen], goal: Formula, assuming: frozenset[str]) -> States:
+        match goal:
+            case f.Next(operand):
+                return game.is_next(self.satisfying(operand, assuming))
+            case f.Globally(operand):
+                return game.stays(self.satisfying(operand, assuming))
+            case f.Finally(operand):
+                return game.reaches(self.reachable, self.satisfying(operand, assuming))
+            case f.Until(left, right):
+                return game.reaches(self.satisfying(left, assuming), self.satisfying(right, assuming))
+            case _:
+                raise AssertionError(goal)
 
     # --- knowledge and commitments
 

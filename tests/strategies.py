@@ -24,10 +24,13 @@ _STATES = 144
 
 
 @st.composite
-def systems(draw: DrawFn, *, fairness: bool | None = None) -> System:
-    """Two or three agents; with conditions of fairness, without, or (by default) either."""
+def systems(draw: DrawFn, *, fairness: bool | None = None, lifelike: bool = False, states: int = _STATES) -> System:
+    """Two or three agents; with conditions of fairness, without, or (by default) either.
+
+    A lifelike one has the justice that lowering gives: of each sender for its sends, of nobody for all else.
+    """
     agents = ("A", "B", "C")[: draw(st.integers(2, 3))]
-    variables, shared = _variables(draw, agents)
+    variables, shared = _variables(draw, agents, states)
     steps = _steps(draw, agents, variables, shared)
     with_fairness = draw(st.sampled_from((False, False, True))) if fairness is None else fairness
     conditions = draw(st.lists(comparisons_over(variables), min_size=1, max_size=2)) if with_fairness else []
@@ -40,12 +43,12 @@ def systems(draw: DrawFn, *, fairness: bool | None = None) -> System:
         (),
         (),
         tuple(steps),
-        _justice(draw, agents, steps),
+        _just(steps) if lifelike else _justice(draw, agents, steps),
         tuple(conditions),
     )
 
 
-def _variables(draw: DrawFn, agents: Sequence[str]) -> tuple[list[Variable], list[Shared]]:
+def _variables(draw: DrawFn, agents: Sequence[str], states: int) -> tuple[list[Variable], list[Shared]]:
     variables: list[Variable] = []
     shared: list[Shared] = []
     size = 1
@@ -58,7 +61,7 @@ def _variables(draw: DrawFn, agents: Sequence[str]) -> tuple[list[Variable], lis
     for number in range(draw(st.sampled_from((1, 2, 3)))):
         first, second = draw(st.sampled_from(pairs))
         domain = draw(st.sampled_from(_DOMAINS))
-        if size * len(domain) ** 2 > _STATES:
+        if size * len(domain) ** 2 > states:
             break
         size *= len(domain) ** 2
         names = (f"x{number}@{first}", f"x{number}@{second}")
@@ -68,7 +71,7 @@ def _variables(draw: DrawFn, agents: Sequence[str]) -> tuple[list[Variable], lis
     for number in range(draw(st.sampled_from((0, 1, 2, 3)))):
         owner = draw(st.sampled_from((*agents, "Env")))
         domain = draw(st.sampled_from(_DOMAINS))
-        if size * len(domain) > _STATES:
+        if size * len(domain) > states:
             break
         size *= len(domain)
         add(f"y{number}", domain, "own" if owner != "Env" else "commitment", owner)
@@ -148,6 +151,13 @@ def _justice(draw: DrawFn, agents: Sequence[str], steps: Sequence[Step]) -> tupl
             positions = tuple(dict.fromkeys(joined))
             found.append(Justice(f"j{number}", positions, draw(st.sampled_from(roles))))
     return tuple(found)
+
+
+def _just(steps: Sequence[Step]) -> tuple[Justice, ...]:
+    return tuple(
+        Justice(f"j{number}", (number,), step.actor if step.kind in {"send", "exchange"} else None)
+        for number, step in enumerate(steps)
+    )
 
 
 # --- expressions

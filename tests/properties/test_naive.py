@@ -1,0 +1,121 @@
+"""The oracle against itself: what it finds by one definition is what it finds by another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests import naive_lassos
+from tests.naive import Frozen, Naive
+from tests.naive_games import TooManyStrategies
+from tests.strategies import atoms, every_kind, roles, systems
+from tests.strategies_logic import games, groups, path_formulas, quantified
+
+from cplc.system import formula as f
+from cplc.system.formula import Formula
+
+Move = int | None
+Run = list[tuple[Frozen, Move]]
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_the_tableau_finds_what_the_fixpoints_find(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    p, q = data.draw(atoms(system)), data.draw(atoms(system))
+    assuming = data.draw(roles(system))
+    oracle = Naive(system)
+    for formula in every_kind(system, p, q):
+        if isinstance(formula, f.OnPaths):
+            assert oracle.by_tableau(formula, assuming) == oracle.satisfying(formula, assuming), formula
+
+
+@given(st.data())
+def test_a_run_that_satisfies_a_formula_shows_it(data: st.DataObject) -> None:
+    """Every fair run that can be drawn at random is on the right side, and its opposite on the other."""
+    system = data.draw(systems())
+    formula = data.draw(quantified(system, atoms(system)))
+    assert isinstance(formula, f.OnPaths)
+    assuming = data.draw(roles(system))
+    oracle = Naive(system)
+    runs = oracle.runs(assuming, formula.along)
+    sees = oracle.sees(assuming)
+    start = data.draw(st.sampled_from(sorted(oracle.reachable, key=repr)))
+    drawn = _walk(data.draw, start, lambda state: list(runs.moves[state]))
+    states = [state for state, _ in drawn]
+    for stem in range(len(drawn) - 1):
+        loop, back = drawn[stem:-1], states[-1]
+        if back != drawn[stem][0]:
+            continue
+        if not all(any(s not in waits or move in served for s, move in loop) for waits, served in runs.justice):
+            continue
+        if not all(any(s in often for s, _ in loop) for often in runs.often):
+            continue
+        run = drawn[:-1]
+
+        def seen(part: Formula, position: int, run: Run = run, stem: int = stem) -> bool:
+            while position >= len(run):
+                position -= len(run) - stem
+            return sees(part, *run[position])
+
+        true = naive_lassos.holds(formula.path, stem, len(loop), seen)
+        so = formula.path if true else f.Not(formula.path)
+        assert start in oracle.by_tableau(f.OnPaths("E", so, formula.along), assuming)
+        assert start not in oracle.by_tableau(f.OnPaths("A", f.Not(so), formula.along), assuming)
+
+
+def _walk(
+    draw: Callable[[st.SearchStrategy[tuple[Move, Frozen]]], tuple[Move, Frozen]],
+    start: Frozen,
+    moves: Callable[[Frozen], list[tuple[Move, Frozen]]],
+) -> Run:
+    """Draw a walk; the move of its last position is not made."""
+    run: Run = []
+    state = start
+    for _ in range(7):
+        move, target = draw(st.sampled_from(sorted(moves(state), key=repr)))
+        run.append((state, move))
+        state = target
+    return [*run, (state, None)]
+
+
+@given(st.data())
+def test_the_fixpoints_of_games_are_what_strategies_can_do(data: st.DataObject) -> None:
+    system = data.draw(systems(lifelike=True, states=24))
+    p, q = data.draw(atoms(system)), data.draw(atoms(system))
+    group = data.draw(groups(system))
+    others = frozenset(agent.name for agent in system.agents) - set(group)
+    assuming = data.draw(st.frozensets(st.sampled_from(sorted(others)))) if others else frozenset[str]()
+    oracle = Naive(system)
+    goals: list[f.Next | f.Finally | f.Globally | f.Until]
+    goals = [f.Finally(p), f.Until(p, q), f.Globally(p), f.Next(p)]
+    for goal in goals:
+        try:
+            tried = oracle.game(group, assuming).won_by_some_strategy(oracle.as_path(goal), oracle.sees(assuming))
+        except TooManyStrategies:
+            assume(False)
+        assert oracle.satisfying(f.Enforces(group, goal), assuming) == tried, goal
+
+
+@given(st.data())
+def test_who_sees_less_can_do_no_more(data: st.DataObject) -> None:
+    system = data.draw(systems(lifelike=True, states=24))
+    formula = data.draw(games(system, atoms(system), uniform=True))
+    assert isinstance(formula, f.Enforces)
+    oracle = Naive(system)
+    try:
+        uniform = oracle.satisfying(formula)
+    except TooManyStrategies:
+        assume(False)
+    assert uniform <= oracle.satisfying(f.Enforces(formula.group, formula.goal))
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_dual_quantifiers(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    path = data.draw(path_formulas(system, atoms(system)))
+    oracle = Naive(system)
+    every, some = oracle.satisfying(f.OnPaths("A", path)), oracle.satisfying(f.OnPaths("E", f.Not(path)))
+    assert every == oracle.reachable - some
