@@ -69,7 +69,10 @@ RESET_IN_FLIGHT = Rule("reset-in-flight", "a reset that may lose a message in fl
 UNUSED = Rule("unused", "something declared that nothing refers to", severity="warning")
 
 # --- formulas
-UNSUPPORTED_FORMULA = Rule("unsupported-formula", "a formula that this version does not decide")
+NOT_A_STATE_FORMULA = Rule("not-a-state-formula", "a formula about runs where a state decides")
+NOT_AN_ACTION = Rule("not-an-action", "a restriction of steps that is about something else")
+NOT_A_GOAL = Rule("not-a-goal", "a strategy for something else than one goal on states")
+NEVER_DONE = Rule("never-done", "an operation in `does(…)` that no message performs", severity="warning")
 NOTHING_SHARED = Rule("nothing-shared", "a commitment modality between agents who share no variable")
 UNKNOWN_CHECK = Rule("unknown-check", "a built-in check that does not exist")
 UNSUPPORTED_CHECK = Rule("unsupported-check", "a built-in check that this version does not decide")

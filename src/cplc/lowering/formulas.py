@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Literal
+
 from cplc.lowering import dialogue
 from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.lifecycle import OPEN
-from cplc.lowering.text import atom_text
+from cplc.lowering.text import action_text, atom_text
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.terms import Term
@@ -14,74 +18,156 @@ from cplc.system import formula as f
 from cplc.system.formula import Formula
 from cplc.system.model import System
 
-_EVER = f.OnPaths("E", f.Globally(f.Atom(e.TRUE, "true")))
-"""Some fair run starts here."""
 
+def lower_formula(term: Term, model: CheckedModel, system: System, uniform: bool = False) -> Formula:
+    """Return the formula over the system that the term means at a state.
 
-def lower_formula(term: Term, model: CheckedModel, system: System) -> Formula:
-    """Return the formula over the system that the term means at a state."""
-    return _Lowering(model, system).state(term)
+    With ``uniform`` whoever has a strategy decides by what it sees itself.
+    """
+    return _Lowering(model, system, uniform).formula(term)
 
 
 class _Lowering:
-    def __init__(self, model: CheckedModel, system: System) -> None:
+    def __init__(self, model: CheckedModel, system: System, uniform: bool) -> None:
         self.model = model
         self.system = system
+        self.uniform = uniform
         self.reading = Reading(model, terminal=system.terminal)
 
-    def state(self, term: Term) -> Formula:
+    def formula(self, term: Term) -> Formula:
         match term:
             case t.Apply("!", (operand,)):
-                return f.Not(self.state(operand))
+                return f.Not(self.formula(operand))
             case t.Apply("&", operands):
-                return _joined(f.And, [self.state(operand) for operand in operands], "true")
+                return _joined(f.And, [self.formula(operand) for operand in operands], "true")
             case t.Apply("|", operands):
-                return _joined(f.Or, [self.state(operand) for operand in operands], "false")
+                return _joined(f.Or, [self.formula(operand) for operand in operands], "false")
             case t.Apply("->", (left, right)):
-                return f.Implies(self.state(left), self.state(right))
+                return f.Implies(self.formula(left), self.formula(right))
             case t.Apply("<->", (left, right)):
-                return f.Iff(self.state(left), self.state(right))
-            case t.OverPaths(quantifier, path, None):
-                return self._paths(quantifier, path)
+                return f.Iff(self.formula(left), self.formula(right))
+            case t.OverPaths(quantifier, path, along):
+                return self._paths(quantifier, path, along)
+            case t.Does():
+                return f.Taken(self._steps(term), action_text(term))
             case t.Social("SC", debtor, creditor, body):
-                return f.And((self._owing(debtor, creditor), self._paths("E", body)))
+                return f.And((self._owing(debtor, creditor), self._paths("E", body, None)))
             case t.Social("C", debtor, creditor, body):
-                return f.Commits(debtor, creditor, self.state(body))
+                return f.Commits(debtor, creditor, self.formula(body))
             case t.Social("Fu", debtor, creditor, body):
-                return f.Fulfils(debtor, creditor, self.state(body))
+                return f.Fulfils(debtor, creditor, self.formula(body))
             case t.Knowledge(modality, group, body):
                 mode = {"K": "each", "EK": "each", "DK": "together", "CK": "common"}[modality]
-                return f.Knows(mode, group, self.state(body))  # type: ignore[arg-type]
-            case t.Does() | t.Strategic() | t.OverPaths():
-                raise AssertionError(f"the checker lets no such formula through: {term}")
+                return f.Knows(mode, group, self.formula(body))  # type: ignore[arg-type]
+            case t.Strategic(group, goal):
+                aim = self.formula(goal)
+                assert isinstance(aim, f.Next | f.Finally | f.Globally | f.Until), "the checker lets no other through"
+                return f.Enforces(group, aim, self.uniform)
+            case t.Apply():
+                return self._temporal(term) or f.Atom(condition(term, self.reading), atom_text(term))
             case _:
                 return f.Atom(condition(term, self.reading), atom_text(term))
 
-    def _paths(self, quantifier: str, path: Term) -> Formula:
-        chosen = self._path(path)
-        if chosen is not None:
-            return f.OnPaths("A" if quantifier == "A" else "E", chosen)
-        here = self.state(path)
-        if not self.system.fairness:
-            return here
-        return f.And((here, _EVER)) if quantifier == "E" else f.Implies(_EVER, here)
-
-    def _path(self, term: Term) -> f.Path | None:
+    def _temporal(self, term: t.Apply) -> Formula | None:
+        """Return what an operator says of a run; None if it is about the present state."""
         match term:
             case t.Apply("X", (operand,)):
-                return f.Next(self.state(operand))
+                return f.Next(self.formula(operand))
             case t.Apply("F", (operand,), bound):
-                return f.Finally(self.state(operand), bound)
+                return f.Finally(self.formula(operand), bound)
             case t.Apply("G", (operand,), bound):
-                return f.Globally(self.state(operand), bound)
+                return f.Globally(self.formula(operand), bound)
             case t.Apply("U", (left, right), bound):
-                return f.Until(self.state(left), self.state(right), bound)
+                return f.Until(self.formula(left), self.formula(right), bound)
             case t.Apply("W", (left, right)):
-                return f.WeakUntil(self.state(left), self.state(right))
+                return f.WeakUntil(self.formula(left), self.formula(right))
             case t.Apply("R", (left, right)):
-                return f.Release(self.state(left), self.state(right))
+                return f.Release(self.formula(left), self.formula(right))
+            case t.Apply("Y", (operand,)):
+                return f.Previous(self.formula(operand))
+            case t.Apply("O", (operand,)):
+                return f.Once(self.formula(operand))
+            case t.Apply("H", (operand,)):
+                return f.Historically(self.formula(operand))
+            case t.Apply("S", (left, right)):
+                return f.Since(self.formula(left), self.formula(right))
+            case t.Apply("therefore", (left, right)):
+                argument = self.formula(left)
+                return f.And((argument, f.Next(f.Implies(argument, self.formula(right)))))
             case _:
                 return None
+
+    def _paths(self, quantifier: Literal["A", "E"], path: Term, along: Term | None) -> Formula:
+        """Quantify over paths; what the first state decides needs no more than a path to begin there.
+
+        Every constraint that a protocol itself brings can be met from every state, along any steps: only conditions
+        of ``fairness`` can keep a state from having a fair path.
+        """
+        allowed = None if along is None else f.Taken(self._steps(along), action_text(along))
+        said = self.formula(path)
+        if not f.is_state_formula(said):
+            return f.OnPaths(quantifier, said, allowed)
+        if not self.system.fairness:
+            return said
+        ever = f.OnPaths("E", f.Globally(f.Atom(e.TRUE, "true")), allowed)
+        return f.And((said, ever)) if quantifier == "E" else f.Implies(ever, said)
+
+    # --- steps
+
+    def _steps(self, term: Term) -> frozenset[str]:
+        """Return the steps of which a combination of `does(…)` is true."""
+        match term:
+            case t.Const(value):
+                return self._every_step if value is True else frozenset()
+            case t.Apply("!", (operand,)):
+                return self._every_step - self._steps(operand)
+            case t.Apply("&", operands):
+                return self._every_step.intersection(*map(self._steps, operands))
+            case t.Apply("|", operands):
+                return frozenset().union(*map(self._steps, operands))
+            case t.Apply("->", (left, right)):
+                return (self._every_step - self._steps(left)) | self._steps(right)
+            case t.Apply("<->", (left, right)):
+                return self._every_step - (self._steps(left) ^ self._steps(right))
+            case t.Does("take", message):
+                return self._effects.get(message, frozenset())
+            case t.Does("send", message):
+                return self._sendings.get(message, frozenset())
+            case t.Does("act", role):
+                return self._acts.get(role, frozenset())
+            case t.Does(verb, subject, other):
+                return frozenset().union(*(self._effects[name] for name in self._performing(verb, subject, other)))
+            case _:
+                raise AssertionError(f"the checker lets no such action through: {term}")
+
+    def _performing(self, verb: str, subject: str, other: str | None) -> Iterator[str]:
+        """Yield the messages that mean the operation, whether or not it applies where they take effect."""
+        for message in self.model.messages:
+            if any(
+                (done.verb, done.commitment) == (verb, subject) and other in (None, done.target)
+                for done in message.operations
+            ):
+                yield message.name
+
+    @cached_property
+    def _every_step(self) -> frozenset[str]:
+        return frozenset(step.name for step in self.system.steps)
+
+    @cached_property
+    def _effects(self) -> dict[str, frozenset[str]]:
+        """The steps in which each message takes effect."""
+        return _grouped((s.event, s.name) for s in self.system.steps if s.kind in ("receive", "exchange"))
+
+    @cached_property
+    def _sendings(self) -> dict[str, frozenset[str]]:
+        return _grouped((s.event, s.name) for s in self.system.steps if s.kind in ("send", "exchange"))
+
+    @cached_property
+    def _acts(self) -> dict[str, frozenset[str]]:
+        """The sends and receipts of each role; what is one step belongs to the sender."""
+        return _grouped((s.actor, s.name) for s in self.system.steps if s.kind in ("send", "receive", "exchange"))
+
+    # --- commitments
 
     def _owing(self, debtor: str, creditor: str) -> Formula:
         """Some commitment from debtor to creditor is open, or one of them made a claim to the other that binds it."""
@@ -92,10 +178,17 @@ class _Lowering:
                 states += [t.InState(claim.name, frozenset({state})) for state in dialogue.OWED]
             elif (claim.addressee, claim.maker) == pair:
                 states += [t.InState(claim.name, frozenset({state})) for state in dialogue.ANSWERED]
-        return _joined(f.Or, [self.state(state) for state in states], "false")
+        return _joined(f.Or, [self.formula(state) for state in states], "false")
 
 
 def _joined(kind: type[f.And] | type[f.Or], operands: list[Formula], empty: str) -> Formula:
     if not operands:
         return f.Atom(e.Const(empty == "true"), empty)
     return operands[0] if len(operands) == 1 else kind(tuple(operands))
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for key, value in pairs:
+        found.setdefault(key, set()).add(value)
+    return {key: frozenset(values) for key, values in found.items()}

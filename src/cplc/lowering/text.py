@@ -7,6 +7,7 @@ from cplc.lowering.lifecycle import CLOSED, OPEN
 from cplc.semantics.terms import (
     Apply,
     Const,
+    Does,
     FactRef,
     Field,
     Happened,
@@ -18,6 +19,7 @@ from cplc.semantics.terms import (
     Terminal,
     Var,
 )
+from cplc.semantics.vocabulary import JOINED
 
 
 def atom_text(term: Term) -> str:
@@ -52,6 +54,28 @@ def atom_text(term: Term) -> str:
             return f" {op} ".join(_inner(operand) for operand in operands)
         case _:
             raise AssertionError(f"not an atom: {term}")
+
+
+def action_text(term: Term) -> str:
+    """Return the text of a combination of `does(…)`."""
+    match term:
+        case Does("take" | "act", subject):
+            return f"does({subject})"
+        case Does(verb, subject, None):
+            return f"does({verb} {subject})"
+        case Does(verb, subject, str(other)):
+            return f"does({verb} {subject} {JOINED[verb]} {other})"
+        case Apply("!", (operand,)):
+            return f"!{_inner_action(operand)}"
+        case Apply(op, operands):
+            return f" {op} ".join(map(_inner_action, operands))
+        case _:
+            return atom_text(term)
+
+
+def _inner_action(term: Term) -> str:
+    text = action_text(term)
+    return f"({text})" if isinstance(term, Apply) and len(term.operands) > 1 else text
 
 
 def _inner(term: Term) -> str:

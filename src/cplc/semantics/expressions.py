@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
 from cplc.semantics import tree, types
 from cplc.semantics.lookups import Lookups
+from cplc.semantics.modalities import Modalities, path_word
 from cplc.semantics.problems import Problems
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf
+from cplc.semantics.terms import Op
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
 from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, STATES
 from cplc.source import Span
@@ -20,8 +22,6 @@ MOST_NODES = 100_000
 """How large one expression may become when its macros are expanded."""
 MOST_LEVELS = 120
 """How deep it may be nested then; what comes after recurses."""
-
-SUPPORTED = "supported are A and E directly over one of X, F, G, U, W, R, with conditions or such formulas below"
 
 Typed = tuple[tree.Tree, Type]
 _WRONG: Typed = (tree.FALSE, UNKNOWN)
@@ -44,6 +44,7 @@ class Expressions:
         self._macro = macro
         self.references = References(self._error, self._index, lambda name, scope: macro(name, scope, None) is not None)
         self.names = Lookups(self.references, self._error, self._index)
+        self._modalities = Modalities(self, self.names, self._error)
         self.unusable: set[tree.MacroSymbol] = set()
         """Macros that cannot be expanded, which has been reported."""
         self._calls: list[ast.Call] = []
@@ -110,11 +111,26 @@ class Expressions:
             case types.Unknown():
                 return found
             case types.Path():
-                message = "A temporal operator stands directly below `A` or `E`"
-                self._error(rules.UNSUPPORTED_FORMULA, expr.span, message, Note(SUPPORTED))
+                message = f"`{path_word(found) or 'does'}` speaks of a run, and here a state decides"
+                self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, _quantified(expr))
             case _:
                 self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not a condition")
         return tree.FALSE
+
+    def on_states(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
+        """Return a formula that a state decides."""
+        return self._condition(expr, scope, Purpose.FORMULA)
+
+    def said(self, expr: ast.Expr, scope: Scope, purpose: Purpose = Purpose.FORMULA) -> Typed:
+        """Return a condition or, where a formula may stand, what it says of runs."""
+        found, type_ = self._expr(expr, scope, purpose, None)
+        return (found, PATH) if isinstance(type_, types.Path) else (self._as_condition(expr, found, type_), BOOL)
+
+    def _joined(self, op: Op, parts: Sequence[ast.Expr], whole: ast.Expr, scope: Scope, purpose: Purpose) -> Typed:
+        """Return a Boolean combination, which speaks of runs if a part of it does."""
+        operands = [self.said(part, scope, purpose) for part in parts]
+        type_ = PATH if any(isinstance(one, types.Path) for _, one in operands) else BOOL
+        return tree.Apply(op, tuple(found for found, _ in operands), whole.span), type_
 
     def _expr(self, expr: ast.Expr, scope: Scope, purpose: Purpose, expected: types.Enum | None) -> Typed:
         self._nodes += 1
@@ -151,29 +167,28 @@ class Expressions:
                 hint = Note(f"ask for its state: `active({expr.span.text})`")
                 self._error(rules.WRONG_KIND, expr.span, f"A view of `{commitment.span.text}` is no condition", hint)
                 return _WRONG
+            case ast.Does() if purpose is not Purpose.FORMULA:
+                hint = Note("name the message itself: it is true once it has been received")
+                return self._not_here(expr.span, purpose, hint)
             case _ if purpose is not Purpose.FORMULA:
                 return self._not_here(expr.span, purpose)
             case ast.OverPaths():
-                return self._over_paths(expr, scope)
+                return self._modalities.over_paths(expr, scope)
             case ast.Social():
-                return self._social(expr, scope)
+                return self._modalities.social(expr, scope)
             case ast.Knowledge():
-                return self._knowledge(expr, scope)
+                return self._modalities.knowledge(expr, scope)
             case ast.Does():
-                return self._unsupported(expr.span, "`does(…)`, which speaks of the step taken,")
+                return self._modalities.does(expr, scope)
             case ast.Strategic():
-                return self._unsupported(expr.span, "`<<…>>`, which asks for strategies,")
+                return self._modalities.strategic(expr, scope)
 
-    def _unsupported(self, span: Span, what: str) -> Typed:
-        self._error(rules.UNSUPPORTED_FORMULA, span, f"{what} is not supported by this version", Note(SUPPORTED))
-        return _WRONG
-
-    def _not_here(self, span: Span, purpose: Purpose) -> Typed:
+    def _not_here(self, span: Span, purpose: Purpose, *hints: Note) -> Typed:
         if purpose is Purpose.CONSTANT:
             self._error(rules.NOT_CONSTANT, span, "This number must be known before the protocol runs")
         else:
             message = "A guard, fact or condition speaks of the present state only"
-            self._error(rules.NOT_A_STATE_CONDITION, span, message)
+            self._error(rules.NOT_A_STATE_CONDITION, span, message, *hints)
         return _WRONG
 
     def _reference(self, ref: ast.Ref, scope: Scope, purpose: Purpose, expected: types.Enum | None) -> Typed:
@@ -316,16 +331,14 @@ class Expressions:
     def _unary(self, expr: ast.Unary, scope: Scope, purpose: Purpose) -> Typed:
         match expr.op:
             case "!":
-                return tree.Apply("!", (self._condition(expr.operand, scope, purpose),), expr.span), BOOL
+                return self._joined("!", (expr.operand,), expr, scope, purpose)
             case "-":
                 return tree.Apply("-", (self._number(expr.operand, scope, purpose),), expr.span), INT
             case _ if purpose is not Purpose.FORMULA:
                 return self._not_here(expr.span, purpose)
-            case "X" | "F" | "G":
-                operand = self._condition(expr.operand, scope, purpose)
-                return tree.Apply(expr.op, (operand,), expr.span, self._bound(expr.bound, scope)), PATH
-            case "Y" | "O" | "H":
-                return self._unsupported(expr.span, f"The past operator `{expr.op}`")
+            case op:
+                operand, _ = self.said(expr.operand, scope)
+                return tree.Apply(op, (operand,), expr.span, self._bound(expr.bound, scope)), PATH
 
     def _bound(self, bound: ast.Expr | None, scope: Scope) -> tree.Tree | None:
         return None if bound is None else self._index(bound, scope)
@@ -348,26 +361,14 @@ class Expressions:
             case "=" | "!=":
                 return self._equality(expr, scope, purpose)
             case "&" | "|":
-                parts = tuple(self._condition(part, scope, purpose) for part in _flattened(expr))
-                return tree.Apply(op, parts, expr.span), BOOL
+                return self._joined(op, _flattened(expr), expr, scope, purpose)
             case "->" | "<->":
-                parts = (
-                    self._condition(expr.left, scope, purpose),
-                    self._condition(expr.right, scope, purpose),
-                )
-                return tree.Apply(op, parts, expr.span), BOOL
+                return self._joined(op, (expr.left, expr.right), expr, scope, purpose)
             case _ if purpose is not Purpose.FORMULA:
                 return self._not_here(expr.span, purpose)
-            case "U" | "W" | "R":
-                parts = (
-                    self._condition(expr.left, scope, purpose),
-                    self._condition(expr.right, scope, purpose),
-                )
-                return tree.Apply(op, parts, expr.span, self._bound(expr.bound, scope)), PATH
-            case "S":
-                return self._unsupported(expr.span, "The past operator `S`")
-            case "therefore":
-                return self._unsupported(expr.span, "`therefore`")
+            case "U" | "W" | "R" | "S" | "therefore":
+                left, right = self.said(expr.left, scope)[0], self.said(expr.right, scope)[0]
+                return tree.Apply(op, (left, right), expr.span, self._bound(expr.bound, scope)), PATH
 
     def _equality(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
         left_name, right_name = _bare_name(expr.left), _bare_name(expr.right)
@@ -389,7 +390,8 @@ class Expressions:
             self._error(rules.TYPE_MISMATCH, expr.span, message)
             return _WRONG
         if isinstance(left_type, types.Path) or isinstance(right_type, types.Path):
-            return self._unsupported(expr.span, "A comparison of temporal operators")
+            self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not what is said of runs")
+            return _WRONG
         if isinstance(left_type, types.Bool) and not (tree.is_value(left) and tree.is_value(right)):
             hint = Note("write `<->` between conditions" if expr.op == "=" else "write `!(p <-> q)`")
             self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not conditions", hint)
@@ -401,53 +403,31 @@ class Expressions:
         name = expr.variable.text
         domain = self.names.domain(expr.domain, scope)
         if domain is None:
-            self._condition(expr.body, scope.with_local(name, AnyArgument()), purpose)
+            self.said(expr.body, scope.with_local(name, AnyArgument()), purpose)
             return _WRONG
         binder = tree.Binder(name, domain, expr.variable.span)
-        body = self._condition(expr.body, scope.with_local(name, binder), purpose)
-        return tree.Quantified(expr.kind, binder, body, expr.span), BOOL
-
-    # --- modalities -----------------------------------------------------------------------------
-
-    def _over_paths(self, expr: ast.OverPaths, scope: Scope) -> Typed:
-        if expr.along is not None:
-            return self._unsupported(expr.span, f"`{expr.quantifier}{{…}}`, which restricts the steps of paths,")
-        path, type_ = self._expr(expr.path, scope, Purpose.FORMULA, None)
-        match type_:
-            case types.Path():
-                return tree.OverPaths(expr.quantifier, path), BOOL
-            case types.Unknown():
-                return tree.OverPaths(expr.quantifier, tree.Apply("X", (path,), expr.span)), BOOL
-            case _:
-                message = f"`{expr.quantifier}` stands directly over one temporal operator"
-                self._error(rules.UNSUPPORTED_FORMULA, expr.span, message, Note(SUPPORTED))
-                return _WRONG
-
-    def _social(self, expr: ast.Social, scope: Scope) -> Typed:
-        debtor, creditor = self.names.role(expr.debtor, scope), self.names.role(expr.creditor, scope)
-        if expr.modality == "SC":
-            body, type_ = self._expr(expr.body, scope, Purpose.FORMULA, None)
-            if not isinstance(type_, types.Path):
-                body = self._as_condition(expr.body, body, type_)
-        else:
-            body = self._condition(expr.body, scope, Purpose.FORMULA)
-        if debtor is None or creditor is None:
-            return _WRONG
-        return tree.Social(expr.modality, debtor, creditor, body, expr.span), BOOL
-
-    def _knowledge(self, expr: ast.Knowledge, scope: Scope) -> Typed:
-        body = self._condition(expr.body, scope, Purpose.FORMULA)
-        find: Callable[[ast.Ref, Scope], tree.RoleTree | tree.AllOf | None]
-        find = self.names.role if expr.modality == "K" else self.names.roles
-        group = [find(ref, scope) for ref in expr.group]
-        known = tuple(member for member in group if member is not None)
-        if len(known) < len(group) or not known:
-            return _WRONG
-        return tree.Knowledge(expr.modality, known, body, expr.span), BOOL
+        body, type_ = self.said(expr.body, scope.with_local(name, binder), purpose)
+        return tree.Quantified(expr.kind, binder, body, expr.span), type_
 
 
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _quantified(expr: ast.Expr) -> Note:
+    """Say how what is said of runs becomes a formula that a state decides."""
+    text = expr.span.text
+    if "\n" in text or len(text) > 50:
+        return Note("put `A` before it for every run, or `E` for some run")
+    match expr:
+        case ast.Unary("X" | "F" | "G", bound=None):
+            return Note(f"write `A{text}` for every run, or `E{text}` for some run")
+        case ast.Unary("X" | "F" | "G" | "Y" | "O" | "H") | ast.Does():
+            return Note(f"write `A {text}` for every run, or `E {text}` for some run")
+        case ast.Binary("U" | "W" | "R" | "S"):
+            return Note(f"write `A[{text}]` for every run, or `E[{text}]` for some run")
+        case _:
+            return Note(f"write `A ({text})` for every run, or `E ({text})` for some run")
 
 
 def _bare_name(expr: ast.Expr) -> str | None:

@@ -38,6 +38,8 @@ class Ground:
         messages = tuple(self._message(job, rivals) for job in self._world.messages.values())
         self._report_cycles(conditions | contents, _waiting_for(messages))
         self._share(messages)
+        for job in self._world.messages.values():
+            self._world.performed.update((op.verb, op.commitment.symbol) for op in job.body.operations)
         with self._world.problems.local():
             properties = tuple(self._properties())
         node = template.signature.node

@@ -45,6 +45,25 @@ class Lookups:
                 self._wrong_kind(ref, other, "a role")
                 return None
 
+    def doer(self, ref: ast.Ref, scope: Scope) -> tree.Instance | tree.RoleTree | None:
+        """Return a message or a role: what `does(…)` takes without a verb."""
+        match self._references.find(ref, scope):
+            case tree.Instance(tree.MessageSymbol()) as message:
+                return message
+            case ValueOf(tree.RoleAt() | tree.LoopValue() as role, types.Role()):
+                return role
+            case tree.AllOf(role=symbol):
+                text = f"`{symbol.name}` is a family of roles, and a step is taken by one of them"
+                variable = symbol.name[0].lower()
+                hint = Note(f"write `exists {variable} in {ref.span.text}: does({variable})`")
+                self._error(rules.WRONG_KIND, ref.span, text, hint)
+            case tree.Instance(tree.CommitmentSymbol() | tree.ClaimSymbol() as symbol):
+                text = f"`{ref.span.text}` is {kind_of(symbol)}: say what is done with it"
+                self._error(rules.WRONG_KIND, ref.span, text, Note(f"as in `does(create {ref.span.text})`"))
+            case other:
+                self._wrong_kind(ref, other, "a message or a role")
+        return None
+
     def message(self, ref: ast.Ref, scope: Scope) -> tree.Instance | None:
         found = self._references.find(ref, scope)
         if isinstance(found, tree.Instance) and isinstance(found.symbol, tree.MessageSymbol):

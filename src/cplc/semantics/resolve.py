@@ -9,8 +9,12 @@ from cplc.diagnostics.core import Note
 from cplc.semantics import model, tree
 from cplc.semantics import terms as t
 from cplc.semantics.terms import FALSE, TRUE, Term, Value
+from cplc.semantics.vocabulary import DONE
 from cplc.semantics.world import MOST_IN_FAMILY, Frame, RoleValue, Values, World
 from cplc.source import Span
+
+MOST_STEPS = 10_000
+"""How far a bounded operator may look ahead."""
 
 Watch = Callable[[Term, Span], None]
 """Told of every atom that a term looks at, and of where it is written."""
@@ -197,8 +201,13 @@ class Resolver:
                 return self._apply(found)
             case tree.Quantified():
                 return self._quantified(found)
-            case tree.OverPaths(quantifier, path):
-                return t.OverPaths(quantifier, self._term(path))
+            case tree.OverPaths(quantifier, path, along):
+                return t.OverPaths(quantifier, self._term(path), None if along is None else self._term(along))
+            case tree.Does():
+                return self._does(found)
+            case tree.Strategic(_, goal):
+                group, target = self._group(found.group, found.span), self._term(goal)
+                return t.Strategic(group, target) if group else FALSE
             case tree.Social():
                 return self._social(found)
             case tree.Knowledge():
@@ -247,6 +256,10 @@ class Resolver:
                 return t.Apply(op, (left, right))
             case "+" | "-" | "*" | "%":
                 return self._operand(found) or FALSE
+            case "therefore":
+                argument, conclusion = found.operands
+                self._term(argument)  # counted twice, because lowering writes it twice
+                return t.Apply(op, (self._term(argument), self._term(conclusion)))
             case _:
                 return t.Apply(op, tuple(self._term(operand) for operand in found.operands), self._bound(found))
 
@@ -256,6 +269,11 @@ class Resolver:
         bound = self.number(found.bound)
         if bound is not None and bound < 0:
             self._world.report(rules.VALUE_OUT_OF_RANGE, found.span, f"A number of steps cannot be {bound}")
+            return 0
+        if bound is not None and bound > MOST_STEPS:
+            message = f"`{found.op}<={bound}` looks ahead more than {MOST_STEPS:,} steps"
+            hint = Note(f"a bound is gone through step by step: without one, write `{found.op}`")
+            self._world.problems.report(rules.TOO_LARGE, found.span, message, hint, *self._where())
             return 0
         return bound
 
@@ -366,14 +384,36 @@ class Resolver:
 
     def _knowledge(self, found: tree.Knowledge) -> Term:
         body = self._term(found.body)
-        members = [(member, self.agents(member)) for member in found.group]
+        group = self._group(found.group, found.span)
+        return t.Knowledge(found.modality, group, body) if group else FALSE
+
+    def _group(self, group: tuple[tree.RoleTree | tree.AllOf, ...], span: Span) -> tuple[str, ...]:
+        """Return the members, families unrolled; nobody is reported."""
+        members = [(member, self.agents(member)) for member in group]
         if any(not agents and not isinstance(member, tree.AllOf) for member, agents in members):
+            return ()
+        names = tuple(dict.fromkeys(agent.name for _, agents in members for agent in agents))
+        if not names:
+            self._world.problems.report(rules.EMPTY_RANGE, span, "Nobody is in this group", *self._where())
+        return names
+
+    def _does(self, found: tree.Does) -> Term:
+        if not self._world.spend(found.span, rules.TOO_LARGE):
             return FALSE
-        group = tuple(dict.fromkeys(agent.name for _, agents in members for agent in agents))
-        if not group:
-            self._world.problems.report(rules.EMPTY_RANGE, found.span, "Nobody is in this group", *self._where())
+        subject = found.subject
+        if not isinstance(subject, tree.Instance):
+            agent = self.role(subject)
+            return FALSE if agent is None else t.Does(found.verb, agent.name)
+        name = self.instance(subject)
+        other = None if found.other is None else self.instance(found.other)
+        if name is None or (found.other is not None and other is None):
             return FALSE
-        return t.Knowledge(found.modality, group, body)
+        if found.verb not in ("take", "send") and (found.verb, subject.symbol) not in self._world.performed:
+            message = f"No message means `{found.verb} {subject.symbol.name}`: this is never so"
+            state = DONE.get(found.verb)
+            hint = () if state is None else (Note(f"`{state}({subject.span.text})` asks for the state"),)
+            self._world.problems.report(rules.NEVER_DONE, found.span, message, *hint)
+        return t.Does(found.verb, name, other)
 
 
 def is_zero(term: Term) -> bool:

@@ -301,6 +301,7 @@ class Quantified:
 class OverPaths:
     quantifier: Literal["A", "E"]
     path: Tree
+    along: Tree | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,10 +321,28 @@ class Knowledge:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class Does:
+    """The step taken; ``verb`` as in `cplc.semantics.terms`."""
+
+    verb: str
+    subject: Instance | RoleTree
+    other: Instance | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Strategic:
+    group: tuple[RoleTree | AllOf, ...]
+    goal: Apply
+    span: Span
+
+
 RoleTree = RoleAt | LoopValue
 Tree = (
     LiteralTree | ParameterValue | LoopValue | RoleAt | IndexOf | SameRole | Event | Payload | OwnParameter | VariableOf
-    | FactAt | Lifecycle | IsTerminal | Apply | Quantified | OverPaths | Social | Knowledge
+    | FactAt | Lifecycle | IsTerminal | Apply | Quantified | OverPaths | Social | Knowledge | Does
+    | Strategic
 )  # fmt: skip
 
 TRUE = LiteralTree(True)

@@ -33,7 +33,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One temporal operator over conditions: what `A` and `E` take."""
+    """What is said of a run: temporal operators and steps that stand below no path quantifier yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def described(type_: Type) -> str:
         case Role():
             return "a role"
         case Path():
-            return "a temporal operator"
+            return "a formula about runs"
         case Unknown():
             return "anything"
 

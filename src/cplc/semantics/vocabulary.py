@@ -35,6 +35,13 @@ BY_ADDRESSEE: Final = frozenset({"accept", "refuse", "challenge", "attack", "tes
 JOINED: Final = {"delegate": "to", "assign": "to", "justify": "with", "attack": "with", "defend": "with"}
 """The operations that need a second commitment or claim, and the word before it."""
 
+DONE: Final = {
+    "fulfill": "fulfilled", "violate": "violated", "withdraw": "withdrawn", "release": "released", "expire": "expired",
+    "delegate": "delegated", "assign": "assigned", "compensate": "compensated", "accept": "accepted",
+    "refuse": "refused", "challenge": "challenged", "justify": "justified", "attack": "attacked", "defend": "defended",
+}  # fmt: skip
+"""The state in which an operation leaves what it is performed on."""
+
 BY_DEBTOR: Final = frozenset({"create", "fulfill", "violate", "withdraw", "expire", "delegate", "compensate"})
 BY_CREDITOR: Final = frozenset({"release", "expire", "assign", "suspend", "reactivate"})
 

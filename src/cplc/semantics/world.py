@@ -106,6 +106,8 @@ class World:
     """The atoms that each fact looks at, those of facts in it included."""
     shared: set[frozenset[str]] = field(default_factory=set)
     """Pairs of roles who share a variable."""
+    performed: set[tuple[str, object]] = field(default_factory=set)
+    """Each verb with the symbols of what some message performs it on."""
     nodes: int = 0
     full: bool = False
     """More parts of expressions than can be handled: reported, and the rest is left out."""

@@ -17,7 +17,7 @@ from cplc.system.formula import Formula
 from cplc.system.model import Justice, Operation, Step, System, Variable
 
 # How tightly a text holds together: each level may stand unbracketed below those above it here.
-_ANYTHING, _IFF, _IMPLIES, _THEREFORE, _OR, _AND, _PREFIX, _COMPARISON, _SUM, _PRODUCT, _CLOSED = range(11)
+_ANYTHING, _IFF, _IMPLIES, _THEREFORE, _OR, _AND, _UNTIL, _PREFIX, _COMPARISON, _SUM, _PRODUCT, _CLOSED = range(12)
 
 _LINE = 100
 
@@ -84,14 +84,23 @@ def _formula(formula: Formula) -> _Text:
             return f"{_within(_formula(left), _THEREFORE)} -> {_within(_formula(right), _IMPLIES)}", _IMPLIES
         case f.Iff(left, right):
             return f"{_within(_formula(left), _IMPLIES)} <-> {_within(_formula(right), _IMPLIES)}", _IFF
-        case f.OnPaths(quantifier, path):
-            return quantifier + _path(path), _PREFIX
+        case f.OnPaths(quantifier, (f.Next() | f.Finally() | f.Globally()) as path, None):
+            return quantifier + _temporal(path)[0], _PREFIX
+        case f.OnPaths(quantifier, path, along):
+            steps = "" if along is None else f"{{{along.text}}}"
+            return quantifier + steps + _below_quantifier(path), _PREFIX
+        case f.Enforces(group, goal):
+            return f"<<{', '.join(group)}>>{_below_quantifier(goal)}", _PREFIX
+        case f.Taken(_, text):
+            return text, _loosest(text)
         case f.Commits(debtor, creditor, operand):
             return f"C({debtor} -> {creditor}, {formula_text(operand)})", _CLOSED
         case f.Fulfils(debtor, creditor, operand):
             return f"Fu({debtor} -> {creditor}, {formula_text(operand)})", _CLOSED
         case f.Knows(mode, agents, operand):
             return f"{_knower(mode, agents)}, {formula_text(operand)})", _CLOSED
+        case _:
+            return _temporal(formula)
 
 
 def _knower(mode: str, agents: tuple[str, ...]) -> str:
@@ -101,20 +110,36 @@ def _knower(mode: str, agents: tuple[str, ...]) -> str:
     return f"{operator}({{{', '.join(agents)}}}"
 
 
-def _path(path: f.Path) -> str:
+def _temporal(path: f.Path | f.Past) -> _Text:
     match path:
         case f.Next(operand):
-            return f"X {_operand(operand)}"
+            return f"X {_operand(operand)}", _PREFIX
         case f.Finally(operand, bound):
-            return f"F{_bound(bound)} {_operand(operand)}"
+            return f"F{_bound(bound)} {_operand(operand)}", _PREFIX
         case f.Globally(operand, bound):
-            return f"G{_bound(bound)} {_operand(operand)}"
+            return f"G{_bound(bound)} {_operand(operand)}", _PREFIX
+        case f.Previous(operand):
+            return f"Y {_operand(operand)}", _PREFIX
+        case f.Once(operand):
+            return f"O {_operand(operand)}", _PREFIX
+        case f.Historically(operand):
+            return f"H {_operand(operand)}", _PREFIX
         case f.Until(left, right, bound):
-            return f"[{_operand(left)} U{_bound(bound)} {_operand(right)}]"
+            return f"{_operand(left)} U{_bound(bound)} {_operand(right)}", _UNTIL
         case f.WeakUntil(left, right):
-            return f"[{_operand(left)} W {_operand(right)}]"
+            return f"{_operand(left)} W {_operand(right)}", _UNTIL
         case f.Release(left, right):
-            return f"[{_operand(left)} R {_operand(right)}]"
+            return f"{_operand(left)} R {_operand(right)}", _UNTIL
+        case f.Since(left, right):
+            return f"{_operand(left)} S {_operand(right)}", _UNTIL
+
+
+def _below_quantifier(path: Formula) -> str:
+    """Return what stands behind a quantifier over runs, with square brackets around an until."""
+    text, level = _formula(path)
+    if level == _UNTIL:
+        return f"[{text}]"
+    return f" {text}" if level >= _PREFIX else f" ({text})"
 
 
 def _operand(formula: Formula) -> str:

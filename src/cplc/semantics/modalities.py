@@ -1,0 +1,180 @@
+"""What formulas say beyond the present state: of runs and their steps, of commitment, knowledge and strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note, did_you_mean
+from cplc.semantics import tree, types
+from cplc.semantics.lookups import Lookups
+from cplc.semantics.references import Scope
+from cplc.semantics.types import BOOL, PATH, UNKNOWN, Type
+from cplc.semantics.vocabulary import CLAIM_VERBS, JOINED, VERBS
+from cplc.syntax import ast
+
+Typed = tuple[tree.Tree, Type]
+_WRONG: Typed = (tree.FALSE, UNKNOWN)
+
+_GOALS = ("X", "F", "G", "U")
+
+
+class Reader(Protocol):
+    """Reads the formulas below a modality."""
+
+    def said(self, expr: ast.Expr, scope: Scope) -> Typed:
+        """Return a formula on states or on runs."""
+
+    def on_states(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
+        """Return a formula that a state decides."""
+
+
+class Modalities:
+    """Reads path quantifiers, `does(…)`, modalities of agents and strategies."""
+
+    def __init__(self, reader: Reader, names: Lookups, error: Callable[..., None]) -> None:
+        self._reader = reader
+        self._names = names
+        self._error = error
+
+    def over_paths(self, expr: ast.OverPaths, scope: Scope) -> Typed:
+        along = None if expr.along is None else self._action(expr.along, scope)
+        path, _ = self._reader.said(expr.path, scope)
+        return tree.OverPaths(expr.quantifier, path, along), BOOL
+
+    def _action(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
+        """Return which steps are allowed; anything but steps is reported."""
+        found, _ = self._reader.said(expr, scope)
+        if (wrong := _no_action(found)) is not None:
+            span = getattr(wrong, "span", expr.span)
+            message = "Braces after `A` or `E` say which steps are allowed, and this is about a state or a run"
+            hint = Note("combine `does(…)` with `!`, `&`, `|`, as in `E{does(Mer) | !does(pay)} F …`")
+            self._error(rules.NOT_AN_ACTION, span, message, hint)
+            return tree.FALSE
+        return found
+
+    def social(self, expr: ast.Social, scope: Scope) -> Typed:
+        debtor, creditor = self._names.role(expr.debtor, scope), self._names.role(expr.creditor, scope)
+        if expr.modality == "SC":
+            body, _ = self._reader.said(expr.body, scope)
+        else:
+            body = self._reader.on_states(expr.body, scope)
+        if debtor is None or creditor is None:
+            return _WRONG
+        return tree.Social(expr.modality, debtor, creditor, body, expr.span), BOOL
+
+    def knowledge(self, expr: ast.Knowledge, scope: Scope) -> Typed:
+        body = self._reader.on_states(expr.body, scope)
+        find: Callable[[ast.Ref, Scope], tree.RoleTree | tree.AllOf | None]
+        find = self._names.role if expr.modality == "K" else self._names.roles
+        group = [find(ref, scope) for ref in expr.group]
+        known = tuple(member for member in group if member is not None)
+        if len(known) < len(group) or not known:
+            return _WRONG
+        return tree.Knowledge(expr.modality, known, body, expr.span), BOOL
+
+    def strategic(self, expr: ast.Strategic, scope: Scope) -> Typed:
+        goal, type_ = self._reader.said(expr.path, scope)
+        group = [self._names.roles(ref, scope) for ref in expr.group]
+        known = tuple(member for member in group if member is not None)
+        if isinstance(type_, types.Path) and (what := _no_goal(goal)) is not None:
+            hint = Note("a goal is one of `X`, `F`, `G` and `U`, without a bound, over formulas that a state decides")
+            self._error(rules.NOT_A_GOAL, expr.path.span, f"Strategies are not asked for {what}", hint)
+            return _WRONG
+        if not isinstance(type_, types.Path) and goal != tree.FALSE:
+            hint = Note("ask for a goal: `F` to come to it, `G` to keep it, `X`, or `[p U q]`")
+            self._error(rules.NOT_A_GOAL, expr.path.span, "This is decided by the present state alone", hint)
+            return _WRONG
+        if len(known) < len(group) or not isinstance(goal, tree.Apply):
+            return _WRONG
+        return tree.Strategic(known, goal, expr.span), BOOL
+
+    # --- the step taken -------------------------------------------------------------------------
+
+    def does(self, expr: ast.Does, scope: Scope) -> Typed:
+        subject: tree.Instance | tree.RoleTree | None
+        other: tree.Instance | None = None
+        if expr.verb is None:
+            verb = "take"
+            subject = self._names.doer(expr.subject, scope)
+            verb = "take" if isinstance(subject, tree.Instance) else "act"
+        elif (verb := expr.verb.text) == "send" and expr.other is None:
+            subject = self._names.message(expr.subject, scope)
+        else:
+            subject = self._names.obligation(expr.subject, scope)
+            if not self._is_operation(expr, expr.verb, subject):
+                return tree.FALSE, PATH
+            if expr.other is not None:
+                find = self._names.commitment if JOINED[verb] == "to" else self._names.claim
+                other = find(expr.other, scope)
+        if subject is None or (expr.other is not None and other is None):
+            return tree.FALSE, PATH
+        return tree.Does(verb, subject, other, expr.span), PATH
+
+    def _is_operation(self, expr: ast.Does, verb: ast.Name, subject: tree.Instance | None) -> bool:
+        """Whether the verb is an operation on that, with the right word before what else it names."""
+        if subject is None:
+            return False
+        is_claim = isinstance(subject.symbol, tree.ClaimSymbol)
+        verbs: tuple[str, ...] = CLAIM_VERBS if is_claim else VERBS
+        if verb.text not in verbs:
+            what = "claims" if is_claim else "commitments"
+            notes = did_you_mean(verb.text, verbs) or (Note("operations are " + ", ".join(verbs)),)
+            message = f"`{verb.text}` is no operation on {what}"
+            self._error(rules.UNKNOWN_OPERATION, verb.span, message, *notes)
+            return False
+        joined = JOINED.get(verb.text)
+        if expr.other is not None and expr.joined != joined:
+            subject_text, other = expr.subject.span.text, expr.other.span.text
+            right = f"{verb.text} {subject_text}" + (f" {joined} {other}" if joined else "")
+            message = f"`{verb.text}` takes no `{expr.joined}`"
+            self._error(rules.WRONG_TARGET, expr.span, message, Note(f"write `does({right})`"))
+            return False
+        return True
+
+
+def path_word(found: tree.Tree) -> str | None:
+    """Return the first word that speaks of a run, below no path quantifier; None where a state decides."""
+    match found:
+        case tree.Does():
+            return "does"
+        case tree.Apply("X" | "F" | "G" | "U" | "W" | "R" | "Y" | "O" | "H" | "S" | "therefore" as op):
+            return op
+        case tree.Apply("!" | "&" | "|" | "->" | "<->", operands):
+            return next((word for operand in operands if (word := path_word(operand))), None)
+        case tree.Quantified(_, _, body):
+            return path_word(body)
+        case _:
+            return None
+
+
+def _no_action(found: tree.Tree) -> tree.Tree | None:
+    """Return a part that is no `does(…)`, nor known before the protocol runs; None if there is no such part."""
+    match found:
+        case (
+            tree.Does() | tree.LiteralTree() | tree.ParameterValue() | tree.LoopValue() | tree.IndexOf()
+            | tree.SameRole()
+        ):  # fmt: skip
+            return None
+        case tree.Apply("X" | "F" | "G" | "U" | "W" | "R" | "Y" | "O" | "H" | "S" | "therefore"):
+            return found
+        case tree.Apply(_, operands):
+            return next((wrong for operand in operands if (wrong := _no_action(operand)) is not None), None)
+        case tree.Quantified(_, _, body):
+            return _no_action(body)
+        case _:
+            return found
+
+
+def _no_goal(goal: tree.Tree) -> str | None:
+    """Return what is asked for instead of a goal that strategies can have; None if it is one."""
+    match goal:
+        case tree.Apply("X" | "F" | "G" | "U" as op, operands, _, bound):
+            if bound is not None:
+                return f"`{op}` with a bound"
+            inner = next((word for operand in operands if (word := path_word(operand))), None)
+            return None if inner is None else f"`{inner}` inside `{op}`"
+        case _:
+            word = path_word(goal)
+            return f"`{word}`" if word not in _GOALS else f"a combination of goals like `{word}`"
