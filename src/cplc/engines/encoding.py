@@ -27,6 +27,7 @@ class Unchanged(Enum):
     KEPT = "kept"
 
 
+SPARE = 64
 _PAIRS_LIMIT = 1 << 18
 
 
@@ -34,7 +35,8 @@ class Encoding:
     """A manager of diagrams, and what its levels mean for one system.
 
     ``doubled`` variables have a second row of bits, each right below the one it belongs to, for relations between the
-    value before a step and after it.
+    value before a step and after it. Levels of no variable's, for who needs bits beside a state, are on top: a set of
+    such pairs takes no more nodes there than the sets of states that belong to each value of the bits.
     """
 
     def __init__(
@@ -50,7 +52,8 @@ class Encoding:
         self.bits: dict[str, tuple[int, ...]] = {}
         self.next_bits: dict[str, tuple[int, ...]] = {}
         self.variable_at: dict[int, str] = {}
-        levels = 0
+        self.spare = range(SPARE)
+        levels = len(self.spare)
         for name in order:
             width = (len(system.variable[name].domain) - 1).bit_length()
             stride = 2 if name in doubled else 1
@@ -59,7 +62,7 @@ class Encoding:
                 self.next_bits[name] = tuple(level + 1 for level in self.bits[name])
             self.variable_at.update(dict.fromkeys(self.bits[name], name))
             levels += stride * width
-        self._spare = sum(map(len, self.next_bits.values()))
+        self._unused = len(self.spare) + sum(map(len, self.next_bits.values()))
         self.diagrams = diagrams(levels, backend=backend, node_limit=node_limit)
         self.true = self.diagrams.true
         self.false = self.diagrams.false
@@ -156,8 +159,8 @@ class Encoding:
         return state
 
     def count(self, states: Node) -> int:
-        """Return the exact number of states; the set must not speak of the second rows of bits."""
-        return self.diagrams.count(states) >> self._spare
+        """Return the exact number of states; the set must speak of nothing but the first rows of bits."""
+        return self.diagrams.count(states) >> self._unused
 
     # --- expressions
 

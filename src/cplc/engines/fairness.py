@@ -1,6 +1,7 @@
 """Fair runs: on which every constraint is met infinitely often.
 
 A justice is met where none of its steps is enabled, or by taking one; a condition of fairness is met where it holds.
+What a path formula demands again and again (``G F``) is one constraint more.
 Every state has an idle step, so the states from which a fair run stays in a set are the greatest Z inside it from
 which each constraint can be met within Z (Emerson and Lei). A constraint that can be met in every state of Z at once,
 because its steps, where enabled, stay in Z, asks for no search; that goes for all whose steps change nothing that Z
@@ -9,15 +10,18 @@ depends on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
 from cplc.engines.sweeps import Sweeps
-from cplc.system.model import Justice, System
+from cplc.system.model import System
 
 _MANY_SEARCHES = 8
+
+Demand = Node | frozenset[int]
+"""A set to be met, or steps one of which is to be taken."""
 
 
 @dataclass(frozen=True)
@@ -31,38 +35,73 @@ class _Constraint:
 
 
 class FairRuns:
-    """The fair runs of one system."""
+    """The fair runs of one system, or those of them that take only some of its steps and idle."""
 
-    def __init__(self, system: System, encoding: Encoding, sweeps: Sweeps) -> None:
+    def __init__(
+        self,
+        system: System,
+        encoding: Encoding,
+        sweeps: Sweeps,
+        allowed: frozenset[int] | None = None,
+    ) -> None:
         self._system = system
         self._encoding = encoding
-        self._sweeps = sweeps
-        self._known: dict[tuple[Node, frozenset[str]], Node] = {}
+        self.sweeps = sweeps
+        self._allowed = allowed
+        self._known: dict[tuple[Node, frozenset[str], tuple[Demand, ...]], Node] = {}
 
     def beginning(self, assuming: frozenset[str]) -> Node:
-        """Return where a fair run begins."""
-        return self.within(self._encoding.true, assuming)
+        """Return where a fair run begins: everywhere, unless there are conditions of fairness."""
+        return self.within(self._encoding.true, assuming) if self._system.fairness else self._encoding.true
 
-    def within(self, keep: Node, assuming: frozenset[str]) -> Node:
-        """Return from where a fair run stays in the set; of states that are not reachable this says nothing."""
-        key = (
-            keep,
-            frozenset(justice.role for justice in self._system.constraints(assuming) if justice.role is not None),
-        )
+    def within(self, keep: Node, assuming: frozenset[str], demands: tuple[Demand, ...] = ()) -> Node:
+        """Return from where a fair run stays in the set; of states that are not reachable this says nothing.
+
+        Besides what is just and fair, the run meets every demand again and again.
+        """
+        roles = frozenset(justice.role for justice in self._system.constraints(assuming) if justice.role is not None)
+        key = keep, roles, demands
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._greatest(keep, self._constraints(assuming))
+            known = self._known[key] = self._greatest(keep, self._constraints(assuming, demands))
         return known
 
-    def _constraints(self, assuming: frozenset[str]) -> list[_Constraint]:
-        constraints = [self._of_condition(self._encoding.condition(condition)) for condition in self._system.fairness]
-        return constraints + [self._of_justice(justice) for justice in self._system.constraints(assuming)]
+    def conditions(self) -> list[Node]:
+        """Return the sets that every fair run meets again and again."""
+        return [self._encoding.condition(condition) for condition in self._system.fairness]
+
+    def justices(self, assuming: frozenset[str]) -> list[tuple[int, ...]]:
+        """Return, for each justice, its steps as far as they are allowed at all."""
+        taken = (
+            tuple(index for index in justice.steps if self._allowed is None or index in self._allowed)
+            for justice in self._system.constraints(assuming)
+        )
+        return [steps for steps in taken if steps]
+
+    def _constraints(self, assuming: frozenset[str], demands: tuple[Demand, ...]) -> list[_Constraint]:
+        conditions = [self._of_condition(condition) for condition in self.conditions()]
+        demanded = [
+            self._of_steps(demand) if isinstance(demand, frozenset) else self._of_condition(demand)
+            for demand in demands
+        ]
+        return conditions + demanded + [self._of_justice(steps) for steps in self.justices(assuming)]
 
     def _of_condition(self, condition: Node) -> _Constraint:
         return _Constraint(lambda states: states & ~condition, condition, None)
 
-    def _of_justice(self, justice: Justice) -> _Constraint:
-        steps = [self._sweeps.transitions[index] for index in justice.steps]
+    def _of_steps(self, steps: frozenset[int]) -> _Constraint:
+        taken = [self.sweeps.transitions[index] for index in sorted(steps)]
+
+        def unmet(states: Node) -> Node:
+            left = states
+            for step in taken:
+                left = left & ~step.before(states)
+            return left
+
+        return _Constraint(unmet, self._encoding.false, None)
+
+    def _of_justice(self, indices: Iterable[int]) -> _Constraint:
+        steps = [self.sweeps.transitions[index] for index in indices]
         enabled = self._encoding.false
         for step in steps:
             enabled = enabled | step.guard
@@ -82,7 +121,7 @@ class FairRuns:
         needed, the states from which a run can come to rest, where doing nothing meets every constraint, are found
         first: they are known to stay.
         """
-        sweeps, size = self._sweeps, self._encoding.diagrams.size
+        sweeps, size = self.sweeps, self._encoding.diagrams.size
         states = sweeps.plausible(states)
         settled, searches = self._encoding.false, 0
         while True:
@@ -113,21 +152,21 @@ class FairRuns:
         rest = states
         for constraint in constraints:
             rest = rest & constraint.idle
-        if rest & self._sweeps.reachable == self._encoding.false:
+        if rest & self.sweeps.reachable == self._encoding.false:
             return self._encoding.false
-        return self._sweeps.backward(rest, states, states & self._sweeps.reachable)
+        return self.sweeps.backward(rest, states, states & self.sweeps.reachable)
 
     def _unmet(self, constraint: _Constraint, states: Node, settled: Node) -> Node | None:
         """Return the unsettled states in which it is not met at once, or None if none of them is reachable."""
         missing = constraint.unmet(states) & ~settled
         self._encoding.diagrams.tidy()
-        return None if missing & self._sweeps.reachable == self._encoding.false else missing
+        return None if missing & self.sweeps.reachable == self._encoding.false else missing
 
     def _met(self, constraint: _Constraint, states: Node, settled: Node) -> Node:
         """Return the states from which it is met within the set, among them all that are settled."""
         missing = self._unmet(constraint, states, settled)
         if missing is None:
             return states
-        cover = states & self._sweeps.reachable
-        meeting = self._sweeps.backward(states & ~missing, states, cover)
-        return states if cover & ~meeting == self._encoding.false else self._sweeps.plausible(meeting)
+        cover = states & self.sweeps.reachable
+        meeting = self.sweeps.backward(states & ~missing, states, cover)
+        return states if cover & ~meeting == self._encoding.false else self.sweeps.plausible(meeting)

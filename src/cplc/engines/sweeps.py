@@ -8,8 +8,9 @@ closed under one of them stays so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cplc.engines.bdd import Node
@@ -67,6 +68,22 @@ class Sweeps:
         self._components = components
         self._component_of = {name: number for number, names in enumerate(components) for name in names}
         self.groups = _grouped(encoding, transitions, part, self._component_of)
+
+    def among(self, allowed: Collection[int]) -> Sweeps:
+        """Return searches that take only these steps; what is reachable, and plausible, stays that of all steps."""
+        self._settle()
+        narrowed = copy(self)
+        narrowed.__dict__.pop("_related", None)
+        narrowed.groups = tuple(
+            _group(self._transitions, steps, group.component)
+            for group in self.groups
+            if (steps := tuple(index for index in group.steps if index in allowed))
+        )
+        return narrowed
+
+    def _settle(self) -> None:
+        """Compute what copies share."""
+        _ = self.transitions, self._blocks
 
     # --- what is reachable
 
@@ -276,15 +293,20 @@ def _grouped(
             together.append([index])
 
     def group(steps: list[int]) -> Group:
-        taken = [transitions[index].step for index in steps]
-        writes = frozenset[str]().union(*(step.writes for step in taken))
-        footprint = frozenset[str]().union(*(step.footprint for step in taken))
-        return Group(component_of[next(iter(writes))], tuple(steps), writes, footprint)
+        found = _group(transitions, steps, 0)
+        return replace(found, component=component_of[next(iter(found.writes))])
 
     def highest(group: Group) -> int:
         return min((encoding.bits[name][0] for name in group.writes if encoding.bits[name]), default=0)
 
     return tuple(sorted(map(group, together), key=highest, reverse=True))
+
+
+def _group(transitions: Sequence[Transition], steps: Sequence[int], component: int) -> Group:
+    taken = [transitions[index].step for index in steps]
+    writes = frozenset[str]().union(*(step.writes for step in taken))
+    footprint = frozenset[str]().union(*(step.footprint for step in taken))
+    return Group(component, tuple(steps), writes, footprint)
 
 
 def _parts(step: Step, part: Mapping[str, int]) -> frozenset[int]:

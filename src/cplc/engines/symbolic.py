@@ -22,6 +22,7 @@ from cplc.engines.encoding import Encoding
 from cplc.engines.fairness import FairRuns
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.engines.order import Order, variable_order
+from cplc.engines.runs import SomeRun
 from cplc.engines.sweeps import BUDGET, Sweeps
 from cplc.engines.transitions import VARIANTS, Transition, doubled, transition
 from cplc.system.expr import Expr
@@ -29,21 +30,15 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
-    Finally,
     Formula,
     Fulfils,
-    Globally,
     Iff,
     Implies,
     Knows,
-    Next,
     Not,
     OnPaths,
     Or,
-    Path,
-    Release,
-    Until,
-    WeakUntil,
+    Taken,
 )
 from cplc.system.model import State, System
 from cplc.system.slicing import components
@@ -91,6 +86,8 @@ class SymbolicEngine(Engine[Node]):
         self._variants = variants
         self._budget = budget
         self._known: dict[tuple[Formula, frozenset[str]], Node] = {}
+        self._some_runs: dict[tuple[frozenset[str] | None, frozenset[str]], SomeRun] = {}
+        self._narrowed: dict[frozenset[int], FairRuns] = {}
 
     @cached_property
     def _order(self) -> Order:
@@ -256,10 +253,10 @@ class SymbolicEngine(Engine[Node]):
             case Iff(left, right):
                 one, other = self._holds(left, assuming), self._holds(right, assuming)
                 return (one & other) | (~one & ~other)
-            case OnPaths("E", path):
-                return self._some_path(path, assuming)
-            case OnPaths(_, path):
-                return ~self._some_path_fails(path, assuming)
+            case OnPaths("E", path, along):
+                return self._some_run(along, assuming).satisfying(path)
+            case OnPaths(_, path, along):
+                return ~self._some_run(along, assuming).failing(path)
             case Commits(debtor, creditor, operand):
                 return self._commits(debtor, creditor, self._holds(operand, assuming))
             case Fulfils(debtor, creditor, operand):
@@ -267,70 +264,37 @@ class SymbolicEngine(Engine[Node]):
                 return self._image(debtor, creditor, committed)
             case Knows(mode, agents, operand):
                 return self._knowledge(mode, agents, self._holds(operand, assuming))
+            case _:
+                raise ValueError("only a path decides the formula")
 
     # --- paths
 
-    def _some_path(self, path: Path, assuming: frozenset[str]) -> Node:
-        """Return from where a fair run satisfies the path formula."""
-        true = self._encoding.true
-        match path:
-            case Next(operand):
-                goal = self._ending(self._holds(operand, assuming), assuming)
-                return goal | self._before(goal)
-            case Finally(operand, bound):
-                return self._until(true, self._holds(operand, assuming), bound, assuming)
-            case Until(left, right, bound):
-                return self._until(self._holds(left, assuming), self._holds(right, assuming), bound, assuming)
-            case Globally(operand, bound):
-                return self._globally(self._holds(operand, assuming), bound, assuming)
-            case WeakUntil(left, right):
-                return self._weak_until(self._holds(left, assuming), self._holds(right, assuming), assuming)
-            case Release(left, right):
-                kept = self._holds(right, assuming)
-                return self._weak_until(kept, kept & self._holds(left, assuming), assuming)
+    def _some_run(self, along: Taken | None, assuming: frozenset[str]) -> SomeRun:
+        """Return the judge of single fair runs; ``along`` leaves them these steps alone."""
+        key = None if along is None else along.steps, assuming
+        known = self._some_runs.get(key)
+        if known is None:
+            fair_runs, allowed = self._fair_runs_along(along)
+            known = self._some_runs[key] = SomeRun(
+                self._encoding, fair_runs, self._numbers, allowed, assuming, lambda part: self._holds(part, assuming)
+            )
+        return known
 
-    def _some_path_fails(self, path: Path, assuming: frozenset[str]) -> Node:
-        """Return from where a fair run does not satisfy the path formula."""
-        true = self._encoding.true
-        match path:
-            case Next(operand):
-                goal = self._ending(~self._holds(operand, assuming), assuming)
-                return goal | self._before(goal)
-            case Finally(operand, bound):
-                return self._globally(~self._holds(operand, assuming), bound, assuming)
-            case Globally(operand, bound):
-                return self._until(true, ~self._holds(operand, assuming), bound, assuming)
-            case Until(left, right, bound):
-                missing = ~self._holds(right, assuming)
-                never = self._until(missing, missing & ~self._holds(left, assuming), bound, assuming)
-                return never | self._globally(missing, bound, assuming)
-            case WeakUntil(left, right):
-                missing = ~self._holds(right, assuming)
-                return self._until(missing, missing & ~self._holds(left, assuming), None, assuming)
-            case Release(left, right):
-                return self._until(~self._holds(left, assuming), ~self._holds(right, assuming), None, assuming)
+    def _fair_runs_along(self, along: Taken | None) -> tuple[FairRuns, frozenset[int]]:
+        if along is None:
+            return self._fair_runs, frozenset(range(len(self.system.steps)))
+        allowed = frozenset(self._numbers[name] for name in along.steps if name in self._numbers)
+        known = self._narrowed.get(allowed)
+        if known is None:
+            sweeps = self._sweeps.among(allowed)
+            known = self._narrowed[allowed] = FairRuns(self.system, self._encoding, sweeps, allowed)
+        return known, allowed
 
-    def _ending(self, goal: Node, assuming: frozenset[str]) -> Node:
-        """Cut a goal down to states from which some fair run goes on; without conditions of fairness all do."""
-        return goal & self._fair_runs.beginning(assuming) if self.system.fairness else goal
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {step.name: index for index, step in enumerate(self.system.steps)}
 
-    def _until(self, through: Node, goal: Node, bound: int | None, assuming: frozenset[str]) -> Node:
-        found = self._ending(goal, assuming)
-        if bound is None:
-            return self._sweeps.backward(found, through)
-        for _ in range(bound):
-            more = found | (through & self._before(found))
-            if more == found:
-                break
-            found = more
-        return found
-
-    def _globally(self, keep: Node, bound: int | None, assuming: frozenset[str]) -> Node:
-        """A run may idle for any number of steps before it goes on, so a bound asks of the present state alone."""
-        return self._fair_runs.within(keep, assuming) if bound is None else self._ending(keep, assuming)
-
-    def _weak_until(self, through: Node, goal: Node, assuming: frozenset[str]) -> Node:
-        return self._until(through, goal, None, assuming) | self._fair_runs.within(through, assuming)
+    # --- strategies
 
     # --- knowledge and commitments
 

@@ -1,0 +1,134 @@
+"""Path formulas of every shape in the symbolic engine, against the textbook's tableau on explicit states."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+from tests.naive import Frozen, Naive
+from tests.strategies import atoms, formulas, roles, systems
+
+from cplc.engines.normal import is_lasting, normal
+from cplc.engines.symbolic import SymbolicEngine
+from cplc.system import formula as f
+from cplc.system.formula import Formula, Not, OnPaths, Taken
+from cplc.system.model import System
+
+
+def takens(system: System) -> SearchStrategy[Taken]:
+    names = st.sampled_from([step.name for step in system.steps] or ["none"])
+    return st.builds(lambda steps: Taken(steps, "some step"), st.frozensets(names, min_size=1, max_size=3))
+
+
+def paths(system: System, leaves: int = 5, *, past: bool = True) -> SearchStrategy[Formula]:
+    """Path formulas with anything below anything."""
+    basic: SearchStrategy[Formula] = st.one_of(atoms(system), atoms(system), takens(system))
+
+    def compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
+        bounds = st.one_of(st.none(), st.none(), st.integers(0, 3))
+        few = st.lists(inner, min_size=2, max_size=3).map(tuple)
+        shapes: list[SearchStrategy[Formula]] = [
+            st.builds(Not, inner),
+            st.builds(f.And, few),
+            st.builds(f.Or, few),
+            st.builds(f.Implies, inner, inner),
+            st.builds(f.Next, inner),
+            st.builds(f.Finally, inner, bounds),
+            st.builds(f.Globally, inner, bounds),
+            st.builds(f.Until, inner, inner, bounds),
+            st.builds(f.Release, inner, inner),
+            st.builds(f.WeakUntil, inner, inner),
+            st.builds(lambda operand: f.Globally(f.Finally(operand)), inner),
+            st.builds(lambda operand: f.Finally(f.Globally(operand)), inner),
+        ]
+        if past:
+            shapes += [
+                st.builds(f.Iff, inner, inner),
+                st.builds(f.Previous, inner),
+                st.builds(f.Once, inner),
+                st.builds(f.Historically, inner),
+                st.builds(f.Since, inner, inner),
+            ]
+        return st.one_of(shapes)
+
+    return st.recursive(basic, compound, max_leaves=leaves)
+
+
+def along(system: System) -> SearchStrategy[Taken | None]:
+    return st.one_of(st.none(), takens(system))
+
+
+def check(oracle: Naive, engine: SymbolicEngine, formula: OnPaths, assuming: frozenset[str]) -> None:
+    expected: set[Frozen] = set(oracle.by_tableau(formula, assuming))
+    found = engine.satisfying(formula, assuming)
+    assert {state for state in oracle.reachable if engine.contains(found, oracle.thaw(state))} == expected
+    assert engine.count(found) == len(expected)
+
+
+@pytest.mark.parametrize("past", [False, True], ids=["future alone", "with the past"])
+@settings(max_examples=60)
+@given(st.data())
+def test_any_path_formula(past: bool, data: st.DataObject) -> None:
+    system = data.draw(systems())
+    path, assuming = data.draw(paths(system, past=past)), data.draw(roles(system))
+    formula = OnPaths(data.draw(st.sampled_from("AE")), path, data.draw(along(system)))
+    check(Naive(system), SymbolicEngine(system), formula, assuming)
+
+
+@pytest.mark.parametrize(("variants", "backend"), [(0, None), (64, "dd.cudd"), (64, "dd.autoref")])
+@settings(max_examples=15)
+@given(st.data())
+def test_any_path_formula_by_other_ways(variants: int, backend: str | None, data: st.DataObject) -> None:
+    if backend is not None:
+        pytest.importorskip(backend)
+    system = data.draw(systems())
+    path, assuming = data.draw(paths(system)), data.draw(roles(system))
+    formula = OnPaths(data.draw(st.sampled_from("AE")), path, data.draw(along(system)))
+    check(Naive(system), SymbolicEngine(system, backend, variants=variants), formula, assuming)
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_conjunctions_of_what_lasts_and_what_is_promised(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    simple = st.one_of(atoms(system), takens(system))
+    lasting = st.one_of(
+        st.builds(f.Globally, atoms(system)),
+        st.builds(lambda operand: f.Finally(f.Globally(operand)), atoms(system)),
+        st.builds(lambda operand: f.Globally(f.Finally(operand)), simple),
+    )
+    promised = st.one_of(
+        simple,
+        st.builds(Not, simple),
+        st.builds(f.Next, simple),
+        st.builds(f.Finally, st.one_of(simple, st.builds(f.Next, simple))),
+        st.builds(f.Until, atoms(system), simple, st.sampled_from([None, None, 2])),
+        st.builds(f.Release, simple, atoms(system)),
+        st.builds(f.Globally, atoms(system), st.just(2)),
+    )
+    parts = data.draw(st.lists(st.one_of(lasting, promised), min_size=2, max_size=4))
+    formula = OnPaths("E", f.And(tuple(parts)), data.draw(along(system)))
+    check(Naive(system), SymbolicEngine(system), formula, data.draw(roles(system)))
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_quantifiers_within_paths(data: st.DataObject) -> None:
+    """A quantifier begins a new past, wherever it stands."""
+    system = data.draw(systems())
+    inner = data.draw(st.one_of(paths(system, 2).map(lambda path: OnPaths("E", path)), formulas(system)))
+    look_back = f.And((inner, data.draw(paths(system, 3))))
+    formula = OnPaths("A", f.Until(Not(look_back), f.Once(look_back)))
+    check(Naive(system), SymbolicEngine(system), formula, frozenset())
+
+
+@given(st.data())
+def test_normal_forms_say_the_same(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    path = data.draw(paths(system))
+    oracle = Naive(system)
+    for one, other in ((path, normal(path)), (Not(path), normal(Not(path)))):
+        assert oracle.by_tableau(OnPaths("E", one)) == oracle.by_tableau(OnPaths("E", other))
+    if is_lasting(path):
+        assert oracle.by_tableau(OnPaths("E", f.Next(path))) == oracle.by_tableau(OnPaths("E", path))
