@@ -7,13 +7,34 @@ large diagrams. Going back by the steps of one pair of agents at a time, as far 
 from __future__ import annotations
 
 import time
-from typing import Generic, Self
+from collections.abc import Iterable
+from typing import Generic, Protocol, Self
 
-from cplc.engines.interface import Engine, S
-from cplc.system.model import System
+from cplc.engines.interface import S
+from cplc.system.expr import Expr
+from cplc.system.model import Justice, State, System
 
 
-def exact_layers(engine: Engine[S], starts: S, within: S, target: S) -> tuple[S, ...] | None:
+class Arena(Protocol[S]):
+    """What ways are looked for in: an engine, or its product with something that watches the run."""
+
+    system: System
+
+    def where(self, condition: Expr) -> S: ...
+    def enabled(self, justice: Justice) -> S: ...
+    def both(self, left: S, right: S) -> S: ...
+    def either(self, left: S, right: S) -> S: ...
+    def without(self, left: S, right: S) -> S: ...
+    def complement(self, states: S) -> S: ...
+    def is_empty(self, states: S) -> bool: ...
+    def pick(self, states: S) -> State: ...
+    def single(self, state: State) -> S: ...
+    def contains(self, states: S, state: State) -> bool: ...
+    def successors(self, states: S, steps: Iterable[int] | None = None) -> S: ...
+    def predecessors(self, states: S, steps: Iterable[int] | None = None) -> S: ...
+
+
+def exact_layers(engine: Arena[S], starts: S, within: S, target: S) -> tuple[S, ...] | None:
     """Return the states on shortest ways by their distance from the target, up to that of the nearest starts.
 
     All but those of the target are within the given set; a layer may hold more states of its distance than those on
@@ -38,13 +59,16 @@ def exact_layers(engine: Engine[S], starts: S, within: S, target: S) -> tuple[S,
     return tuple(layers)
 
 
-def coarse_layers(engine: Engine[S], starts: S, within: S, target: S) -> tuple[S, ...] | None:
+def coarse_layers(
+    engine: Arena[S], groups: Iterable[tuple[int, ...]], starts: S, within: S, target: S
+) -> tuple[S, ...] | None:
     """Return growing sets from the target to one with a start: from each some step leads into the one before.
 
-    All but the states of the target are within the given set. None if no start leads there.
+    All but the states of the target are within the given set. The steps are taken group by group. None if no start
+    leads there.
     """
     sets = [target]
-    groups = _groups(engine.system)
+    groups = list(groups)
     idle = 0
     while engine.is_empty(engine.both(sets[-1], starts)):
         if idle == len(groups):
@@ -64,7 +88,7 @@ def coarse_layers(engine: Engine[S], starts: S, within: S, target: S) -> tuple[S
     return tuple(sets)
 
 
-def _groups(system: System) -> list[tuple[int, ...]]:
+def step_groups(system: System) -> list[tuple[int, ...]]:
     """Return the steps by the two agents of their message; those of no message by what they are about."""
     groups: dict[object, list[int]] = {}
     for index, step in enumerate(system.steps):

@@ -7,16 +7,17 @@ forwards state by state with the interpreter. Where the two disagree one of them
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Generic
 
 from cplc.engines.interface import Engine, S
 from cplc.system.expr import Equal, Expr, Read, conj, disj, negate
-from cplc.system.model import Justice, State
+from cplc.system.model import Justice, State, System
 from cplc.system.trace import Move, Run
 from cplc.verification.interpreter import Interpreter, Key, key
-from cplc.verification.layers import coarse_layers, exact_layers
+from cplc.verification.layers import Arena, coarse_layers, exact_layers, step_groups
 from cplc.verification.replay import EvidenceError, Goal, goals, unmet
 
 Moves = tuple[Move, ...]
@@ -25,14 +26,23 @@ MANY = 1_000_000
 """With more reachable states than this, the way that is shown need not be a shortest one."""
 
 
-class Paths(Generic[S]):
-    """Runs on one engine, fair when these roles keep going."""
+class Ways(Generic[S]):
+    """Runs in one arena, the endless ones such that they meet the goals again and again."""
 
-    def __init__(self, engine: Engine[S], assuming: frozenset[str]) -> None:
+    def __init__(
+        self,
+        engine: Arena[S],
+        interpreter: Interpreter,
+        goals: Sequence[Goal],
+        groups: Iterable[tuple[int, ...]],
+        *,
+        is_small: bool,
+    ) -> None:
         self.engine = engine
-        self.interpreter = Interpreter(engine.system)
-        self.constraints = engine.system.constraints(assuming)
-        self.goals = goals(engine.system, assuming)
+        self.interpreter = interpreter
+        self.goals = tuple(goals)
+        self._groups = tuple(groups)
+        self._is_small = is_small
         self._moves: dict[Key, Moves] = {}
 
     def contains(self, states: S, state: State) -> bool:
@@ -47,13 +57,6 @@ class Paths(Generic[S]):
         found = self.run_from(self.engine.single(start), within, target, shortest=shortest)
         return None if found is None else found.moves
 
-    def from_initial(self, target: S) -> Run:
-        """Return a run from an initial state into a set of reachable states that is not empty."""
-        found = self.run_from(self.engine.initial, self.engine.reachable, target)
-        if found is None:
-            raise EvidenceError("a state is called reachable and no run leads there")
-        return found
-
     def run_from(self, starts: S, within: S, target: S, *, shortest: bool = False) -> Run | None:
         """Return a way into the target from the start for which it is shortest, or seems to be."""
         if shortest or self._is_small:
@@ -62,20 +65,16 @@ class Paths(Generic[S]):
                 return None
             start = self.engine.pick(self.engine.both(layers[-1], starts))
             return Run(start, self._descent(start, layers))
-        sets = coarse_layers(self.engine, starts, within, target)
+        sets = coarse_layers(self.engine, self._groups, starts, within, target)
         if sets is None:
             return None
         start = self.engine.pick(self.engine.both(sets[-1], starts))
         return Run(start, self._trimmed(start, self._fast_descent(start, sets), within, target))
 
-    @cached_property
-    def _is_small(self) -> bool:
-        return self.engine.count(self.engine.reachable) <= MANY
-
     def _descent(self, start: State, layers: tuple[S, ...]) -> Moves:
         moves: Moves = ()
         for layer in reversed(layers[:-1]):
-            moves += (self.first_into(layer, self.moves(_end(start, moves))),)
+            moves += (self.first_into(layer, self.moves(end(start, moves))),)
         return moves
 
     def _fast_descent(self, start: State, sets: tuple[S, ...]) -> Moves:
@@ -83,7 +82,7 @@ class Paths(Generic[S]):
         moves: Moves = ()
         height = self._height(start, sets)
         while height:
-            options = [(self._height(move.state, sets[:height]), move) for move in self.moves(_end(start, moves))]
+            options = [(self._height(move.state, sets[:height]), move) for move in self.moves(end(start, moves))]
             lower, move = min(options, key=lambda option: option[0], default=(height, None))
             if move is None or lower == height:
                 raise EvidenceError("the engine knows a step that the interpreter cannot take")
@@ -101,10 +100,10 @@ class Paths(Generic[S]):
         while size:
             position = 0
             while position + size <= len(moves):
-                end = moves[position - 1].state if position else start
-                rest = self._replayed(end, moves[position + size :], bounds)
-                if rest is not None and self.contains(target, _end(end, rest)):
-                    moves = moves[:position] + rest
+                here = end(start, moves[:position])
+                others = self._replayed(here, moves[position + size :], bounds)
+                if others is not None and self.contains(target, end(here, others)):
+                    moves = moves[:position] + others
                 else:
                     position += 1
             size //= 2
@@ -115,20 +114,33 @@ class Paths(Generic[S]):
         taken: list[Move] = []
         for move in moves:
             here = taken[-1].state if taken else state
-            after = () if move.step is None else self.interpreter.after(here, move.step)
-            if len(after) != 1 or not (within is None or self.contains(within, here)):
+            again = self.again(here, move)
+            if again is None or not (within is None or self.contains(within, here)):
                 return None
-            taken.append(Move(move.step, after[0]))
+            taken.append(again)
         return tuple(taken)
+
+    def again(self, state: State, move: Move) -> Move | None:
+        """Return the same step taken from another state, where it is plain which of its ends is meant."""
+        after = () if move.step is None else self.interpreter.after(state, move.step)
+        return Move(move.step, after[0]) if len(after) == 1 else None
 
     def moves(self, state: State) -> Moves:
         """Return what can happen next, the idle step left out."""
         known = key(state)
         if known not in self._moves:
-            self._moves[known] = tuple(self._taken(state, self.interpreter.enabled(state)))
+            self._moves[known] = tuple(self.changing(state))
         return self._moves[known]
 
-    def _taken(self, state: State, steps: Iterable[int]) -> Iterator[Move]:
+    def changing(self, state: State) -> Iterator[Move]:
+        """Yield every move that is possible, but for idling where nothing changes by it."""
+        return self.taken(state, self.interpreter.enabled(state))
+
+    def idling(self, state: State) -> Iterator[Move]:
+        """Yield what idling leads to."""
+        yield Move(None, state)
+
+    def taken(self, state: State, steps: Iterable[int]) -> Iterator[Move]:
         for step in steps:
             for after in self.interpreter.after(state, step):
                 yield Move(step, after)
@@ -141,37 +153,9 @@ class Paths(Generic[S]):
         raise EvidenceError("the engine knows a step that the interpreter cannot take")
 
     # --- endless ways
-    def lasso(self, start: State, within: S) -> Run:
-        """Return a fair run from a state of a set in which every state begins a fair run that never leaves it."""
-        at_rest = self.way(start, within, self.engine.both(within, self._rest))
-        if at_rest is not None:
-            return Run(start, at_rest + self._resting(_end(start, at_rest)), len(at_rest))
+    def circling(self, start: State, within: S) -> Run:
+        """Return a fair lasso within a set, the shorter the better, from each state of which one begins."""
         return self._shortened(self._cyclic(start, within), within)
-
-    @cached_property
-    def _rest(self) -> S:
-        """States in which a fair run may stay for ever: nothing that must happen is enabled or changes anything."""
-        return self.engine.where(conj(self._rests(goal) for goal in self.goals))
-
-    def _rests(self, goal: Goal) -> Expr:
-        if not isinstance(goal, Justice):
-            return goal
-        steps = (self.engine.system.steps[index] for index in goal.steps)
-        idle_ticks = (
-            conj((step.guard, *(Equal(value, Read(name)) for name, value in step.updates)))
-            for step in steps
-            if step.kind == "tick" and not step.free
-        )
-        return disj((negate(self.engine.system.enabled(goal)), *idle_ticks))
-
-    def _resting(self, state: State) -> Moves:
-        here = self.engine.single(state)
-        ticks: dict[int | None, Move] = {}
-        for justice in self.constraints:
-            if any(self.interpreter.is_enabled(state, step) for step in justice.steps):
-                move = self.first_into(here, self._taken(state, justice.steps))
-                ticks[move.step] = move
-        return tuple(ticks.values()) or (Move(None, state),)
 
     def _cyclic(self, start: State, within: S) -> Run:
         """Return a lasso that visits what every constraint asks for in turn.
@@ -180,20 +164,20 @@ class Paths(Generic[S]):
         """
         before: Moves = ()
         while True:
-            entry = _end(start, before)
+            entry = end(start, before)
             loop = self._round(entry, within)
-            back = self.way(_end(entry, loop), within, self.engine.single(entry))
+            back = self.way(end(entry, loop), within, self.engine.single(entry))
             if back is not None:
-                return Run(start, before + (loop + back or (Move(None, entry),)), len(before))
+                return Run(start, before + loop + back, len(before))
             before += loop
 
     def _round(self, entry: State, within: S) -> Moves:
         moves: Moves = ()
         missing = unmet(self.interpreter, self.goals, Run(entry, moves))
         while missing:
-            moves += self._meeting(missing[0], _end(entry, moves), within)
+            moves += self._meeting(missing[0], end(entry, moves), within)
             missing = unmet(self.interpreter, missing[1:], Run(entry, moves))
-        return moves
+        return moves or (self.first_into(within, (*self.idling(entry), *self.moves(entry))),)
 
     def _meeting(self, goal: Goal, state: State, within: S) -> Moves:
         """Return a way that meets the goal: a state that is as asked for, or one of its steps taken."""
@@ -203,10 +187,10 @@ class Paths(Generic[S]):
         off = engine.without(within, engine.enabled(goal))
         taking = engine.both(within, engine.predecessors(within, goal.steps))
         moves = self._surely(state, within, engine.either(off, taking))
-        here = _end(state, moves)
+        here = end(state, moves)
         if self.contains(off, here):
             return moves
-        return (*moves, self.first_into(within, self._taken(here, goal.steps)))
+        return (*moves, self.first_into(within, self.taken(here, goal.steps)))
 
     def _surely(self, state: State, within: S, target: S) -> Moves:
         moves = self.way(state, within, target)
@@ -222,7 +206,7 @@ class Paths(Generic[S]):
         for move in loop.moves:
             on_loop = self.engine.either(on_loop, self.engine.single(move.state))
         prefix = self._surely(run.start, within, on_loop)
-        turn = loop.states.index(_end(run.start, prefix))
+        turn = loop.states.index(end(run.start, prefix))
         return Run(run.start, prefix + loop.moves[turn:] + loop.moves[:turn], len(prefix))
 
     def _without_detours(self, loop: Run) -> Run:
@@ -247,5 +231,66 @@ class Paths(Generic[S]):
                             yield Run(loop.start, (*loop.moves[:first], move, *loop.moves[last:]), 0)
 
 
-def _end(start: State, moves: Moves) -> State:
+class Paths(Ways[S]):
+    """Runs on one engine, fair when these roles keep going."""
+
+    def __init__(self, engine: Engine[S], assuming: frozenset[str]) -> None:
+        system = engine.system
+        is_small = engine.count(engine.reachable) <= MANY
+        super().__init__(engine, Interpreter(system), goals(system, assuming), step_groups(system), is_small=is_small)
+        self.everything = engine.reachable
+        self.initial = engine.initial
+
+    def from_initial(self, target: S) -> Run:
+        """Return a run from an initial state into a set of reachable states that is not empty."""
+        found = self.run_from(self.initial, self.everything, target)
+        if found is None:
+            raise EvidenceError("a state is called reachable and no run leads there")
+        return found
+
+    def lasso(self, start: State, within: S) -> Run:
+        """Return a fair run from a state of a set in which every state begins a fair run that never leaves it."""
+        at_rest = self.way(start, within, self.engine.both(within, self._rest))
+        if at_rest is not None:
+            return Run(start, at_rest + self.resting(end(start, at_rest)), len(at_rest))
+        return self.circling(start, within)
+
+    @cached_property
+    def _rest(self) -> S:
+        return self.engine.where(rest(self.engine.system, self.goals))
+
+    def resting(self, state: State) -> Moves:
+        """Return the moves that go on for ever in a state at rest."""
+        return resting(self.interpreter, self.goals, state)
+
+
+def rest(system: System, goals: Iterable[Goal]) -> Expr:
+    """Return where a fair run may stay for ever: nothing that must happen is enabled or changes anything."""
+    return conj(_rests(system, goal) for goal in goals)
+
+
+def _rests(system: System, goal: Goal) -> Expr:
+    if not isinstance(goal, Justice):
+        return goal
+    steps = (system.steps[index] for index in goal.steps)
+    idle_ticks = (
+        conj((step.guard, *(Equal(value, Read(name)) for name, value in step.updates)))
+        for step in steps
+        if step.kind == "tick" and not step.free
+    )
+    return disj((negate(system.enabled(goal)), *idle_ticks))
+
+
+def resting(interpreter: Interpreter, goals: Iterable[Goal], state: State) -> Moves:
+    """Return the moves that go on for ever in a state at rest: the ticks that must go on and change nothing."""
+    ticks: dict[int | None, Move] = {}
+    for goal in goals:
+        if isinstance(goal, Justice) and any(interpreter.is_enabled(state, step) for step in goal.steps):
+            still = (step for step in goal.steps if state in interpreter.after(state, step))
+            ticks.update((step, Move(step, state)) for step in islice(still, 1))
+    return tuple(ticks.values()) or (Move(None, state),)
+
+
+def end(start: State, moves: Moves) -> State:
+    """Return where the moves lead."""
     return moves[-1].state if moves else start
