@@ -1,7 +1,8 @@
 """The engine that reads as the definition: reachable states one by one, and sets of them.
 
 It is the reference for every other engine and shares no algorithm with them: search for what is reachable,
-strongly connected components for fairness, dictionaries of local views for knowledge and commitments.
+strongly connected components for fairness, dictionaries of local views for knowledge and commitments. Path formulas
+beyond CTL are read by an automaton, in the product of the two.
 
 A set is a string of bytes, one for each reachable state in breadth-first order: 1 where the state is in it.
 """
@@ -13,16 +14,23 @@ from functools import cached_property
 from itertools import compress
 from typing import Literal
 
+from cplc.engines.automaton import Edge, automaton
+from cplc.engines.enforcing import solution
+from cplc.engines.explicit_fairness import Constraints
+from cplc.engines.explicit_games import ExplicitArena
 from cplc.engines.explicit_graph import Graph, components, explore, members, reaching
+from cplc.engines.explicit_paths import Link, Product
 from cplc.engines.explicit_states import Table
 from cplc.engines.explicit_views import Sides
-from cplc.engines.interface import Engine
+from cplc.engines.games import Solution
+from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.system import expr
 from cplc.system.expr import Expr
 from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Enforces,
     Finally,
     Formula,
     Fulfils,
@@ -36,10 +44,12 @@ from cplc.system.formula import (
     Or,
     Path,
     Release,
+    Taken,
     Until,
     WeakUntil,
+    ctl_path,
 )
-from cplc.system.model import Justice, State, System
+from cplc.system.model import State, System
 
 States = bytes
 _WIDE = 16
@@ -56,6 +66,7 @@ class ExplicitEngine(Engine[States]):
         self.system = system
         self._limit = limit
         self._remembered: dict[Hashable, States] = {}
+        self._solved: dict[tuple[Enforces, frozenset[str]], Solution[States]] = {}
 
     @cached_property
     def _graph(self) -> Graph:
@@ -202,16 +213,24 @@ class ExplicitEngine(Engine[States]):
             case Iff(left, right):
                 one, other = states(left), states(right)
                 return self.either(self.both(one, other), self.complement(self.either(one, other)))
-            case OnPaths(quantifier, path):
-                if quantifier == "E":
-                    return self._some_path(path, assuming)
-                return self.complement(self._any(self._some_path(way, assuming) for way in _ways_to_fail(path)))
+            case OnPaths("E", path, along):
+                if (ctl := ctl_path(formula)) is not None:
+                    return self._some_path(ctl, assuming)
+                return self._some_run(path, along, assuming)
+            case OnPaths(_, path, along):
+                if (ctl := ctl_path(formula)) is not None:
+                    return self.complement(self._any(self._some_path(way, assuming) for way in _ways_to_fail(ctl)))
+                return self.complement(self._some_run(Not(path), along, assuming))
             case Commits(debtor, creditor, operand):
                 return self._commits(debtor, creditor, states(operand))
             case Fulfils(debtor, creditor, operand):
                 return self.accessible(debtor, creditor, self._commits(debtor, creditor, states(operand)))
             case Knows(mode, agents, operand):
                 return self._knowledge(mode, agents, states(operand))
+            case Enforces():
+                return self.enforcing(formula, assuming).won
+            case _:
+                raise ValueError("what is said of a path stands below a path quantifier")
 
     # --- paths
 
@@ -283,12 +302,60 @@ class ExplicitEngine(Engine[States]):
         It ends up in a part of the set that is strongly connected, if only by idling, and meets every constraint.
         """
         graph = self._graph
-        constraints = _Constraints(self, graph, self.system.constraints(assuming))
+        constraints = self._constraints(assuming)
         resting = self._set(state for state in members(keep) if constraints.met_within((state,)))
         found = reaching(graph, keep, resting)
         rest = components(graph, self.without(keep, found))
         cycling = self._set(member for part in rest if constraints.met_within(part) for member in part)
         return self.either(found, reaching(graph, keep, cycling))
+
+    def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> Constraints:
+        fairness = [self.where(condition) for condition in self.system.fairness]
+        steps = permitted or b"\1" * len(self.system.steps)
+        return Constraints(self._graph, self.system.constraints(assuming), fairness, steps)
+
+    def _some_run(self, path: Formula, along: Taken | None, assuming: frozenset[str]) -> States:
+        """Return the states from which a fair run, by permitted steps alone, is accepted by the formula's automaton."""
+        reader = automaton(path)
+        if self._size * len(reader.edges) > self._limit:
+            raise ResourceExhausted(f"more than {self._limit:,} pairs of a state and of what a path must do from there")
+        permitted = None if along is None else self._among(along.steps)
+        links = [[self._link(edge, permitted, assuming) for edge in edges] for edges in reader.edges]
+        known = [state for state in range(len(links)) if reader.accepts_everything(state)]
+        if along is not None and self.system.fairness:
+            known = []
+        product = Product(self._graph, links, reader.marks, self._constraints(assuming, permitted))
+        return product.beginning(reader.initial, {state: self._fair(assuming) for state in known})
+
+    def _link(self, edge: Edge, permitted: bytes | None, assuming: frozenset[str]) -> Link:
+        labels = ((self.satisfying(label, assuming), holds) for label, holds in edge.labels)
+        where = self._all(states if holds else self.complement(states) for states, holds in labels)
+        steps = permitted
+        for taken, holds in edge.taken:
+            named = self._among(taken.steps)
+            allowed = steps or b"\1" * len(named)
+            steps = bytes([one and other == holds for one, other in zip(allowed, named, strict=True)])
+        idling = not any(holds for _, holds in edge.taken)
+        return Link(edge.target, where, steps, idling, sum(1 << mark for mark in edge.marks))
+
+    def _among(self, steps: Collection[str]) -> bytes:
+        """Return, for each step of the system, whether it is one of those."""
+        return bytes([step.name in steps for step in self.system.steps])
+
+    # --- strategies
+
+    def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[States]:
+        known = self._solved.get((formula, assuming))
+        if known is None:
+            known = solution(
+                self._arena, self.system, formula, assuming, lambda operand: self.satisfying(operand, assuming)
+            )
+            self._solved[formula, assuming] = known
+        return known
+
+    @cached_property
+    def _arena(self) -> ExplicitArena:
+        return ExplicitArena(self, self._graph)
 
     # --- knowledge and commitments
 
@@ -361,36 +428,3 @@ def _ways_to_fail(path: Path) -> tuple[Path, ...]:
             return (Until(Not(right), And((Not(left), Not(right)))),)
         case Release(left, right):
             return (Until(Not(left), Not(right)),)
-
-
-class _Constraints:
-    """What a run must meet again and again: justice and the conditions of fairness, a bit for each."""
-
-    def __init__(self, engine: ExplicitEngine, graph: Graph, justice: tuple[Justice, ...]) -> None:
-        self._graph = graph
-        self._justice = (1 << len(justice)) - 1
-        self._steps = [0] * len(engine.system.steps)
-        for number, constraint in enumerate(justice):
-            for step in constraint.steps:
-                self._steps[step] |= 1 << number
-        conditions = enumerate(engine.system.fairness, len(justice))
-        self._fairness = [(1 << number, engine.where(condition)) for number, condition in conditions]
-        self._everything = (1 << len(justice) + len(self._fairness)) - 1
-
-    def met_within(self, part: Collection[int]) -> bool:
-        """Whether a run that visits all of these states, and takes all steps between them, is fair."""
-        met = 0
-        for state in part:
-            enabled = 0
-            for step, target in self._graph.edges(state):
-                constraints = self._steps[step]
-                enabled |= constraints
-                if target in part:
-                    met |= constraints
-            met |= self._justice & ~enabled
-            for bit, holds in self._fairness:
-                if holds[state]:
-                    met |= bit
-            if met == self._everything:
-                return True
-        return False

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from cplc.system.expr import Expr
-from cplc.system.formula import Finally, Formula, Globally, OnPaths
+from cplc.system.formula import Enforces, Finally, Formula, Globally, OnPaths, is_state_formula
 from cplc.system.model import Justice, State, System
+
+if TYPE_CHECKING:
+    from cplc.engines.games import Solution
 
 S = TypeVar("S")
 
@@ -78,6 +81,10 @@ class Engine(ABC, Generic[S]):
         """Return the reachable states that satisfy the formula, on runs where these roles keep going."""
 
     @abstractmethod
+    def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[S]:
+        """Return where a group can enforce its goal and by what strategies; the sets may hold unreachable states."""
+
+    @abstractmethod
     def accessible(self, debtor: str, creditor: str, states: S) -> S:
         """Return the states that CTLC+ accessibility ``debtor -> creditor`` leads to from the set."""
 
@@ -94,9 +101,11 @@ class Engine(ABC, Generic[S]):
         """
         if not self.system.fairness:
             match formula:
-                case OnPaths("A", Globally(operand, None)):
+                case OnPaths("A", Globally(operand, None), None) if is_state_formula(operand):
                     return self.is_empty(self.complement(self.satisfying(operand, assuming)))
-                case OnPaths("E", Finally(operand, None)) if self._starts_in_one_state:
+                case OnPaths("E", Finally(operand, None), None) if self._starts_in_one_state and is_state_formula(
+                    operand
+                ):
                     return not self.is_empty(self.satisfying(operand, assuming))
                 case _:
                     pass
