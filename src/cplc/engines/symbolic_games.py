@@ -1,0 +1,86 @@
+"""Decision diagrams as an arena: sets are not cut down to the reachable states, so that they speak of few variables.
+
+What a group can enforce from a reachable state does not depend on unreachable ones, since all steps lead to reachable
+states. A step that writes nothing that a set speaks of does not lead out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cplc.engines.bdd import Node
+from cplc.engines.encoding import Encoding
+from cplc.engines.games import Arena, Moves
+from cplc.engines.sweeps import Sweeps
+from cplc.system.expr import Expr
+from cplc.system.model import State
+
+
+class SymbolicArena(Arena[Node]):
+    def __init__(self, encoding: Encoding, sweeps: Sweeps) -> None:
+        self._encoding = encoding
+        self._sweeps = sweeps
+        self.everything = encoding.true
+
+    def both(self, left: Node, right: Node) -> Node:
+        return left & right
+
+    def either(self, left: Node, right: Node) -> Node:
+        return left | right
+
+    def without(self, left: Node, right: Node) -> Node:
+        return left & ~right
+
+    def is_empty(self, states: Node) -> bool:
+        return states == self._encoding.false or states & self._sweeps.reachable == self._encoding.false
+
+    def where(self, condition: Expr) -> Node:
+        return self._encoding.condition(condition)
+
+    def pick(self, states: Node) -> State:
+        return self._encoding.first(states & self._sweeps.reachable)
+
+    def single(self, state: State) -> Node:
+        return self._encoding.state(state)
+
+    def after(self, states: Node, steps: Iterable[int]) -> Node:
+        found = self._encoding.false
+        for step in steps:
+            found = found | self._sweeps.transitions[step].after(states)
+        self._encoding.diagrams.tidy()
+        return found
+
+    def before(self, states: Node, steps: Iterable[int]) -> Node:
+        found = self._encoding.false
+        for step in steps:
+            found = found | self._sweeps.transitions[step].before(states)
+        self._encoding.diagrams.tidy()
+        return found
+
+    def enabled(self, steps: Iterable[int]) -> Node:
+        found = self._encoding.false
+        for step in steps:
+            found = found | self._sweeps.transitions[step].guard
+        return found
+
+    def staying(self, keep: Node, goal: Node, moves: Moves[Node]) -> Node:
+        """Drop what one step after the other leads out of the set, until none does."""
+        transitions, true = self._sweeps.transitions, self._encoding.true
+        taken = [(step, true) for step in moves.steps] + list(moves.insisted)
+        keep, before = self._limited(keep), true
+        while keep != before:
+            support = self._encoding.variables_in(keep | goal)
+            before = keep
+            for step, where in taken:
+                transition = transitions[step]
+                if support is None or not support.isdisjoint(transition.step.writes):
+                    keep = keep & ~(where & transition.before(~(keep | goal)))
+            self._encoding.diagrams.tidy()
+        return keep
+
+    def _limited(self, states: Node) -> Node:
+        """Keep what may be reachable of a set; only that where the diagram has grown large."""
+        states = self._sweeps.plausible(states)
+        if self._encoding.diagrams.size(states) > self._sweeps.budget:
+            return states & self._sweeps.reachable
+        return states
