@@ -6,8 +6,9 @@ rests on all of them is marked `exhaustive`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic
 
 from cplc.engines.interface import Engine, S
@@ -16,6 +17,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Enforces,
     Finally,
     Formula,
     Fulfils,
@@ -31,16 +33,22 @@ from cplc.system.formula import (
     Release,
     Until,
     WeakUntil,
+    children,
+    ctl_path,
     subformulas,
 )
 from cplc.system.model import State
 from cplc.system.trace import Evidence, Move, Run
+from cplc.verification.facts import Facts
 from cplc.verification.interpreter import Key, key
 from cplc.verification.paths import Paths
-from cplc.verification.replay import SOME_FAIR_RUN, EvidenceError
+from cplc.verification.products import Watched, Watching
+from cplc.verification.replay import SOME_FAIR_RUN, EvidenceError, some_fair_run
 
 Claim = tuple[Formula, bool]
 Part = tuple[int, Evidence]
+_Shown = tuple[int, Formula, bool]
+"""A formula and its value at a position of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +97,7 @@ class _Explainer(Generic[S]):
         self.paths: Paths[S] = Paths(engine, assuming)
         self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.fairness else engine.reachable
         self._known: dict[tuple[Formula, bool, Key], Evidence] = {}
+        self._watching: dict[Watched, Watching[S]] = {}
 
     # --- sets
     def where(self, claim: Claim) -> S:
@@ -118,7 +127,10 @@ class _Explainer(Generic[S]):
                         return self.choice(operand, some, holds)
             case Not(operand):
                 return self.choice(operand, states, not holds)
-            case OnPaths(quantifier, path) if holds == (quantifier == "E"):
+            case OnPaths(quantifier) if holds == (quantifier == "E"):
+                path = ctl_path(formula)
+                if path is None:
+                    return next(self._seen(formula, states, holds)).start
                 for shape in _shapes(path, holds):
                     if isinstance(shape, _Reach):
                         target = engine.both(self.where_all(shape.target), self.fair)
@@ -138,7 +150,10 @@ class _Explainer(Generic[S]):
 
     def _evidence(self, formula: Formula, state: State, holds: bool) -> Evidence:
         match formula:
-            case OnPaths(quantifier, path) if holds == (quantifier == "E"):
+            case OnPaths(quantifier) if holds == (quantifier == "E"):
+                path = ctl_path(formula)
+                if path is None:
+                    return self._watched(formula, state, holds)
                 return self._on_path(formula, path, state, holds)
             case Knows(_, _, _) if not holds:
                 return self._ignorance(formula, state)
@@ -148,7 +163,7 @@ class _Explainer(Generic[S]):
                 return self._pair(formula, holds, state, others, (operand, False), (debtor, creditor))
             case Fulfils(debtor, creditor, operand) if holds:
                 return self._fulfilment(formula, Commits(debtor, creditor, operand), state)
-            case OnPaths() | Knows() | Commits() | Fulfils():
+            case OnPaths() | Enforces() | Knows() | Commits() | Fulfils():
                 return Evidence(formula, holds, Run(state, ()), exhaustive=True)
             case _:
                 return Evidence(formula, holds, Run(state, ()), self._parts(0, state, [(formula, holds)]))
@@ -228,6 +243,43 @@ class _Explainer(Generic[S]):
 
     def _all_along(self, states: tuple[State, ...], along: tuple[Claim, ...]) -> tuple[Part, ...]:
         return tuple(part for position, state in enumerate(states) for part in self._parts(position, state, along))
+
+    # --- runs that an automaton watches
+    def _watched(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
+        """Return a run on which the path formula has its value, with no more parts than it takes to see that."""
+        for run in self._seen(formula, self.engine.single(state), holds):
+            shown = [(position, leaf, self.is_so((leaf, True), at)) for position, leaf, at in _looked_at(formula, run)]
+            shown.sort(key=lambda one: not _is_exhaustive(one[1], one[2]))
+            if not self._decides(formula, run, holds, shown):
+                continue
+            needed = _fewest(shown, partial(self._decides, formula, run, holds))
+            at = run.states
+            parts = [(position, self.evidence(leaf, at[position], value)) for position, leaf, value in needed]
+            if run.loop is None and self.engine.system.fairness:
+                going_on = some_fair_run(formula.along)
+                parts.append((len(run.moves), self.evidence(going_on, run.states[-1], True)))
+            return Evidence(formula, holds, run, tuple(parts))
+        raise EvidenceError("a run is said to exist and none can be found")
+
+    def _seen(self, formula: OnPaths, starts: S, holds: bool) -> Iterator[Run]:
+        """Yield runs from these states that have what is said of the path, a finite one first."""
+        watched = Watched(formula.path, holds, formula.along)
+        if watched not in self._watching:
+            self._watching[watched] = Watching(self.engine, watched, self.assuming, self.where)
+        watching = self._watching[watched]
+        going_on = some_fair_run(formula.along)
+        if formula != going_on:
+            fair = self.where((going_on, True)) if self.engine.system.fairness else self.engine.reachable
+            run = watching.finite(starts, fair)
+            if run is not None:
+                yield run
+        run = watching.endless(starts)
+        if run is None:
+            raise EvidenceError("a run is said to exist and none can be found")
+        yield run
+
+    def _decides(self, formula: OnPaths, run: Run, holds: bool, shown: list[_Shown]) -> bool:
+        return Facts(self.engine.system, run, shown).truth(formula.path) is holds
 
     # --- pairs of states
     def _pair(
@@ -330,4 +382,45 @@ def _negation(formula: Formula) -> Formula:
 
 def _is_plain(formula: Formula) -> bool:
     """Whether the variables of one state decide it."""
-    return not any(isinstance(part, OnPaths | Knows | Commits | Fulfils) for part in subformulas(formula))
+    return not any(isinstance(part, OnPaths | Enforces | Knows | Commits | Fulfils) for part in subformulas(formula))
+
+
+def _looked_at(formula: OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
+    """Yield what more than the variables decides, at each position of the run that is asked about."""
+    leaves = tuple(dict.fromkeys(_leaves(formula.path)))
+    states = run.states if run.loop is None else run.states[:-1]
+    return ((position, leaf, state) for position, state in enumerate(states) for leaf in leaves)
+
+
+def _leaves(formula: Formula) -> Iterator[Formula]:
+    if isinstance(formula, OnPaths | Enforces | Knows | Commits | Fulfils):
+        yield formula
+    else:
+        for child in children(formula):
+            yield from _leaves(child)
+
+
+def _is_exhaustive(formula: Formula, holds: bool) -> bool:
+    """Whether its value rests on all runs or all states."""
+    match formula:
+        case OnPaths(quantifier):
+            return holds == (quantifier == "A")
+        case Knows() | Commits():
+            return holds
+        case _:
+            return not holds
+
+
+def _fewest(claims: list[_Shown], enough: Callable[[list[_Shown]], bool]) -> list[_Shown]:
+    """Leave out what is not needed, much at a time first."""
+    size = len(claims)
+    while size:
+        position = 0
+        while position < len(claims):
+            fewer = claims[:position] + claims[position + size :]
+            if enough(fewer):
+                claims = fewer
+            else:
+                position += size
+        size //= 2
+    return sorted(claims, key=lambda claim: claim[0])

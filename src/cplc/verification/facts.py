@@ -32,7 +32,7 @@ from cplc.system.formula import (
     is_state_formula,
 )
 from cplc.system.model import System
-from cplc.system.trace import Evidence
+from cplc.system.trace import Evidence, Run
 from cplc.verification.interpreter import holds
 
 Truth = bool | None
@@ -50,14 +50,20 @@ class Facts:
     them that stands below another, and what is true on the last time round is true on all that follow.
     """
 
-    def __init__(self, system: System, evidence: Evidence) -> None:
+    def __init__(self, system: System, run: Run, shown: Iterable[tuple[int, Formula, bool]]) -> None:
         self._system = system
-        self.run = evidence.run
-        self.states = evidence.run.states
+        self.run = run
+        self.states = run.states
         self._shown: list[dict[Formula, bool]] = [{} for _ in self.states]
-        for position, part in evidence.parts:
-            self._shown[position][part.formula] = part.holds
+        for position, formula, value in shown:
+            self._shown[position][formula] = value
         self._memory: dict[tuple[Formula, int], _Values] = {}
+
+    @staticmethod
+    def of(system: System, evidence: Evidence) -> Facts:
+        """Return what a piece of evidence tells."""
+        shown = ((position, part.formula, part.holds) for position, part in evidence.parts)
+        return Facts(system, evidence.run, shown)
 
     def known(self, formula: Formula, position: int) -> Truth:
         """Return what the parts show of a formula in the state there."""
@@ -98,7 +104,7 @@ class Facts:
 
     def _taken(self, taken: Taken, position: int) -> Truth:
         if position == len(self.run.moves):
-            return None
+            return None if any(step.name in taken.steps for step in self._system.steps) else False
         step = self.run.moves[position].step
         return step is not None and self._system.steps[step].name in taken.steps
 

@@ -162,7 +162,7 @@ class _Replay:
         yield from self._conclusion(evidence)
 
     def _conclusion(self, evidence: Evidence) -> Iterator[str]:
-        facts = Facts(self.system, evidence)
+        facts = Facts.of(self.system, evidence)
         match evidence.formula:
             case Knows() | Commits() | Fulfils():
                 yield from self._pair(evidence)
