@@ -1,0 +1,259 @@
+"""What holds in a state, when only some roles are sure to keep going: decided on demand, and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from cplc.engines.interface import ResourceExhausted
+from cplc.engines.onthefly.guidance import Compass, Guide
+from cplc.engines.onthefly.product import Hop, Product, product
+from cplc.engines.onthefly.reached import Reached
+from cplc.engines.onthefly.search import Known, exists, nearest
+from cplc.engines.onthefly.tableau import Tableau
+from cplc.engines.onthefly.views import View, Views
+from cplc.engines.onthefly.world import World
+from cplc.system.formula import (
+    And,
+    Atom,
+    Commits,
+    Enforces,
+    Finally,
+    Formula,
+    Fulfils,
+    Iff,
+    Implies,
+    Knows,
+    Not,
+    OnPaths,
+    Or,
+    Taken,
+    subformulas,
+)
+
+Test = Callable[[int], bool]
+Trail = list[tuple[int | None, int]]
+"""A run from an initial state: that state, then each step and where it leads."""
+
+_GUIDED = 400
+"""How many states a guided search for one state of a view may look at."""
+
+
+def is_plain(formula: Formula) -> bool:
+    """Whether the variables of one state decide it."""
+    return not any(isinstance(part, OnPaths | Knows | Commits | Fulfils | Enforces) for part in subformulas(formula))
+
+
+@dataclass
+class Realm:
+    """What belongs to the system and not to a question: its states, views and estimates."""
+
+    world: World
+    reached: Reached
+    views: Views
+    compass: Compass
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The search for a run on which a path formula has a value."""
+
+    product: Product
+    known: Known
+    guide: Guide
+
+    def some(self, starts: Iterable[int]) -> int | None:
+        """Return one of the states from which there is such a run."""
+        node = exists(self.product, self.known, [self.product.node(state) for state in starts], self.guide)
+        return None if node is None else self.product.split(node)[0]
+
+
+class Checker:
+    """Decides state formulas in states of one system, on runs where these roles keep going."""
+
+    def __init__(self, realm: Realm, assuming: frozenset[str]) -> None:
+        self.realm = realm
+        self.assuming = assuming
+        self._tests: dict[Formula, Test] = {}
+        self._runs: dict[tuple[Formula, bool, Taken | None], Runs] = {}
+        self._others: dict[tuple[Formula, View | None], int | None] = {}
+        self._steps: dict[Taken, frozenset[int]] = {}
+
+    def holds(self, formula: Formula, state: int) -> bool:
+        return self.test(formula)(state)
+
+    def test(self, formula: Formula) -> Test:
+        """Return the formula as a function of the state."""
+        known = self._tests.get(formula)
+        if known is None:
+            known = self._tests[formula] = self._test(formula)
+        return known
+
+    def _test(self, formula: Formula) -> Test:
+        match formula:
+            case Atom(condition):
+                return self.realm.world.condition(condition)
+            case Not(operand):
+                inner = self.test(operand)
+                return lambda state: not inner(state)
+            case And(operands):
+                conjuncts = self._plain_first(operands)
+                return lambda state: all(conjunct(state) for conjunct in conjuncts)
+            case Or(operands):
+                disjuncts = self._plain_first(operands)
+                return lambda state: any(disjunct(state) for disjunct in disjuncts)
+            case Implies(left, right):
+                return self.test(Or((Not(left), right)))
+            case Iff(left, right):
+                one, other = self.test(left), self.test(right)
+                return lambda state: one(state) == other(state)
+            case OnPaths(quantifier, path, along):
+                runs = self.runs(path, quantifier == "E", along)
+                return lambda state: (runs.some((state,)) is not None) == (quantifier == "E")
+            case Knows("common", _, _):
+                return lambda state: self.chain(formula, state) is None
+            case Knows("each", agents, operand):
+                return lambda state: all(
+                    self.other(operand, False, self.realm.views.alike((agent,), state)) is None for agent in agents
+                )
+            case Knows(_, agents, operand):
+                return lambda state: self.other(operand, False, self.realm.views.alike(agents, state)) is None
+            case Commits(debtor, creditor, operand):
+                return lambda state: self.other(operand, False, self.realm.views.after(debtor, creditor, state)) is None
+            case Fulfils(debtor, creditor, operand):
+                committed = Commits(debtor, creditor, operand)
+                return lambda state: (
+                    self.other(committed, True, self.realm.views.before(debtor, creditor, state)) is not None
+                )
+            case Enforces():
+                raise ResourceExhausted("the engine `onthefly` does not decide what groups can enforce (`<<…>>`)")
+            case _:
+                raise AssertionError(f"no formula on states: {formula}")
+
+    def _plain_first(self, formulas: Iterable[Formula]) -> list[Test]:
+        return [self.test(formula) for formula in sorted(formulas, key=lambda formula: not is_plain(formula))]
+
+    # --- runs
+
+    def runs(self, path: Formula, value: bool, along: Taken | None) -> Runs:
+        """Return the search for fair runs on which the path formula has the value."""
+        key = (path, value, along)
+        known = self._runs.get(key)
+        if known is None:
+            known = self._runs[key] = self._new_runs(path, value, along, fair=True)
+        return known
+
+    def _new_runs(self, path: Formula, value: bool, along: Taken | None, *, fair: bool) -> Runs:
+        system = self.realm.world.system
+        tableau = Tableau(path, value, is_plain)
+        justice = system.constraints(self.assuming) if fair else ()
+        conditions = system.fairness if fair else ()
+        built = product(self.realm.world, tableau, self.test, along, justice, conditions, self._steps_of)
+        return Runs(built, Known(), Guide(self.realm.compass, built))
+
+    def _steps_of(self, taken: Taken) -> frozenset[int]:
+        known = self._steps.get(taken)
+        if known is None:
+            steps = enumerate(self.realm.world.system.steps)
+            known = self._steps[taken] = frozenset(number for number, step in steps if step.name in taken.steps)
+        return known
+
+    # --- states that can be reached, whatever is fair
+
+    def met(self, formula: Formula, effort: int | None = None) -> Trail | None:
+        """Return a run to a reachable state that satisfies the formula, if there is one.
+
+        With a limit to the effort None may also mean that none was found.
+        """
+        runs = self._new_runs(Finally(formula), True, None, fair=False)
+        starts = [runs.product.node(state) for state in self.realm.world.initial()]
+        found = nearest(runs.product, runs.known, starts, runs.guide, effort)
+        if found is None:
+            return None
+        trail: Trail = [(None, runs.product.split(found)[0])]
+        while isinstance(hop := runs.known.ways[found], Hop):
+            found = hop.target
+            trail.append((hop.step, runs.product.split(found)[0]))
+        return trail
+
+    def way_to(self, state: int) -> Trail:
+        """Return a run from an initial state to one that is reachable."""
+        reached, width = self.realm.reached, self.realm.world.packing.width
+        if not reached.has(state):
+            whole = View((1 << width) - 1, state)
+            trail = self.met(Atom(self.realm.views.condition(whole), "state"), _GUIDED)
+            if trail is not None:
+                reached.note(trail)
+            else:
+                next(reached.alike(whole.mask, state))
+        return reached.way_to(state)
+
+    def other(self, formula: Formula, value: bool, view: View | None) -> int | None:
+        """Return a reachable state of the view in which the formula has the value, if there is one."""
+        if view is None:
+            return None
+        claim = formula if value else Not(formula)
+        key = (claim, view)
+        if key not in self._others:
+            self._others[key] = self._other(claim, view)
+        return self._others[key]
+
+    def _other(self, claim: Formula, view: View) -> int | None:
+        reached, test = self.realm.reached, self.test(claim)
+        for state in reached.known(view.mask, view.pattern):
+            if test(state):
+                return state
+        if reached.may_guess(_GUIDED):
+            trail = self.met(And((Atom(self.realm.views.condition(view), "view"), claim)), _GUIDED)
+            if trail is not None:
+                reached.note(trail)
+                return trail[-1][1]
+        return next(filter(test, reached.alike(view.mask, view.pattern)), None)
+
+    def chain(self, formula: Knows, state: int) -> list[tuple[str, int]] | None:
+        """Return who takes this state for which, and so on, to where the operand fails; None if that leads nowhere."""
+        views, reached, test = self.realm.views, self.realm.reached, self.test(formula.operand)
+        came: dict[int, tuple[int, str] | None] = {state: None}
+        if not test(state):
+            return [(formula.agents[0], state)]
+        seen = {(agent, views.alike((agent,), state)): state for agent in formula.agents}
+        fresh = list(seen)
+        position = 0
+        while True:
+            found, fresh = fresh, []
+            old = [
+                (member, agent, origin)
+                for agent, view in found
+                for origin in (seen[agent, view],)
+                for member in reached.known(view.mask, view.pattern)
+            ]
+            new = [
+                (member, agent, seen[agent, view])
+                for member in reached.states[position:]
+                for agent in formula.agents
+                for view in (views.alike((agent,), member),)
+                if (agent, view) in seen
+            ]
+            position = len(reached.states)
+            for member, agent, origin in (*old, *new):
+                if member in came:
+                    continue
+                came[member] = (origin, agent)
+                if not test(member):
+                    return _links(came, member)
+                for other in formula.agents:
+                    key = (other, views.alike((other,), member))
+                    if key not in seen:
+                        seen[key] = member
+                        fresh.append(key)
+            if not fresh and position == len(reached.states) and not reached.more():
+                return None
+
+
+def _links(came: dict[int, tuple[int, str] | None], member: int) -> list[tuple[str, int]]:
+    found = []
+    while (step := came[member]) is not None:
+        origin, agent = step
+        found.append((agent, member))
+        member = origin
+    return found[::-1]

@@ -1,0 +1,73 @@
+"""The third engine: it answers one question at a time and explores only as much as the answer needs.
+
+It is no `Engine` of sets of states. It decides a formula in the initial states and says why, with runs that come
+straight from the search.
+"""
+
+from __future__ import annotations
+
+from cplc.engines.onthefly.checker import Checker, Realm
+from cplc.engines.onthefly.evidence import Explainer
+from cplc.engines.onthefly.guidance import Compass
+from cplc.engines.onthefly.reached import Reached
+from cplc.engines.onthefly.views import Views
+from cplc.engines.onthefly.world import World
+from cplc.system.formula import Enforces, Formula, OnPaths, subformulas
+from cplc.system.model import State, System
+from cplc.system.trace import Evidence
+
+LIMIT = 3_000_000
+"""How many states all searches together may remember."""
+
+
+def supports(formula: Formula) -> bool:
+    """Whether this engine can decide it: everything but what groups can enforce."""
+    return not any(isinstance(part, Enforces) for part in subformulas(formula))
+
+
+class OnTheFlyEngine:
+    """One system, explored on demand. Its searches remember no more states than the limit."""
+
+    name = "onthefly"
+
+    def __init__(self, system: System, limit: int = LIMIT) -> None:
+        self.system = system
+        world = World(system, limit)
+        self._realm = Realm(world, Reached(world), Views(world), Compass(world))
+        self._checkers: dict[frozenset[str], Checker] = {}
+
+    def is_valid(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> bool:
+        """Whether the formula holds in every initial state."""
+        return self._counterexample(formula, assuming) is None
+
+    def decide(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> tuple[bool, Evidence]:
+        """Return whether the formula holds in every initial state, and why."""
+        failing = self._counterexample(formula, assuming)
+        holds = failing is None
+        state = next(self._realm.world.initial()) if failing is None else failing
+        return holds, Explainer(self._checker(assuming)).evidence(formula, state, holds)
+
+    def holds(self, formula: Formula, state: State, assuming: frozenset[str] = frozenset()) -> bool:
+        """Whether a state satisfies the formula, reachable or not; what agents know rests on what is reachable."""
+        return self._checker(assuming).holds(formula, self._realm.world.packing.pack(state))
+
+    def example(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> State | None:
+        """Return a reachable state that satisfies the formula, if there is one."""
+        trail = self._checker(assuming).met(formula)
+        return None if trail is None else self._realm.world.state(trail[-1][1])
+
+    def _checker(self, assuming: frozenset[str]) -> Checker:
+        known = self._checkers.get(assuming)
+        if known is None:
+            known = self._checkers[assuming] = Checker(self._realm, assuming)
+        return known
+
+    def _counterexample(self, formula: Formula, assuming: frozenset[str]) -> int | None:
+        """Return an initial state in which the formula does not hold."""
+        checker, initial = self._checker(assuming), self._realm.world.initial()
+        match formula:
+            case OnPaths("A", path, along):
+                return checker.runs(path, False, along).some(initial)
+            case _:
+                test = checker.test(formula)
+                return next((state for state in initial if not test(state)), None)

@@ -1,0 +1,159 @@
+"""Why a formula has its value, from what the searches found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cplc.engines.onthefly.checker import Checker, Runs, Trail, is_plain
+from cplc.engines.onthefly.product import End, Hop, Loop
+from cplc.engines.onthefly.tableau import Claim, Edge
+from cplc.engines.onthefly.views import View
+from cplc.system.formula import (
+    And,
+    Atom,
+    Commits,
+    Formula,
+    Fulfils,
+    Iff,
+    Implies,
+    Knows,
+    Not,
+    OnPaths,
+    Or,
+)
+from cplc.system.trace import Evidence, Move, Run
+
+Part = tuple[int, Evidence]
+
+
+class Explainer:
+    """Makes evidence from what one checker knows."""
+
+    def __init__(self, checker: Checker) -> None:
+        self.checker = checker
+        self._world = checker.realm.world
+        self._known: dict[tuple[Formula, bool, int], Evidence] = {}
+
+    def evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
+        """Return why the formula has this value in a state; the checker has decided that it has."""
+        key = (formula, holds, state)
+        if key not in self._known:
+            self._known[key] = self._evidence(formula, state, holds)
+        return self._known[key]
+
+    def _evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
+        views = self.checker.realm.views
+        match formula:
+            case OnPaths(quantifier, path, along) if holds == (quantifier == "E"):
+                return self._run(formula, state, self.checker.runs(path, holds, along), holds)
+            case Knows("together", agents, operand) if not holds:
+                return self._pair(formula, state, (operand, False), views.alike(agents, state), agents)
+            case Knows("each", agents, operand) if not holds:
+                looks = [(agent, views.alike((agent,), state)) for agent in agents]
+                agent, view = next(one for one in looks if self.checker.other(operand, False, one[1]) is not None)
+                return self._pair(formula, state, (operand, False), view, (agent,))
+            case Knows() if not holds:
+                return self._chain(formula, state)
+            case Commits(debtor, creditor, operand) if not holds:
+                seen = views.after(debtor, creditor, state)
+                return self._pair(formula, state, (operand, False), seen, (debtor, creditor))
+            case Fulfils(debtor, creditor, operand) if holds:
+                seen = views.before(debtor, creditor, state)
+                return self._pair(formula, state, (Commits(debtor, creditor, operand), True), seen, (debtor, creditor))
+            case OnPaths() | Knows() | Commits() | Fulfils():
+                return Evidence(formula, holds, self._here(state), exhaustive=True)
+            case _:
+                return Evidence(formula, holds, self._here(state), tuple(self._parts(0, state, [(formula, holds)])))
+
+    def _here(self, state: int) -> Run:
+        return Run(self._world.state(state), ())
+
+    # --- parts
+
+    def _parts(self, position: int, state: int, claims: Iterable[Claim]) -> list[Part]:
+        """Return the evidence that the claims need in this state beyond the values of the variables."""
+        needed = dict.fromkeys(need for claim in claims for need in self._needs(claim, state))
+        return [(position, self.evidence(formula, state, holds)) for formula, holds in needed]
+
+    def _needs(self, claim: Claim, state: int) -> list[Claim]:
+        formula, holds = claim
+        match formula:
+            case Atom():
+                return []
+            case Not(operand):
+                return self._needs((operand, not holds), state)
+            case And(operands) | Or(operands) if holds == isinstance(formula, And):
+                return [need for operand in operands for need in self._needs((operand, holds), state)]
+            case And(operands) | Or(operands):
+                return self._first_true([(operand, holds) for operand in operands], state)
+            case Implies(left, right) if holds:
+                return self._first_true([(left, False), (right, True)], state)
+            case Implies(left, right):
+                return self._needs((left, True), state) + self._needs((right, False), state)
+            case Iff(left, right):
+                values = [(side, self.checker.holds(side, state)) for side in (left, right)]
+                return [need for value in values for need in self._needs(value, state)]
+            case _:
+                return [claim]
+
+    def _first_true(self, claims: list[Claim], state: int) -> list[Claim]:
+        """Return what one true claim among these needs, one of the variables alone if there is such."""
+        plain_first = sorted(claims, key=lambda claim: not is_plain(claim[0]))
+        return self._needs(
+            next(claim for claim in plain_first if self.checker.holds(claim[0], state) is claim[1]), state
+        )
+
+    # --- runs
+
+    def _run(self, formula: Formula, state: int, runs: Runs, holds: bool) -> Evidence:
+        """Follow the way that the search has found."""
+        runs.some((state,))
+        node = runs.product.node(state)
+        moves: list[Move] = []
+        parts: list[Part] = []
+        loop: int | None = None
+
+        def see(edge: Edge | None, state: int) -> None:
+            if edge is not None:
+                parts.extend(self._parts(len(moves), state, edge.claims))
+
+        def go(hop: Hop) -> int:
+            see(hop.edge, runs.product.split(node)[0])
+            moves.append(Move(hop.step, self._world.state(runs.product.split(hop.target)[0])))
+            return hop.target
+
+        while isinstance(way := runs.known.ways[node], Hop):
+            node = go(way)
+        match way:
+            case End(edge):
+                see(edge, runs.product.split(node)[0])
+            case Loop(hops):
+                loop = len(moves)
+                for hop in hops:
+                    node = go(hop)
+        return Evidence(formula, holds, Run(self._world.state(state), tuple(moves), loop), tuple(parts))
+
+    # --- pairs of states
+
+    def _pair(self, formula: Formula, state: int, claim: Claim, view: View | None, agents: tuple[str, ...]) -> Evidence:
+        other = self.checker.other(*claim, view)
+        assert other is not None, "two states are said to be related and the other one cannot be found"
+        holds = isinstance(formula, Fulfils)
+        there = self.evidence(claim[0], other, claim[1])
+        return Evidence(formula, holds, self._here(state), elsewhere=self._way_to(other), there=there, agents=agents)
+
+    def _chain(self, formula: Knows, state: int) -> Evidence:
+        chain = self.checker.chain(formula, state)
+        assert chain is not None, "it is said not to be common knowledge and everybody knows"
+        here = [state, *(other for _, other in chain[:-1])]
+        there = self.evidence(formula.operand, chain[-1][1], False)
+        found = there
+        for before, (agent, other) in reversed(list(zip(here, chain, strict=True))):
+            elsewhere = self._way_to(other)
+            found = Evidence(formula, False, self._here(before), elsewhere=elsewhere, there=found, agents=(agent,))
+        return found
+
+    def _way_to(self, state: int) -> Run:
+        trail: Trail = self.checker.way_to(state)
+        moves = tuple(Move(step, self._world.state(after)) for step, after in trail[1:])
+        return Run(self._world.state(trail[0][1]), moves)
