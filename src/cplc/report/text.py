@@ -12,7 +12,7 @@ from cplc.system.formula import Commits, Formula, Fulfils, Knows
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
-from cplc.verification.blame import could_send, endless_run
+from cplc.verification.blame import could_send, endless
 from cplc.verification.results import Answer, Blame, Remark, Result
 
 Part = Literal["good", "bad", "warning", "strong", "faint", "place"]
@@ -320,8 +320,8 @@ def blame_sentences(result: Result) -> Iterator[str]:
     blamed = result.blame
     if blamed is None:
         return
-    run = None if result.evidence is None else endless_run(result.evidence)
-    able = {} if run is None else could_send(result.system, run)
+    ending = None if result.evidence is None else endless(result.evidence)
+    able = {} if ending is None else could_send(result.system, ending)
     for role in blamed.stopped:
         owed = [c for c in result.system.commitments if c.name in blamed.owed and c.debtor == role]
         debts = _joined([f"{commitment.name} to {commitment.creditor}" for commitment in owed], "and")

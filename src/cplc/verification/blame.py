@@ -7,23 +7,26 @@ from itertools import combinations
 
 from cplc.system.formula import (
     Atom,
+    Enforces,
     Finally,
     Formula,
     Globally,
     Iff,
     Implies,
-    Next,
     Not,
     OnPaths,
     Release,
+    Taken,
     Until,
     WeakUntil,
     children,
+    is_state_formula,
 )
 from cplc.system.model import System
-from cplc.system.trace import Evidence, Run
+from cplc.system.trace import Evidence
 from cplc.verification.checks import OPEN
 from cplc.verification.interpreter import Interpreter
+from cplc.verification.replay import steps_along
 from cplc.verification.results import Blame
 
 Valid = Callable[[frozenset[str]], bool]
@@ -39,20 +42,23 @@ def blame(
 
     The evidence is of the system ``shown``, a slice of the whole one. ``valid`` tells whether the formula would hold
     if these roles kept going. It is asked only where co-operation can but help: every operator that depends on
-    fairness speaks of all runs.
+    fairness speaks of all runs, or of what some of them can enforce.
     """
     if not needs_fairness(formula, system) or not helped_by_fairness(formula, system):
         return None
     found = coalitions(system, assuming, valid)
-    run = endless_run(evidence)
-    if run is None:
+    ending = endless(evidence)
+    if ending is None:
         return Blame(found, (), ())
+    still_open = _open_at_the_end(shown, ending)
     helpful = {family for coalition in found for family in coalition}
-    debtors = {shown.commitment[name].debtor for name in _open_at_the_end(shown, run)}
+    debtors = {shown.commitment[name].debtor for name in still_open}
     stopped = tuple(
-        role for role in could_send(shown, run) if (system.agent[role].family in helpful if found else role in debtors)
+        role
+        for role in could_send(shown, ending)
+        if (system.agent[role].family in helpful if found else role in debtors)
     )
-    owed = tuple(name for name in _open_at_the_end(shown, run) if shown.commitment[name].debtor in stopped)
+    owed = tuple(name for name in still_open if shown.commitment[name].debtor in stopped)
     return Blame(found, stopped, owed)
 
 
@@ -102,31 +108,37 @@ def _reduced(families: tuple[str, ...], good: Callable[[Iterable[str]], bool]) -
 # --- who stopped
 
 
-def endless_run(evidence: Evidence) -> Run | None:
-    """Return the lasso that the evidence comes down to, if it does to one."""
+def endless(evidence: Evidence) -> Evidence | None:
+    """Return the evidence by a lasso that this comes down to, if it does to one."""
     if evidence.run.loop is not None:
-        return evidence.run
-    parts = [endless_run(part) for _, part in reversed(evidence.parts)]
-    return next((run for run in parts if run is not None), None)
+        return evidence
+    parts = [endless(part) for _, part in reversed(evidence.parts)]
+    return next((part for part in parts if part is not None), None)
 
 
-def could_send(system: System, run: Run) -> dict[str, tuple[str, ...]]:
-    """Return who could for ever send something on the lasso and never does, and which messages."""
+def could_send(system: System, ending: Evidence) -> dict[str, tuple[str, ...]]:
+    """Return who could for ever send something on the lasso and never does, and which messages.
+
+    Where the runs asked about take certain steps only, nobody is expected to take another.
+    """
+    run = ending.run
     assert run.loop is not None
     interpreter = Interpreter(system)
+    allowed = steps_along(system, ending.formula.along if isinstance(ending.formula, OnPaths) else None)
     states, taken = run.states[run.loop :], {move.step for move in run.moves[run.loop :]}
     able: dict[str, tuple[str, ...]] = {}
     for justice in system.justice:
-        if justice.role is None or taken & set(justice.steps):
+        steps = [step for step in justice.steps if step in allowed]
+        if justice.role is None or taken & set(steps):
             continue
-        if all(any(interpreter.is_enabled(state, step) for step in justice.steps) for state in states):
-            events = {system.steps[step].event: None for step in justice.steps}
+        if all(any(interpreter.is_enabled(state, step) for step in steps) for state in states):
+            events = {system.steps[step].event: None for step in steps}
             able[justice.role] = (*able.get(justice.role, ()), *events)
     return able
 
 
-def _open_at_the_end(system: System, run: Run) -> tuple[str, ...]:
-    last = run.states[-1]
+def _open_at_the_end(system: System, ending: Evidence) -> tuple[str, ...]:
+    last = ending.run.states[-1]
     return tuple(commitment.name for commitment in system.commitments if last[commitment.variable] in OPEN)
 
 
@@ -146,7 +158,7 @@ def helped_by_fairness(formula: Formula, system: System) -> bool:
 def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iterator[bool]:
     """Yield, for each operator that depends on the fair runs, whether fewer of them make the formula truer."""
     match formula:
-        case Atom():
+        case Atom() | Taken():
             return
         case Not(operand):
             yield from _fair_operators(operand, system, positive=not positive)
@@ -162,24 +174,39 @@ def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iter
                 yield (quantifier == "A") == positive
             for child in children(formula):
                 yield from _fair_operators(child, system, positive=positive)
+        case Enforces(_, goal):
+            # Who keeps going can be counted on; what is asked of all that happens is kept or not, whoever goes on.
+            if isinstance(goal, Finally | Until):
+                yield positive
+            for child in children(goal):
+                yield from _fair_operators(child, system, positive=positive)
         case _:
             for child in children(formula):
                 yield from _fair_operators(child, system, positive=positive)
 
 
 def _is_endless(formula: OnPaths) -> bool:
-    """Whether it takes an endless run to show it true (`E`) or false (`A`).
+    """Whether it may take an endless run to show it true (`E`) or false (`A`).
 
-    Justice alone never rules out a finite beginning: every state begins a fair run.
+    Justice alone never rules out a finite beginning: every state begins a fair run, whatever steps it may take.
     """
-    match formula.quantifier, formula.path:
-        case _, Next():
-            return False
-        case "E", Globally(_, bound):
-            return bound is None
-        case "A", Finally(_, bound) | Until(_, _, bound):
-            return bound is None
-        case "E", WeakUntil() | Release():
+    return not _shows_early(formula.path, formula.quantifier == "E")
+
+
+def _shows_early(path: Formula, value: bool) -> bool:
+    """Whether each path that gives the formula this value does so by a beginning, however it goes on."""
+    match path:
+        case formula if is_state_formula(formula):
             return True
-        case _:
+        case Not(operand):
+            return _shows_early(operand, not value)
+        case Implies(left, right):
+            return _shows_early(left, not value) and _shows_early(right, value)
+        case Iff(left, right):
+            return all(_shows_early(side, either) for side in (left, right) for either in (True, False))
+        case Finally(_, None) | Until(_, _, None) if not value:
             return False
+        case Globally(_, None) | WeakUntil() | Release() if value:
+            return False
+        case _:
+            return all(_shows_early(child, value) for child in children(path))

@@ -14,7 +14,11 @@ from cplc.system.formula import (
     Iff,
     Implies,
     Not,
+    OnPaths,
+    Past,
+    Taken,
     children,
+    is_state_formula,
     subformulas,
 )
 from cplc.system.printer import formula_text
@@ -24,32 +28,51 @@ from cplc.verification.results import Remark
 def vacuous_implications(
     engine: Engine[S], formula: Formula, assuming: frozenset[str] = frozenset()
 ) -> Iterator[Remark]:
-    """Yield the implications in positive position whose left side holds in no reachable state."""
-    for left in dict.fromkeys(positive_lefts(formula)):
-        if engine.is_empty(engine.satisfying(left, assuming)):
-            yield Remark(
-                "vacuous-implication",
-                f"the left side of an implication, `{formula_text(left)}`, holds in no reachable state",
-            )
+    """Yield the implications in positive position whose left side never holds.
+
+    What is said of a path is so somewhere on a run if and only if some run begins with it, as long as it does not
+    speak of what came before; of that nothing is said here.
+    """
+    for left, along in dict.fromkeys(positive_lefts(formula)):
+        if is_state_formula(left):
+            where, never = left, "holds in no reachable state"
+        elif any(isinstance(part, Past) for part in _on_this_path(left)):
+            continue
+        else:
+            where, never = OnPaths("E", left, along), "is true nowhere on any run"
+        if engine.is_empty(engine.satisfying(where, assuming)):
+            yield Remark("vacuous-implication", f"the left side of an implication, `{formula_text(left)}`, {never}")
 
 
-def positive_lefts(formula: Formula, positive: bool = True) -> Iterator[Formula]:
+Left = tuple[Formula, Taken | None]
+"""The left side of an implication, and along which steps the runs go that it is said of."""
+
+
+def positive_lefts(formula: Formula, positive: bool = True, along: Taken | None = None) -> Iterator[Left]:
     """Yield the left sides of the implications that the formula is the more true the truer they are."""
     match formula:
-        case Atom():
-            return
         case Implies(left, right):
             if positive:
-                yield left
-            yield from positive_lefts(left, not positive)
-            yield from positive_lefts(right, positive)
+                yield left, along
+            yield from positive_lefts(left, not positive, along)
+            yield from positive_lefts(right, positive, along)
         case Not(operand):
-            yield from positive_lefts(operand, not positive)
+            yield from positive_lefts(operand, not positive, along)
         case Iff():
             return
+        case OnPaths(_, path, steps):
+            yield from positive_lefts(path, positive, steps)
         case _:
             for child in children(formula):
-                yield from positive_lefts(child, positive)
+                yield from positive_lefts(child, positive, along)
+
+
+def _on_this_path(formula: Formula) -> Iterator[Formula]:
+    """Yield what is said of the path itself."""
+    if not is_state_formula(formula):
+        yield formula
+        for child in children(formula):
+            yield from _on_this_path(child)
 
 
 def not_serial(engine: Engine[S], formula: Formula) -> Iterator[Remark]:

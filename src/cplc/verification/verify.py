@@ -235,12 +235,16 @@ class _Answering:
         if not parts:
             return self._plain("holds", None)
         engine = self.exploration.engine_for(parts[0].formula)
-        evidence = self._evidence(parts[0].formula)
+        evidence, problem = None, None
+        try:
+            evidence = self._evidence(parts[0].formula)
+        except ResourceExhausted as limit:
+            problem = f"the run could not be made: {limit}"
         remarks = self._not_serial(parts)
         vacuous = self._vacuous(parts)
         answer: Answer = "vacuous" if vacuous else "holds"
         remarks = vacuous + remarks + (tuple(self._independent(parts)) if self.vacuity else ())
-        return replace(self._plain(answer, engine), evidence=evidence, remarks=remarks)
+        return replace(self._plain(answer, engine), evidence=evidence, remarks=remarks, reason=problem)
 
     def _independent(self, parts: Sequence[_Part]) -> Iterator[Remark]:
         """Yield what there is to say of atoms that the property would hold without."""
