@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cplc.report.story import story, tells
+from cplc.report.story import decisive, story, tells
 from cplc.report.text import blame_sentences
 from cplc.report.wording import changes, step_text
 from cplc.source import Span
@@ -40,6 +40,7 @@ def result_data(result: Result) -> Data:
         "remarks": [_remark(remark) for remark in result.remarks],
         "blame": _blame(result),
         "story": _story(result.system, evidence) if evidence is not None and tells(evidence) else None,
+        "because": None if evidence is None else _because(result.system, evidence),
         "evidence": None if evidence is None else _evidence(result.system, evidence, 0),
         "left_out": result.left_out,
         "place": place_data(question.span),
@@ -77,9 +78,15 @@ def _blame(result: Result) -> Data | None:
     }
 
 
+def _because(system: System, evidence: Evidence) -> Data:
+    """Return the part that decides: which operand of a conjunction fails, which one of a disjunction holds."""
+    formula, holds = decisive(system, evidence)
+    return {"formula": formula_text(formula), "holds": holds}
+
+
 def _story(system: System, evidence: Evidence) -> Data:
     """Return the joined run and what is said of its states."""
-    told = story(evidence)
+    told = story(system, evidence)
     return {**_run(system, told.run), "marks": [{"at": position, "text": text} for position, text in told.marks]}
 
 

@@ -17,7 +17,8 @@ def trace(result: Result) -> str | None:
     """Return the run that the result shows, if it has one."""
     if result.evidence is None or not tells(result.evidence):
         return None
-    run, system = story(result.evidence).run, result.system
+    system = result.system
+    run = story(system, result.evidence).run
     taken = [None if move.step is None else system.steps[move.step].name for move in run.moves]
     states = run.states if run.loop is None else run.states[:-1]
     document: dict[str, object] = {

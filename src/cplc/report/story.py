@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cplc.report.reasons import deciding, reasons, said
 from cplc.system.formula import (
-    And,
-    Atom,
-    Commits,
     Finally,
     Formula,
-    Fulfils,
     Globally,
-    Iff,
-    Implies,
-    Knows,
     Next,
-    Not,
     OnPaths,
-    Or,
     Path,
     Release,
     Until,
     WeakUntil,
+    ctl_path,
 )
-from cplc.system.printer import formula_text
+from cplc.system.model import System
 from cplc.system.trace import Evidence, Run
-from cplc.verification.replay import SOME_FAIR_RUN
+from cplc.verification.facts import Facts
+from cplc.verification.replay import some_fair_run
+
+__all__ = ["Story", "decisive", "said", "story", "tells"]
 
 
 @dataclass(frozen=True)
@@ -42,14 +38,14 @@ class Story:
     """The evidence at the last state that compares it with another one."""
 
 
-def story(evidence: Evidence) -> Story:
+def story(system: System, evidence: Evidence) -> Story:
     """Return the run that the evidence tells."""
     run = evidence.run
     marks: list[tuple[int, str]] = []
     asides: list[tuple[int, Evidence]] = []
     start, current = 0, evidence
     while True:
-        for position, text in _marks(current):
+        for position, text in _marks(system, current):
             if not any(at == start + position and text in known for at, known in marks):
                 marks.append((start + position, text))
         telling = [(position, part) for position, part in current.parts if tells(part)]
@@ -66,53 +62,48 @@ def story(evidence: Evidence) -> Story:
 
 def tells(evidence: Evidence) -> bool:
     """Whether there is a run or another state to show."""
-    if evidence.formula == SOME_FAIR_RUN:
+    formula = evidence.formula
+    if isinstance(formula, OnPaths) and formula == some_fair_run(formula.along):
         return False
     return bool(evidence.run.moves) or evidence.elsewhere is not None or any(tells(part) for _, part in evidence.parts)
 
 
-def said(formula: Formula, holds: bool) -> str:
-    """Return the claim that a formula holds or fails, in the fewest words that say why."""
-    match formula:
-        case Not(operand):
-            return said(operand, not holds)
-        case Implies(left, right) if not holds:
-            return f"{said(left, True)}, {said(right, False)}"
-        case And(operands) if holds and operands:
-            return ", ".join(said(operand, True) for operand in operands)
-        case Or(operands) if not holds and operands:
-            return ", ".join(said(operand, False) for operand in operands)
-        case Atom() | And() | Or() | Implies() | Iff() | OnPaths() | Commits() | Fulfils() | Knows():
-            return f"`{formula_text(formula)}` {'holds' if holds else 'fails'}"
+def decisive(system: System, evidence: Evidence) -> tuple[Formula, bool]:
+    """Return the part of the formula that decides: of a conjunction that fails or a disjunction that holds."""
+    return deciding(Facts.of(system, evidence), evidence.formula, evidence.holds)
 
 
-def _marks(evidence: Evidence) -> list[tuple[int, str]]:
-    """Return what the evidence says of the first and of the last state of its run."""
+def _marks(system: System, evidence: Evidence) -> list[tuple[int, str]]:
+    """Return what the evidence says of the first state of its run, of the last, and of those that matter between."""
     first = (0, said(evidence.formula, evidence.holds))
     match evidence.formula:
-        case OnPaths(_, path) if evidence.run.moves and not evidence.exhaustive:
-            if evidence.run.loop is not None:
+        case OnPaths(_, path) if not evidence.exhaustive:
+            simple, facts = ctl_path(evidence.formula), Facts.of(system, evidence)
+            if simple is None:
+                return [first, *reasons(facts, path, evidence.holds)]
+            if evidence.run.loop is not None or not evidence.run.moves:
                 return [first]
-            arrival = _arrival(path, evidence.holds)
-            return [first, (len(evidence.run.moves), arrival)] if arrival else [first]
+            last = len(evidence.run.moves)
+            claims = [deciding(facts, part, value, last) for part, value in _arrival(simple, evidence.holds)]
+            return [first, (last, ", ".join(said(*claim) for claim in claims))] if claims else [first]
         case _:
             return [first]
 
 
-def _arrival(path: Path, holds: bool) -> str:
+def _arrival(path: Path, holds: bool) -> tuple[tuple[Formula, bool], ...]:
     """Return what is so where a finite run for the path ends."""
     match path:
         case Next(operand) | Finally(operand, _) if holds:
-            return said(operand, True)
+            return ((operand, True),)
         case Next(operand) | Globally(operand, _) if not holds:
-            return said(operand, False)
+            return ((operand, False),)
         case Until(_, right, _) | WeakUntil(_, right) if holds:
-            return said(right, True)
+            return ((right, True),)
         case Until(left, right, _) | WeakUntil(left, right):
-            return f"{said(left, False)}, {said(right, False)}"
+            return ((left, False), (right, False))
         case Release(left, right) if holds:
-            return f"{said(left, True)}, {said(right, True)}"
+            return ((left, True), (right, True))
         case Release(_, right):
-            return said(right, False)
+            return ((right, False),)
         case _:
-            return ""
+            return ()

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Literal
 
-from cplc.report.story import Story, said, story, tells
+from cplc.report.story import Story, decisive, said, story, tells
 from cplc.report.wording import HIDDEN, changes, place, step_text, value_text, variable_text
-from cplc.system.formula import Commits, Formula, Fulfils, Knows
+from cplc.system.formula import Commits, Formula, Fulfils, Knows, Not
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
@@ -72,13 +72,21 @@ def _result(result: Result, style: Style, detail: Detail) -> Iterator[str]:
         if result.left_out:
             yield style(f"  {_count(result.left_out, 'variable')} that this does not depend on left out", "faint")
     elif shown and result.answer == "fails" and not result.findings:
-        yield "  everything that can happen was explored, and nothing makes it true"
+        yield from _nothing_helps(result)
     if result.blame is not None:
         yield ""
         for line in blame_sentences(result):
             yield f"  {line}"
     if shown or result.blame is not None:
         yield ""
+
+
+def _nothing_helps(result: Result) -> Iterator[str]:
+    if result.evidence is not None:
+        part, holds = decisive(result.system, result.evidence)
+        if part not in {result.question.formula, Not(result.question.formula)} and not result.evidence.run.moves:
+            yield f"  {said(part, holds)}"
+    yield "  everything that can happen was explored, and nothing makes it true"
 
 
 def headline(result: Result, style: Style = plain) -> str:
@@ -133,7 +141,7 @@ def _evidence(
     system: System, evidence: Evidence, style: Style, depth: int, named: Formula | None = None
 ) -> Iterator[str]:
     """Yield the evidence; what it is for is said unless it has just been ``named``."""
-    told = story(evidence)
+    told = story(system, evidence)
     marks = told.marks[1:] if evidence.formula == named else told.marks
     if told.run.moves or depth == 0:
         yield from _run(system, told.run, marks, style)
