@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn
+from hypothesis.strategies import DrawFn, SearchStrategy
+from tests.naive import Frozen, Naive
+from tests.naive_games import TooManyStrategies
 from tests.strategies import formulas, roles, systems
+from tests.strategies_logic import games, logic_formulas, quantified
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.symbolic import SymbolicEngine
@@ -82,15 +86,12 @@ def beside(one: System, two: System) -> System:
 
 
 @st.composite
-def two_parts(draw: DrawFn) -> tuple[System, System]:
+def two_parts(draw: DrawFn, states: int = 144, most: int = 4000) -> tuple[System, System]:
     """One system, and it with another beside it; small enough to enumerate."""
-    one = draw(systems())
-    two = draw(systems(fairness=False))
+    one = draw(systems(states=states))
+    two = draw(systems(fairness=False, states=states))
     whole = beside(one, two)
-    size = 1
-    for variable in whole.variables:
-        size *= len(variable.domain)
-    assume(size <= 4000)
+    assume(prod(len(variable.domain) for variable in whole.variables) <= most)
     return one, whole
 
 
@@ -132,6 +133,56 @@ def test_they_agree_at_every_state(data: st.DataObject) -> None:
     elsewhere = SymbolicEngine(slice_of(whole, outside))
     found = small.count(small.satisfying(formula, assuming)) * elsewhere.count(elsewhere.reachable)
     assert large.count(large.satisfying(formula, assuming)) == found
+
+
+def disagreements(whole: System, formula: Formula, assuming: frozenset[str]) -> list[Frozen]:
+    """Return the states of the whole at which the slice says something else, both by the definitions."""
+    part = slice_of(whole, relevant(whole, formula))
+    kept = [position for position, variable in enumerate(whole.variables) if variable.name in part.variable]
+    large, small = Naive(whole), Naive(part)
+    in_whole, in_part = large.satisfying(formula, assuming), small.satisfying(formula, assuming)
+    return [state for state in large.reachable if (state in in_whole) != (tuple(state[n] for n in kept) in in_part)]
+
+
+def tiny_parts() -> SearchStrategy[tuple[System, System]]:
+    """Two parts that the definitions can be applied to."""
+    return two_parts(states=16, most=144)
+
+
+@given(st.data())
+def test_runs_of_the_slice_are_those_of_the_whole(data: st.DataObject) -> None:
+    one, whole = data.draw(tiny_parts())
+    formula, assuming = data.draw(quantified(one)), data.draw(roles(one))
+    assume(relevant(whole, formula) != frozenset(whole.variable))
+    assert disagreements(whole, formula, assuming) == []
+
+
+@given(st.data())
+def test_the_whole_logic_has_its_slices(data: st.DataObject) -> None:
+    one, whole = data.draw(tiny_parts())
+    formula, assuming = data.draw(logic_formulas(one)), data.draw(roles(one))
+    assert disagreements(whole, formula, assuming) == []
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_strategies_need_what_the_group_sees(data: st.DataObject) -> None:
+    one, whole = data.draw(two_parts(states=16, most=64))
+    uniform = data.draw(st.booleans())
+    formula, assuming = data.draw(games(one, uniform=uniform)), data.draw(roles(one))
+    try:
+        assert disagreements(whole, formula, assuming) == []
+    except TooManyStrategies:
+        assume(False)
+
+
+@given(st.data())
+def test_separate_parts_of_the_whole_logic_hold_together(data: st.DataObject) -> None:
+    system = data.draw(systems(states=16))
+    formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
+    naive = Naive(system)
+    together = naive.reachable.intersection(*(naive.satisfying(part, assuming) for part in separate(formula)))
+    assert together == naive.satisfying(formula, assuming)
 
 
 @given(two_parts())

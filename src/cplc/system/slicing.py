@@ -6,14 +6,31 @@ reachable states are the product of the components' reachable states. A formula 
 whole system and at that state cut down to a union W of components (the slice) that contains
 
 * every variable of its atoms,
-* every variable of the system's fairness conditions, and
-* for every ``C``/``Fu`` in it, every variable that debtor and creditor share, in both copies.
+* every variable that the steps of its ``does(…)`` read or write,
+* every variable of the system's fairness conditions,
+* for every ``C``/``Fu`` in it, every variable that debtor and creditor share, in both copies, and
+* for every strategy by local states, every variable that a member of the group sees, reads or writes.
 
-Temporal operators. A run of the whole system, cut down to W, is a run of the slice: steps outside W become idle steps,
-and justice of steps in W reads W alone, so fair runs stay fair. Conversely a run of the slice becomes one of the whole
-by steps of the other components put between its own, in turn for each justice there: each can be met from every state,
-as none of them is disabled by what happens in W. What the formula says of single steps (``X``, bounds) is about a
-finite beginning, where nothing need be put in between; the rest of a run is asked only what a pause does not change.
+Paths. A run of the whole system, cut down to W, is a run of the slice of the same length: steps outside W become idle
+steps, which no ``does(…)`` in the formula is about, and justice of steps in W reads W alone, so fair runs stay fair.
+Conversely a run of the slice becomes one of the whole by steps of the other components put between its own, in turn
+for each justice there: each can be met from every state, as none of them is disabled by what happens in W. In W these
+steps are pauses, and any finite beginning can be kept without. So where `bears_pauses` says yes both directions hold,
+for a path formula and its negation. Where it says no, as for ``A G X p`` or ``E (F Y p)``, the formula may tell
+whether others move in between, and everything is relevant.
+
+Restricted paths. ``E{α}``: steps that are not allowed are missing on both sides, in W as outside, and so is their
+justice; the argument is the same for the steps that are left, whatever they are. Those outside W are not needed to
+answer: a state that has no allowed step there idles. So the variables of α's steps are not relevant as such.
+
+Strategies. What a group enforces rests on pushing: a send of the group or a justice, enabled, leads into what is won
+already, while the steps of others keep to it. A push outside W leads from ``(w, v)`` to ``(w, v')``; if that is won,
+so is ``(w, v)``, by induction on the rounds of the fixpoint, in which membership depends on W alone. Steps of others
+outside W keep the state in W, hence what is won and what the push keeps to. So the group wins at ``(w, v)`` iff at
+``w``. For ``X`` and ``G`` likewise. Where each member decides by its own local state the argument fails, because what
+it sees outside W is more to decide by: it may count there, and insist on one thing before another. With all that the
+members see and do in W nothing outside it is theirs; what is left there goes on in turn as above, and goals on states
+bear pauses.
 
 Knowledge. The reachable states are a product and so is indistinguishability; on the components outside W it is
 reflexive, so it relates some state there to each, and the operand does not depend on which.
@@ -36,17 +53,22 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Enforces,
     Formula,
     Fulfils,
     Globally,
+    Historically,
     Implies,
     Next,
     Not,
     OnPaths,
     Or,
+    Taken,
+    is_state_formula,
     subformulas,
 )
 from cplc.system.model import Justice, Message, Step, System
+from cplc.system.pauses import bears_pauses
 
 
 class Slices:
@@ -98,9 +120,24 @@ class Slices:
                     named |= reads(condition)
                 case Commits(debtor, creditor, _) | Fulfils(debtor, creditor, _):
                     named.update(*self.system.shared_between(debtor, creditor))
+                case Taken(steps):
+                    named.update(*(self._footprints[name] for name in steps & self._footprints.keys()))
+                case Enforces(group, _, uniform=True):
+                    named |= self._of_group(group)
+                case OnPaths(_, path) if not bears_pauses(path):
+                    return frozenset(self.system.variable)
                 case _:
                     pass
         return self.closed(named)
+
+    @cached_property
+    def _footprints(self) -> dict[str, frozenset[str]]:
+        return {step.name: step.footprint for step in self.system.steps}
+
+    def _of_group(self, group: Iterable[str]) -> frozenset[str]:
+        """Return what these agents see, and what their steps read or write."""
+        seen = (frozenset(self.system.agent[name].local) for name in group)
+        return frozenset().union(*seen, *(step.footprint for step in self.system.steps if step.actor in group))
 
     def parts(self, formula: Formula) -> tuple[Formula, ...]:
         """Return what holds together where the formula holds initially, one formula for each slice that is needed."""
@@ -200,12 +237,12 @@ def _within(kept: frozenset[str], *conditions: Expr) -> bool:
 
 
 def _joined(parts: list[Formula]) -> Formula:
-    """Return the conjunction; what is to hold always is said once."""
+    """Return the conjunction; what is to hold in every state is said once."""
     always: list[Formula] = []
     others: list[Formula] = []
     for part in parts:
         match part:
-            case OnPaths("A", Globally(operand, None)):
+            case OnPaths("A", Globally(operand, None), None) if is_state_formula(operand):
                 always.append(operand)
             case _:
                 others.append(part)
@@ -215,16 +252,24 @@ def _joined(parts: list[Formula]) -> Formula:
 
 
 def separate(formula: Formula) -> tuple[Formula, ...]:
-    """Return formulas that hold in every initial state iff this one does; each may need a smaller slice."""
+    """Return formulas that hold together iff this one does; each may need a smaller slice.
+
+    So it is wherever the formula stands, at a state or on a path: ``A``, ``G``, ``X`` and ``H`` hold of several
+    formulas together iff of each, along the same steps and within the same bound.
+    """
     match formula:
         case And(operands):
             return tuple(part for operand in operands for part in separate(operand))
         case Implies(left, right):
             return tuple(Implies(left, part) for part in separate(right))
-        case OnPaths("A", Globally(operand, bound)):
-            return tuple(OnPaths("A", Globally(part, bound)) for part in separate(operand))
-        case OnPaths("A", Next(operand)):
-            return tuple(OnPaths("A", Next(part)) for part in separate(operand))
+        case OnPaths("A", path, along):
+            return tuple(OnPaths("A", part, along) for part in separate(path))
+        case Globally(operand, bound):
+            return tuple(Globally(part, bound) for part in separate(operand))
+        case Next(operand):
+            return tuple(Next(part) for part in separate(operand))
+        case Historically(operand):
+            return tuple(Historically(part) for part in separate(operand))
         case Not(Not(operand)):
             return separate(operand)
         case Not(Or(operands)):
