@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.strategies import atoms
 
 from cplc.system import formula as f
 from cplc.system.formula import Formula, Taken, subformulas
 from cplc.system.model import System
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -26,124 +29,194 @@ class Logic:
     games: bool = True
     social: bool = True
     """Knowledge and commitments."""
-    weight: int = 6
-    """How many temporal operators one path formula may have, each bounded one counted as its bound says."""
-    leaves: int = 4
+    depth: int = 2
+    """How deep path quantifiers and modalities stand below each other."""
+    weight: int = 5
+    """How many temporal operators one path formula may have, each bounded one counted as often as its bound says."""
 
 
 WHOLE = Logic()
 CTL_STAR = Logic(past=False, taken=False, games=False, social=False)
+SIMPLE = Logic(depth=1, weight=3)
 
 
-def steps_taken(system: System) -> SearchStrategy[Taken]:
-    """Sets of steps; now and then of none, of all, or of one that is not in the system."""
-    names = [step.name for step in system.steps]
-    return st.lists(st.sampled_from([*names, "elsewhere"]), max_size=len(names), unique=True).map(
-        lambda chosen: Taken(frozenset(chosen), " | ".join(f"does({name})" for name in chosen) or "false")
-    )
+class _Writer:
+    """Draws formulas over one system."""
+
+    def __init__(self, draw: DrawFn, system: System, logic: Logic) -> None:
+        self.draw, self.system, self.logic = draw, system, logic
+        self.atoms = atoms(system)
+        self.agents = [agent.name for agent in system.agents]
+        self.weight = 0
+        """What is left of it for the path formula in the making."""
+
+    def pick(self, *options: T) -> T:
+        return self.draw(st.sampled_from(options))
+
+    def one_in(self, n: int) -> bool:
+        return self.draw(st.integers(0, n - 1)) == n - 1
+
+    def atom(self) -> Formula:
+        return self.draw(self.atoms)
+
+    # --- on states
+
+    def state(self, depth: int) -> Formula:
+        if depth == 0:
+            return self.atom()
+        kinds = ["atom", "paths", "paths", "paths", "paths", "boolean", "boolean"]
+        if self.logic.social:
+            kinds += ["knows", "commits", "fulfils"] if self.system.shared else ["knows"]
+        if self.logic.games:
+            kinds.append("game")
+
+        def below() -> Formula:
+            return self.state(depth - 1)
+
+        match self.pick(*kinds):
+            case "atom":
+                return self.atom()
+            case "boolean":
+                return self.boolean(below)
+            case "knows":
+                return f.Knows(self.pick("each", "together", "common"), self.group(), below())
+            case "commits":
+                return f.Commits(*self.pair(), below())
+            case "fulfils":
+                return f.Fulfils(*self.pair(), below())
+            case "game":
+                return self.game(depth - 1)
+            case _:
+                return self.paths(depth - 1)
+
+    def boolean(self, below: Callable[[], Formula]) -> Formula:
+        match self.pick("not", "and", "or", "implies", "iff"):
+            case "not":
+                return f.Not(below())
+            case "and":
+                return f.And(tuple(below() for _ in range(self.pick(2, 1, 3))))
+            case "or":
+                return f.Or(tuple(below() for _ in range(self.pick(2, 1, 3))))
+            case "implies":
+                return f.Implies(below(), below())
+            case _:
+                return f.Iff(below(), below())
+
+    def group(self) -> tuple[str, ...]:
+        return tuple(self.draw(st.lists(st.sampled_from(self.agents), min_size=1, unique=True)))
+
+    def pair(self) -> tuple[str, str]:
+        shared = self.pick(*self.system.shared)
+        return self.pick((shared.first, shared.second), (shared.second, shared.first))
+
+    def game(self, depth: int, *, uniform: bool = False) -> Formula:
+        def below() -> Formula:
+            return self.state(depth)
+
+        goal: f.Next | f.Finally | f.Globally | f.Until
+        match self.pick("finally", "until", "globally", "next"):
+            case "finally":
+                goal = f.Finally(below())
+            case "until":
+                goal = f.Until(below(), below())
+            case "globally":
+                goal = f.Globally(below())
+            case _:
+                goal = f.Next(below())
+        return f.Enforces(self.group(), goal, uniform)
+
+    # --- on paths
+
+    def paths(self, depth: int) -> f.OnPaths:
+        along = self.taken() if self.logic.taken and self.one_in(4) else None
+        outer, self.weight = self.weight, self.logic.weight
+        path = self.temporal(depth) if self.one_in(2) else self.path(depth)
+        self.weight = outer
+        return f.OnPaths(self.pick("E", "A"), path, along)
+
+    def path(self, depth: int) -> Formula:
+        kinds = ["temporal"] * 5 + ["boolean"] * 3
+        kinds += ["taken"] if self.logic.taken else []
+        match self.pick("state", "state", *kinds) if self.weight > 0 else self.pick("state", *kinds[8:]):
+            case "state":
+                return self.state(depth) if self.one_in(3) else self.atom()
+            case "taken":
+                return self.taken()
+            case "boolean":
+                self.weight -= 1
+                return self.boolean(lambda: self.path(depth))
+            case _:
+                return self.temporal(depth)
+
+    def temporal(self, depth: int) -> Formula:
+        def below() -> Formula:
+            return self.path(depth)
+
+        self.weight -= 1
+        past = ["previous", "once", "historically", "since"] if self.logic.past else []
+        match self.pick("finally", "globally", "next", "until", "weak until", "release", *past):
+            case "finally":
+                return f.Finally(below(), self.bound())
+            case "globally":
+                return f.Globally(below(), self.bound())
+            case "next":
+                return f.Next(below())
+            case "until":
+                return f.Until(below(), below(), self.bound())
+            case "weak until":
+                return f.WeakUntil(below(), below())
+            case "release":
+                return f.Release(below(), below())
+            case "previous":
+                return f.Previous(below())
+            case "once":
+                return f.Once(below())
+            case "historically":
+                return f.Historically(below())
+            case _:
+                return f.Since(below(), below())
+
+    def bound(self) -> int | None:
+        if self.logic.bound is None or not self.one_in(4):
+            return None
+        bound = self.draw(st.integers(0, self.logic.bound))
+        self.weight -= max(0, bound - 1)
+        return bound
+
+    def taken(self) -> Taken:
+        """Draw some steps, now and then none, all, or one that is not in the system."""
+        names = [step.name for step in self.system.steps]
+        chosen = self.draw(st.lists(st.sampled_from([*names, "elsewhere"]), max_size=len(names), unique=True))
+        return Taken(frozenset(chosen), " | ".join(f"does({name})" for name in chosen) or "false")
 
 
-def weight(path: Formula) -> int:
-    """Return how many positions in time a path formula speaks of, state formulas apart."""
-    if f.is_state_formula(path):
-        return 0
-    match path:
-        case f.Finally(_, int(bound)) | f.Globally(_, int(bound)) | f.Until(_, _, int(bound)):
-            own = bound
-        case f.Next() | f.Finally() | f.Globally() | f.Until() | f.WeakUntil() | f.Release():
-            own = 1
-        case f.Previous() | f.Once() | f.Historically() | f.Since():
-            own = 1
-        case _:
-            own = 0
-    return own + sum(map(weight, f.children(path)))
+@st.composite
+def logic_formulas(draw: DrawFn, system: System, logic: Logic = WHOLE) -> Formula:
+    """Draw a state formula of the whole logic, or of as much of it as is asked for."""
+    return _Writer(draw, system, logic).state(logic.depth)
 
 
-def path_formulas(system: System, inner: SearchStrategy[Formula], logic: Logic = WHOLE) -> SearchStrategy[Formula]:
-    """What may stand below a path quantifier, over these state formulas."""
-    leaves = inner | steps_taken(system) if logic.taken else inner
-    deep = st.recursive(leaves, lambda below: _temporal(below, logic) | _boolean(below), max_leaves=logic.leaves)
-    return (_temporal(leaves, logic) | deep | deep).filter(lambda path: weight(path) <= logic.weight)
+@st.composite
+def path_formulas(draw: DrawFn, system: System, logic: Logic = WHOLE) -> Formula:
+    """Draw what may stand below a path quantifier."""
+    return _Writer(draw, system, logic).paths(logic.depth - 1).path
 
 
-def _boolean(below: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
-    several = st.lists(below, min_size=1, max_size=3).map(tuple)
-    return st.one_of(
-        st.builds(f.Not, below),
-        st.builds(f.And, several),
-        st.builds(f.Or, several),
-        st.builds(f.Implies, below, below),
-        st.builds(f.Iff, below, below),
-    )
+@st.composite
+def quantified(draw: DrawFn, system: System, logic: Logic = WHOLE) -> f.OnPaths:
+    """Draw a path quantifier, now and then over runs of some steps only, and what stands below it."""
+    return _Writer(draw, system, logic).paths(logic.depth - 1)
 
 
-def _temporal(below: SearchStrategy[Formula], logic: Logic) -> SearchStrategy[Formula]:
-    bounds = st.none() if logic.bound is None else st.none() | st.none() | st.integers(0, logic.bound)
-    kinds: list[SearchStrategy[Formula]] = [
-        st.builds(f.Next, below),
-        st.builds(f.Finally, below, bounds),
-        st.builds(f.Globally, below, bounds),
-        st.builds(f.Until, below, below, bounds),
-        st.builds(f.WeakUntil, below, below),
-        st.builds(f.Release, below, below),
-    ]
-    if logic.past:
-        kinds += [
-            st.builds(f.Previous, below),
-            st.builds(f.Once, below),
-            st.builds(f.Historically, below),
-            st.builds(f.Since, below, below),
-        ]
-    return st.one_of(kinds)
-
-
-def quantified(system: System, inner: SearchStrategy[Formula], logic: Logic = WHOLE) -> SearchStrategy[Formula]:
-    """A path quantifier, now and then over runs of some steps only, and a path formula over these state formulas."""
-    along = st.none() | st.none() | steps_taken(system) if logic.taken else st.none()
-    return st.builds(f.OnPaths, st.sampled_from(("E", "A")), path_formulas(system, inner, logic), along)
+@st.composite
+def games(draw: DrawFn, system: System, logic: Logic = SIMPLE, *, uniform: bool = False) -> Formula:
+    """Draw what a group can enforce."""
+    return _Writer(draw, system, logic).game(logic.depth - 1, uniform=uniform)
 
 
 def groups(system: System) -> SearchStrategy[tuple[str, ...]]:
     names = [agent.name for agent in system.agents]
     return st.lists(st.sampled_from(names), min_size=1, unique=True).map(tuple)
-
-
-def games(system: System, inner: SearchStrategy[Formula], *, uniform: bool = False) -> SearchStrategy[Formula]:
-    """What a group can enforce, over these state formulas."""
-    goals = st.one_of(
-        st.builds(f.Finally, inner),
-        st.builds(f.Until, inner, inner),
-        st.builds(f.Globally, inner),
-        st.builds(f.Next, inner),
-    )
-    return st.builds(f.Enforces, groups(system), goals, st.just(uniform))
-
-
-def logic_formulas(system: System, logic: Logic = WHOLE) -> SearchStrategy[Formula]:
-    """State formulas of the whole logic, or of as much of it as is asked for."""
-    return st.recursive(atoms(system), _compound(system, logic), max_leaves=logic.leaves)
-
-
-def _compound(system: System, logic: Logic) -> Callable[[SearchStrategy[Formula]], SearchStrategy[Formula]]:
-    modes = st.sampled_from(("each", "together", "common"))
-
-    def compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
-        path = quantified(system, inner, logic)
-        choices: list[SearchStrategy[Formula]] = [path, path, path, path, _boolean(inner)]
-        if logic.games:
-            choices.append(games(system, inner))
-        if logic.social:
-            choices.append(st.builds(f.Knows, modes, groups(system), inner))
-        if logic.social and system.shared:
-            pairs = [(pair.first, pair.second) for pair in system.shared]
-            directed = st.sampled_from(pairs + [(second, first) for first, second in pairs])
-            choices += [
-                st.builds(lambda pair, operand: f.Commits(pair[0], pair[1], operand), directed, inner),
-                st.builds(lambda pair, operand: f.Fulfils(pair[0], pair[1], operand), directed, inner),
-            ]
-        return st.one_of(choices)
-
-    return compound
 
 
 def operators(formula: Formula) -> list[str]:
@@ -153,8 +226,8 @@ def operators(formula: Formula) -> list[str]:
 
 def _word(formula: Formula) -> str:
     match formula:
-        case f.OnPaths(quantifier, _, along):
-            kind = "" if f.ctl_path(formula) else "*"
+        case f.OnPaths(quantifier, path, along):
+            kind = "" if f.ctl_path(f.OnPaths(quantifier, path)) else "*"
             return f"{quantifier}{'' if along is None else '{..}'}{kind}"
         case f.Finally(_, int()) | f.Globally(_, int()) | f.Until(_, _, int()):
             return f"{type(formula).__name__}<=k"

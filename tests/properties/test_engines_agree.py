@@ -1,13 +1,19 @@
-"""Every engine finds the states that the explicit one finds, for every subformula, and the same steps between them."""
+"""Every engine finds the states that the definitions give, for every subformula, and the same steps between them.
+
+`tests/agreement.py` does the same with as many examples as there is time for.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.engines.every_engine import MakeEngine, members, on_symbolic_engines
+from tests.agreement import USUAL, Figures, compare_system
+from tests.engines.every_engine import ENGINES, MakeEngine, members, on_symbolic_engines
+from tests.naive_games import TooManyStrategies
 from tests.strategies import atoms, conditions_over, every_kind, formulas, roles, systems
+from tests.strategies_logic import SIMPLE, WHOLE, games, logic_formulas, quantified
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import Engine
@@ -23,6 +29,47 @@ def same(explicit: ExplicitEngine, expected: bytes, engine: Engine[Any], found: 
         == explicit.is_empty(explicit.both(expected, explicit.single(state)))
         for state in states
     )
+
+
+@given(st.data())
+def test_the_whole_logic(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
+    compare_system(system, formula, assuming, USUAL, Figures())
+
+
+@given(st.data())
+def test_paths(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula, assuming = data.draw(quantified(system, SIMPLE)), data.draw(roles(system))
+    compare_system(system, formula, assuming, USUAL, Figures())
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_games(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula, assuming = data.draw(games(system, WHOLE)), data.draw(roles(system))
+    compare_system(system, formula, assuming, USUAL, Figures())
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_games_with_little_sight(data: st.DataObject) -> None:
+    system = data.draw(systems(lifelike=True, states=24))
+    formula = data.draw(games(system, uniform=True))
+    try:
+        compare_system(system, formula, frozenset(), USUAL, Figures())
+    except TooManyStrategies:
+        assume(False)
+
+
+@settings(max_examples=10)
+@given(st.data())
+def test_the_whole_logic_by_every_library(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
+    compare_system(system, formula, assuming, list(ENGINES), Figures())
 
 
 @on_symbolic_engines

@@ -1,0 +1,285 @@
+"""Do all engines say of generated systems and protocols what the definitions say? As many as you have time for.
+
+``python -m tests.agreement --pairs 20000 --seed 1`` draws systems with a formula of the whole logic each, and
+protocols with properties, asks every engine about every state, and prints figures. Systems are judged by
+``tests/naive.py``, protocols by the interpreter of ``tests/reference``. A disagreement is printed as small as
+Hypothesis can make it, as Python or as a file to be verified; the run goes on with other examples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, is_dataclass
+from time import perf_counter
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from tests.engines.every_engine import ENGINES
+from tests.naive import Frozen, Naive, States
+from tests.reference.logic import holds as holds_of_the_protocol
+from tests.reference.semantics import Reference, TooLarge
+from tests.strategies import roles, systems
+from tests.strategies_formulas import Sample, protocols
+from tests.strategies_logic import logic_formulas, operators
+
+from cplc.engines.interface import Engine, ResourceExhausted
+from cplc.engines.onthefly import engine as onthefly
+from cplc.pipeline import Compilation
+from cplc.source import Source
+from cplc.system.formula import Formula, state_subformulas
+from cplc.system.model import System
+
+USUAL = ("explicit", "symbolic-oxidd", "onthefly")
+"""The engines asked about every pair; the others are asked about one in ``RARELY``."""
+RARELY = 20
+BATCH = 100
+"""How many pairs have one seed; a disagreement ends a batch."""
+STATES = 1500
+"""How many states a protocol may have here."""
+HOLDS = {"holds": True, "vacuous": True, "fails": False}
+
+
+class Disagreement(AssertionError):
+    """An engine says something else than the definitions."""
+
+
+@dataclass
+class Figures:
+    """What has been compared so far."""
+
+    pairs: int = 0
+    formulas: int = 0
+    """State formulas, the parts of others among them, each at every reachable state."""
+    states: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    operators: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    disagreements: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def timed(self, who: str) -> Iterator[None]:
+        begin = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[who] += perf_counter() - begin  # type: ignore[assignment]
+
+    def lines(self) -> Iterator[str]:
+        yield f"{self.pairs} pairs, {self.formulas} formulas at {self.states} states"
+        for title, counted in (
+            ("verdicts", self.verdicts),
+            ("operators", self.operators),
+            ("limits met", self.unknown),
+        ):
+            yield f"{title}: " + ", ".join(f"{name} {count}" for name, count in counted.most_common())
+        yield "seconds: " + ", ".join(f"{name} {spent:.1f}" for name, spent in self.seconds.most_common())
+        yield f"disagreements: {len(self.disagreements)}"
+        yield from self.disagreements
+
+
+# --- systems
+
+
+def set_of(engine: Engine[Any], found: Any, oracle: Naive) -> States:
+    """Return an engine's set as the oracle writes it."""
+    return frozenset(state for state in oracle.reachable if engine.contains(found, oracle.thaw(state)))
+
+
+def answers(name: str, system: System, assuming: frozenset[str], oracle: Naive) -> Callable[[Formula], States]:
+    """Return how one engine finds the states that satisfy a formula."""
+    if name == "onthefly":
+        local = onthefly.OnTheFlyEngine(system)
+        return lambda formula: frozenset(
+            state for state in oracle.reachable if local.holds(formula, oracle.thaw(state), assuming)
+        )
+    engine = ENGINES[name](system)
+    return lambda formula: set_of(engine, engine.satisfying(formula, assuming), oracle)
+
+
+def supports(name: str, formula: Formula) -> bool:
+    return name != "onthefly" or onthefly.supports(formula)
+
+
+def compare_system(
+    system: System, formula: Formula, assuming: frozenset[str], engines: Collection[str], figures: Figures
+) -> None:
+    """Compare what engines and oracle say of every part of a formula at every reachable state."""
+    oracle = Naive(system)
+    parts = list(dict.fromkeys(reversed(list(state_subformulas(formula)))))
+    with figures.timed("definitions"):
+        expected = [oracle.satisfying(part, assuming) for part in parts]
+    for name in engines:
+        with figures.timed(name):
+            ask = answers(name, system, assuming, oracle)
+            for part, states in zip(parts, expected, strict=True):
+                if supports(name, part):
+                    try:
+                        found = ask(part)
+                    except ResourceExhausted:
+                        figures.unknown[name] += 1
+                        continue
+                    if found != states:
+                        raise Disagreement(reproducer(system, part, assuming, name, found, states, oracle))
+    figures.pairs += 1
+    figures.formulas += len(parts)
+    figures.states += len(oracle.reachable)
+    figures.operators.update(operators(formula))
+    figures.verdicts["holds" if oracle.initial <= expected[-1] else "fails"] += 1
+
+
+def reproducer(
+    system: System,
+    formula: Formula,
+    assuming: frozenset[str],
+    engine: str,
+    found: States,
+    expected: States,
+    oracle: Naive,
+) -> str:
+    """Return a program that shows the disagreement, and what it is about."""
+
+    def shown(states: Collection[Frozen]) -> str:
+        return "; ".join(str(oracle.thaw(state)) for state in sorted(states, key=repr)[:4]) or "nothing"
+
+    return "\n".join(
+        [
+            f"{engine} finds besides: {shown(found - expected)}",
+            f"{engine} does not find: {shown(expected - found)}",
+            "from cplc.system.expr import *; from cplc.system import expr as e, formula as f",
+            "from cplc.system.formula import *; from cplc.system.model import *",
+            f"system = {_code(system)}",
+            f"formula = {_code(formula)}",
+            f"assuming = {assuming!r}",
+        ]
+    )
+
+
+def _code(value: object) -> str:
+    """Return an expression for a value; the classes of formulas hide those of expressions that are called alike."""
+    match value:
+        case tuple():
+            return "(" + "".join(f"{_code(item)}, " for item in value) + ")"
+        case _ if is_dataclass(value):
+            module = {"cplc.system.expr": "e.", "cplc.system.formula": "f."}.get(type(value).__module__, "")
+            names = [part.name for part in fields(value) if part.name != "span"]
+            given = ", ".join(f"{name}={_code(getattr(value, name))}" for name in names)
+            return f"{module}{type(value).__name__}({given})"
+        case _:
+            return repr(value)
+
+
+# --- protocols
+
+
+def compare_protocol(sample: Sample, engines: Collection[str], figures: Figures) -> bool:
+    """Compare verdicts on every property; return whether the protocol was small enough, and never out of range."""
+    compilation = Compilation(Source("generated.cpl", sample.text))
+    if not compilation.ok:
+        raise Disagreement("\n".join([*(d.concise() for d in compilation.diagnostics), sample.text]))
+    reference = Reference(compilation.model)
+    try:
+        graph = reference.explore(STATES)
+    except TooLarge:
+        return False
+    if reference.out_of_range:
+        return False
+    for declared in compilation.model.properties:
+        with figures.timed("reference"):
+            expected = holds_of_the_protocol(reference, graph, declared.formula, declared.assuming)
+        for engine in engines:
+            with figures.timed(f"{engine} verify"):
+                (result,) = compilation.verify(compilation.questions([declared.name]), engine)
+            if result.answer not in HOLDS:
+                figures.unknown[f"{engine} verify: {result.reason}"] += 1
+            elif HOLDS[result.answer] != expected:
+                wrong = f"{engine} says of {declared.name} that it {result.answer}"
+                raise Disagreement(f"{wrong}\n{sample.text}")
+        figures.pairs += 1
+        figures.formulas += 1
+        figures.verdicts["protocol holds" if expected else "protocol fails"] += 1
+    figures.states += len(graph.states)
+    return True
+
+
+# --- long runs
+
+
+def run(compare: Callable[[st.DataObject], None], examples: int, number: int, figures: Figures) -> None:
+    """Compare one batch; keep the smallest disagreement."""
+
+    @seed(number)
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    )
+    @given(st.data())
+    def batch(data: st.DataObject) -> None:
+        compare(data)
+
+    try:
+        batch()
+    except Disagreement as apart:
+        figures.disagreements.append(str(apart))
+    except Exception as broken:
+        figures.disagreements.append("\n".join([repr(broken), *getattr(broken, "__notes__", ())]))
+
+
+def systems_compared(
+    figures: Figures, engines: Sequence[str], others: Sequence[str]
+) -> Callable[[st.DataObject], None]:
+    def compare(data: st.DataObject) -> None:
+        system = data.draw(systems())
+        formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
+        more = others if figures.pairs % RARELY == RARELY - 1 else ()
+        compare_system(system, formula, assuming, [*engines, *more], figures)
+
+    return compare
+
+
+def protocols_compared(figures: Figures, engines: Sequence[str]) -> Callable[[st.DataObject], None]:
+    def compare(data: st.DataObject) -> None:
+        compare_protocol(data.draw(protocols(formula_count=4)), engines, figures)
+
+    return compare
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.agreement", description=__doc__)
+    parser.add_argument("--pairs", type=int, default=2000, help="pairs of a system and a formula, or a property")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--engines", nargs="*", default=list(USUAL), choices=[*ENGINES, "onthefly"])
+    parser.add_argument("--only", choices=["systems", "protocols"])
+    asked = parser.parse_args(arguments)
+    figures = Figures()
+    known = {name.partition("-")[0] for name in asked.engines}
+    batches = []
+    if asked.only != "protocols":
+        others = [name for name in ENGINES if name not in asked.engines]
+        batches.append((systems_compared(figures, asked.engines, others), BATCH))
+    if asked.only != "systems":
+        batches.append((protocols_compared(figures, sorted(known)), BATCH // 10))
+    number, begin = asked.seed * 1_000_003, perf_counter()
+    while figures.pairs < asked.pairs:
+        for compare, examples in batches:
+            run(compare, examples, number, figures)
+            number += 1
+        spent, wrong = perf_counter() - begin, len(figures.disagreements)
+        sys.stderr.write(f"\r{figures.pairs}/{asked.pairs} pairs, {spent:.0f} s, {wrong} disagreements ")
+        sys.stderr.flush()
+    sys.stderr.write("\n")
+    sys.stdout.write("\n".join(figures.lines()) + "\n")
+    return 1 if figures.disagreements else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
