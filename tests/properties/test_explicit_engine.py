@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from dataclasses import replace
+
+import pytest
+from benchmarks.explicit import counters
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.naive import Naive, States
 from tests.strategies import atoms, conditions_over, every_kind, formulas, roles, systems
+from tests.unit.test_automaton import combinations
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import ResourceExhausted
-from cplc.system.formula import state_subformulas
+from cplc.system import formula as f
+from cplc.system.expr import FALSE, Const, Equal, Read
+from cplc.system.formula import Formula, state_subformulas
 from cplc.system.model import System
-from cplc.system.printer import formula_text
+from cplc.system.printer import expr_text, formula_text
 
 
 def members(engine: ExplicitEngine, oracle: Naive, states: bytes) -> States:
@@ -58,6 +65,91 @@ def test_satisfying_states(data: st.DataObject) -> None:
         assert engine.count(found) == len(oracle.satisfying(part, assuming))
         assert members(engine, oracle, found) == oracle.satisfying(part, assuming)
     assert engine.is_valid(formula, assuming) == (oracle.initial <= oracle.satisfying(formula, assuming))
+
+
+def path_formulas(system: System, inner: st.SearchStrategy[Formula], size: int = 3) -> st.SearchStrategy[Formula]:
+    """Path formulas of every shape over these state formulas and the system's steps."""
+    return st.recursive(inner | inner | steps_taken(system), combinations, max_leaves=size)
+
+
+def steps_taken(system: System) -> st.SearchStrategy[f.Taken]:
+    """Actions: at most two of the system's steps, or one that there is not."""
+    names = st.sampled_from(["nowhere", *(step.name for step in system.steps)])
+    return st.frozensets(names, max_size=2).map(lambda steps: f.Taken(steps, "does"))
+
+
+def on_paths(system: System, inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+    along = st.none() | st.none() | steps_taken(system)
+    return st.builds(f.OnPaths, st.sampled_from("AE"), path_formulas(system, inner), along)
+
+
+@given(st.data())
+def test_every_path_formula(data: st.DataObject) -> None:
+    system = data.draw(systems(states=12))
+    simple = atoms(system)
+    formula = data.draw(on_paths(system, simple) | on_paths(system, simple | on_paths(system, simple)))
+    assuming = data.draw(roles(system))
+    engine, oracle = ExplicitEngine(system), Naive(system)
+    expected = oracle.satisfying(formula, assuming)
+    assert members(engine, oracle, engine.satisfying(formula, assuming)) == expected, formula_text(formula)
+    assert engine.is_valid(formula, assuming) == (oracle.initial <= expected)
+
+
+@given(st.data())
+def test_again_and_again(data: st.DataObject) -> None:
+    """What holds again and again on a fair run is one more condition of fairness; for good: the run stays there."""
+    system = data.draw(systems())
+    conditions = data.draw(st.lists(conditions_over(system.variables), min_size=1, max_size=3))
+    assuming = data.draw(roles(system))
+    engine, oracle = ExplicitEngine(system), Naive(system)
+    several = [f.Atom(condition, expr_text(condition)) for condition in conditions]
+    again = f.And(tuple(f.Globally(f.Finally(atom)) for atom in several))
+    fairer = Naive(replace(system, fairness=(*system.fairness, *conditions)))
+    recurring = fairer.fair_globally(fairer.reachable, assuming)
+    for_good = oracle.satisfying(f.OnPaths("E", f.Finally(f.OnPaths("E", f.Globally(f.Not(several[0]))))), assuming)
+
+    def found(formula: Formula) -> States:
+        return members(engine, oracle, engine.satisfying(formula, assuming))
+
+    assert found(f.OnPaths("E", again)) == recurring
+    assert found(f.OnPaths("A", f.Not(again))) == oracle.reachable - recurring
+    assert found(f.OnPaths("E", f.Finally(f.Globally(f.Not(several[0]))))) == for_good
+    assert found(f.OnPaths("A", f.Globally(f.Finally(several[0])))) == oracle.reachable - for_good
+
+
+@given(st.data())
+def test_along_some_steps_is_in_a_system_with_no_others(data: st.DataObject) -> None:
+    system = data.draw(systems(states=12))
+    along = data.draw(steps_taken(system))
+    p, q = data.draw(atoms(system)), data.draw(atoms(system))
+    assuming = data.draw(roles(system))
+    engine, oracle = ExplicitEngine(system), Naive(system)
+    kept = tuple(step if step.name in along.steps else replace(step, guard=FALSE) for step in system.steps)
+    restricted = replace(system, steps=kept)
+    assume(not any(step.free for step in kept))  # what they choose from are the initial values
+    for path in (f.Finally(p), f.Globally(p), f.Until(p, q), f.Globally(f.Finally(p)), f.Next(p)):
+        satisfying = members(engine, oracle, engine.satisfying(f.OnPaths("E", path, along), assuming))
+        for state in oracle.reachable:
+            begun = zip(system.variables, state, strict=True)
+            there = replace(
+                restricted, variables=tuple(replace(variable, initial=(value,)) for variable, value in begun)
+            )
+            assert ExplicitEngine(there).is_valid(f.OnPaths("E", path), assuming) == (state in satisfying)
+
+
+def test_no_more_pairs_with_the_automaton_than_the_limit() -> None:
+    system = counters(2, 10)
+    last = f.Atom(Equal(Read("count@1"), Const(9)), "last")
+    answered = f.OnPaths("A", f.Globally(f.Implies(last, f.Next(f.Not(last)))))
+    assert ExplicitEngine(system, limit=1000).count(ExplicitEngine(system, limit=1000).satisfying(answered)) == 0
+    with pytest.raises(ResourceExhausted, match="what a path must do"):
+        ExplicitEngine(system, limit=150).satisfying(answered)
+
+
+def test_a_path_formula_is_of_no_state() -> None:
+    engine = ExplicitEngine(counters(1, 2))
+    with pytest.raises(ValueError, match="below a path quantifier"):
+        engine.satisfying(f.Finally(f.And(())))
 
 
 @given(st.data())

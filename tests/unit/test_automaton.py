@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cplc.engines.automaton import Automaton, Edge, automaton
 from cplc.engines.interface import ResourceExhausted
 from cplc.system import formula as f
-from cplc.system.expr import FALSE, TRUE, Read
+from cplc.system.expr import TRUE, Read
 from cplc.system.formula import Formula
 
 P, Q, R, S = (f.Atom(Read(name), name) for name in "pqrs")
@@ -191,7 +191,8 @@ def _literals() -> st.SearchStrategy[Formula]:
     return st.one_of(atoms, atoms, both, st.sampled_from((A, B, f.Atom(TRUE, "true"), f.Or(()))))
 
 
-def _compound(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+def combinations(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+    """Path formulas of every shape made of one or a few others."""
     bounds = st.none() | st.integers(0, 3)
     several = st.lists(inner, max_size=3).map(tuple)
     return st.one_of(
@@ -215,7 +216,7 @@ def _compound(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
 
 
 def paths() -> st.SearchStrategy[Formula]:
-    return st.recursive(_literals(), _compound, max_leaves=6)
+    return st.recursive(_literals(), combinations, max_leaves=6)
 
 
 def words() -> st.SearchStrategy[Lasso]:
@@ -224,7 +225,7 @@ def words() -> st.SearchStrategy[Lasso]:
     return letters.flatmap(lambda some: st.builds(Lasso, st.just(some), st.integers(0, len(some) - 1)))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(paths(), st.lists(words(), min_size=4, max_size=8))
 def test_it_accepts_what_satisfies_the_formula(path: Formula, several: list[Lasso]) -> None:
     try:
@@ -234,3 +235,91 @@ def test_it_accepts_what_satisfies_the_formula(path: Formula, several: list[Lass
     for word in several:
         assert accepted(word, yes) == satisfied(word, path)
         assert accepted(word, no) != satisfied(word, path)
+
+
+# --- sizes
+
+
+def _both(*operands: Formula) -> Formula:
+    return f.And(operands)
+
+
+def _named(number: int) -> Formula:
+    return f.Atom(Read(f"p{number}"), f"p{number}")
+
+
+SIZES: dict[str, tuple[Formula, tuple[int, int, int]]] = {
+    "true": (f.And(()), (1, 1, 0)),
+    "false": (f.Or(()), (0, 0, 0)),
+    "p": (P, (2, 2, 0)),
+    "does(a)": (A, (2, 2, 0)),
+    "X X p": (X(X(P)), (4, 4, 0)),
+    "F p": (F(P), (2, 3, 1)),
+    "G p": (G(P), (1, 1, 0)),
+    "F p & F q": (_both(F(P), F(Q)), (4, 9, 1)),
+    "p U (q U r)": (U(P, U(Q, R)), (3, 6, 1)),
+    "G F p": (G(F(P)), (1, 2, 1)),
+    "G F p & G F q & G F r": (_both(G(F(P)), G(F(Q)), G(F(R))), (1, 4, 3)),
+    "G (F p & F q)": (G(_both(F(P), F(Q))), (1, 3, 2)),
+    "G F p for twelve p": (_both(*(G(F(_named(number))) for number in range(12))), (1, 13, 12)),
+    "F G F p": (F(G(F(P))), (2, 4, 1)),
+    "F G p": (F(G(P)), (2, 3, 1)),
+    "F G p -> G F q": (f.Implies(F(G(P)), G(F(Q))), (2, 4, 1)),
+    "G (p -> F q)": (G(f.Implies(P, F(Q))), (2, 5, 1)),
+    "F (p & G !q)": (f.Not(G(f.Implies(P, F(Q)))), (2, 3, 1)),
+    "G (p -> F q) & G (r -> F s)": (_both(G(f.Implies(P, F(Q))), G(f.Implies(R, F(S)))), (4, 25, 2)),
+    "G (q -> O p)": (G(f.Implies(Q, f.Once(P))), (2, 3, 0)),
+    "F (q & O p)": (F(_both(Q, f.Once(P))), (3, 6, 1)),
+    "G (p -> H q)": (G(f.Implies(P, f.Historically(Q))), (2, 3, 0)),
+    "G (q -> p S r)": (G(f.Implies(Q, f.Since(P, R))), (2, 5, 0)),
+    "G F<=10 p": (G(F(P, 10)), (11, 21, 0)),
+    "G (p -> F<=10 q)": (G(f.Implies(P, F(Q, 10))), (11, 22, 0)),
+    "F<=500 p": (F(P, 500), (502, 1002, 0)),
+}
+"""States, edges and marks: no more of them than this."""
+
+
+@pytest.mark.parametrize("text", SIZES)
+def test_it_is_small(text: str) -> None:
+    path, (states, edges, marks) = SIZES[text]
+    found = automaton(path)
+    assert len(found.edges) <= states
+    assert sum(map(len, found.edges)) <= edges
+    assert found.marks <= marks
+
+
+def test_one_state_that_repeats_reads_one_thing_after_the_other() -> None:
+    found = automaton(_both(G(F(P)), G(F(Q))))
+    assert found.initial == (0,)
+    assert {(edge.target, edge.labels, edge.marks) for edge in found.edges[0]} == {
+        (0, (), frozenset()),
+        (0, ((P, True),), frozenset({0})),
+        (0, ((Q, True),), frozenset({1})),
+    }
+
+
+def test_what_a_state_decides_is_one_label() -> None:
+    committed = f.Commits("a", "b", F(P))
+    several = _both(f.Implies(P, committed), f.OnPaths("E", U(P, X(f.Once(Q)))), f.Enforces(("a",), F(Q)))
+    found = automaton(f.Not(several))
+    assert [edge.labels for edge in found.edges[found.initial[0]]] == [((several, False),)]
+
+
+def test_steps_that_cannot_be_are_not_followed() -> None:
+    other, nothing = f.Taken(frozenset({"b"}), "b"), f.Taken(frozenset(), "nothing")
+    assert automaton(_both(A, B)).initial == ()
+    assert automaton(F(nothing)).initial == ()
+    assert automaton(G(_both(other, f.Not(B)))).initial == ()
+    assert automaton(G(_both(B, f.Not(other)))).initial == (0,)
+
+
+def test_it_tells_where_nothing_is_left_to_do() -> None:
+    found = automaton(F(_both(P, X(Q))))
+    assert [state for state in range(len(found.edges)) if found.accepts_everything(state)] == [2]
+    assert not any(map(automaton(G(F(P))).accepts_everything, range(1)))
+
+
+def test_it_gives_up_at_a_limit() -> None:
+    many = _both(*(F(_both(_named(number), X(_named(number + 1)))) for number in range(20)))
+    with pytest.raises(ResourceExhausted, match="ways"):
+        automaton(many, 1000)
