@@ -153,6 +153,12 @@ class ExplicitEngine(Engine[States]):
             raise ValueError("the state is not reachable")
         return self._set((number,))
 
+    def contains(self, states: States, state: State) -> bool:
+        number = self._graph.number.get(self._graph.packing.pack(state))
+        if number is None:
+            raise ValueError("the state is not reachable")
+        return bool(states[number])
+
     def _set(self, numbers: Iterable[int]) -> States:
         found = bytearray(self._size)
         for number in numbers:

@@ -185,16 +185,15 @@ class Game(Generic[S]):
         arena = self.arena
         if isinstance(helper, Justice):
             if choices is None or not set(helper.steps) & set(self.sends):
-                return arena.forcing(helper.steps, won), ()
+                own = (step for step in helper.steps if step in self.sends)
+                return arena.forcing(helper.steps, won), tuple((step, arena.enabled((step,))) for step in own)
             return self._own_justice(helper, won, choices)
         helping = arena.forcing((helper,), won)
         if choices is not None:
             helping = arena.both(helping, choices.allowed[helper])
         return helping, ((helper, helping),)
 
-    def _own_justice(
-        self, justice: Justice, won: S, choices: Choices[S]
-    ) -> tuple[S, tuple[tuple[int, S], ...]]:
+    def _own_justice(self, justice: Justice, won: S, choices: Choices[S]) -> tuple[S, tuple[tuple[int, S], ...]]:
         """Return where steps of the constraint help that are left when the members have chosen.
 
         A send that is not insisted on is not there, so the constraint does not ask for it.

@@ -127,9 +127,7 @@ class Search(Generic[S]):
 
     # --- what to try next
 
-    def _suggestion(
-        self, state: State, chosen: Chosen, bound: Plan[S]
-    ) -> tuple[dict[Sight, int | None], Sight | None]:
+    def _suggestion(self, state: State, chosen: Chosen, bound: Plan[S]) -> tuple[dict[Sight, int | None], Sight | None]:
         """Return a completion of the choices on what is met from a state, and the choice in it that is least certain.
 
         That is one at a local state in which different choices are best in different states, if there is one; None

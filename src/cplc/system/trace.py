@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cplc.system.expr import Value
 from cplc.system.formula import Formula
 from cplc.system.model import State
 
@@ -32,6 +33,25 @@ class Run:
         return (self.start, *(move.state for move in self.moves))
 
 
+Test = tuple[str, Value, bool]
+"""A variable, a value, and whether it has that value."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Insist on this step in the situations that meet all tests of one of the cases; in no others, wait.
+
+    ``agent`` decides by what it sees itself; None where the whole situation decides.
+    """
+
+    step: int
+    cases: tuple[tuple[Test, ...], ...]
+    agent: str | None = None
+
+    def applies(self, state: State) -> bool:
+        return any(all((state[name] == value) == is_so for name, value, is_so in case) for case in self.cases)
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Why ``formula`` has the value ``holds`` at the first state of ``run``.
@@ -51,3 +71,5 @@ class Evidence:
     agents: tuple[str, ...] = ()
     exhaustive: bool = False
     """It rests on all runs or all states; there is nothing more to show."""
+    strategy: tuple[Advice, ...] = ()
+    """How a group enforces its goal from the first state of the run on. Together with ``exhaustive``, how it begins."""

@@ -44,6 +44,7 @@ from cplc.verification.interpreter import Key, key
 from cplc.verification.paths import Paths
 from cplc.verification.products import Watched, Watching
 from cplc.verification.replay import SOME_FAIR_RUN, EvidenceError, some_fair_run
+from cplc.verification.strategies import enforced
 
 Claim = tuple[Formula, bool]
 Part = tuple[int, Evidence]
@@ -163,6 +164,8 @@ class _Explainer(Generic[S]):
                 return self._pair(formula, holds, state, others, (operand, False), (debtor, creditor))
             case Fulfils(debtor, creditor, operand) if holds:
                 return self._fulfilment(formula, Commits(debtor, creditor, operand), state)
+            case Enforces() if holds:
+                return enforced(self.engine, formula, state, self.assuming)
             case OnPaths() | Enforces() | Knows() | Commits() | Fulfils():
                 return Evidence(formula, holds, Run(state, ()), exhaustive=True)
             case _:

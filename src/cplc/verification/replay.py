@@ -26,6 +26,7 @@ from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Run
 from cplc.verification.facts import Facts
 from cplc.verification.interpreter import Interpreter, holds
+from cplc.verification.playing import strategy_problems
 
 __all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_problems", "unmet"]
 
@@ -172,6 +173,8 @@ class _Replay:
                 yield from self._on_run(evidence, evidence.formula, facts)
             case OnPaths():
                 yield "no single run can show what is said of all runs"
+            case Enforces():
+                yield from strategy_problems(self.system, evidence, self.assuming)
             case formula if not is_state_formula(formula):
                 yield "what is said of a path has no value in a state"
             case formula:

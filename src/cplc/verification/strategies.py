@@ -1,0 +1,208 @@
+"""The strategy that shows what a group can enforce, as a short table: in which situation to insist on what.
+
+A strategy of an engine is a set of states for each send. The table speaks only of situations that are met when the
+strategy is played: a decision tree tells them apart by as few variables as it can, and each way down it that ends in
+the same send is a case.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import log2
+
+from cplc.engines.games import Plan
+from cplc.engines.interface import Engine, S
+from cplc.system.expr import Value
+from cplc.system.formula import Enforces, Formula, children
+from cplc.system.model import State, System, VariableKind
+from cplc.system.trace import Advice, Evidence, Run, Test
+from cplc.verification.interpreter import Interpreter
+from cplc.verification.playing import Play, is_plain, is_send_of, plain_truth
+
+_FIRST = 200
+"""Of how many situations a strategy is shown that is met in too many."""
+_SAMPLE = 200
+
+_Choice = int | None
+
+
+def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]) -> Evidence:
+    """Return how the group enforces its goal from a reachable state; the engine has decided that it can."""
+    system = engine.system
+    solution = engine.enforcing(formula, assuming)
+    plan = next(plan for plan in solution.plans if engine.contains(plan.won, state))
+    choose = _by_view(system, plan.choices) if plan.choices is not None else _by_state(engine, plan)
+
+    def truth(operand: Formula, here: State) -> bool:
+        if is_plain(operand):
+            return plain_truth(operand, here)
+        return engine.contains(engine.satisfying(operand, assuming), here)
+
+    play = Play(system, formula, state, choose, truth)
+    explored = len(play.moves) if play.is_complete else min(_FIRST, len(play.moves))
+    met = [here for here, over in zip(play.states[:explored], play.over, strict=False) if not over]
+    is_shown = play.is_complete and all(map(is_plain, children(formula.goal)))
+    advice = tuple(_tables(system, formula, met, choose))
+    return Evidence(formula, True, Run(state, ()), exhaustive=not is_shown, strategy=advice)
+
+
+def _by_state(engine: Engine[S], plan: Plan[S]) -> Callable[[State], list[int]]:
+    def choose(state: State) -> list[int]:
+        return [step for step, where in plan.insisted if engine.contains(where, state)][:1]
+
+    return choose
+
+
+def _by_view(
+    system: System, choices: Sequence[tuple[str, tuple[tuple[str, Value], ...], int]]
+) -> Callable[[State], list[int]]:
+    chosen = {(agent, view): step for agent, view, step in choices}
+    agents = dict.fromkeys(agent for agent, _, _ in choices)
+
+    def choose(state: State) -> list[int]:
+        sights = ((agent, tuple((name, state[name]) for name in system.agent[agent].local)) for agent in agents)
+        return [chosen[sight] for sight in sights if sight in chosen]
+
+    return choose
+
+
+# --- tables
+
+
+@dataclass(frozen=True)
+class _Situation:
+    """What is seen, what is chosen there, and what could be as well because it is not possible anyway."""
+
+    state: State
+    choice: _Choice
+    harmless: frozenset[int]
+
+    def accepts(self, choice: _Choice) -> bool:
+        return choice == self.choice or (self.choice is None and choice in self.harmless)
+
+
+def _tables(
+    system: System, formula: Enforces, met: Sequence[State], choose: Callable[[State], list[int]]
+) -> Iterator[Advice]:
+    if not formula.uniform:
+        names = _readable(system, system.variable)
+        yield from _table(_situations(system, met, choose, formula.group, names), names, None)
+        return
+    for agent in dict.fromkeys(formula.group):
+        names = _readable(system, system.agent[agent].local)
+        yield from _table(_situations(system, met, choose, (agent,), names), names, agent)
+
+
+_RANK: dict[VariableKind, int] = {"copy": 0, "own": 1, "commitment": 2, "claim": 2, "field": 3, "view": 4}
+
+
+def _readable(system: System, names: Iterable[str]) -> list[str]:
+    """Return the variables, those first that tell people most."""
+    return sorted(names, key=lambda name: _RANK.get(system.variable[name].kind, 5))
+
+
+def _situations(
+    system: System,
+    met: Sequence[State],
+    choose: Callable[[State], list[int]],
+    group: Sequence[str],
+    names: Sequence[str],
+) -> list[_Situation]:
+    """Return what these members see when the strategy is played, and what they choose there, each once."""
+    interpreter = Interpreter(system)
+    found: dict[tuple[Value, ...], _Situation] = {}
+    chosen = [[step for step in choose(state) if is_send_of(system.steps[step], group)] for state in met]
+    used = frozenset(step for steps in chosen for step in steps)
+    for state, steps in zip(met, chosen, strict=True):
+        seen = tuple(state[name] for name in names)
+        harmless = frozenset(step for step in used if not interpreter.is_enabled(state, step))
+        if seen in found:
+            harmless &= found[seen].harmless
+        found[seen] = _Situation(state, steps[0] if steps else None, harmless)
+    return list(found.values())
+
+
+def _table(situations: list[_Situation], names: Sequence[str], agent: str | None) -> Iterator[Advice]:
+    used = dict.fromkeys(one.choice for one in situations if one.choice is not None)
+    cases = _cases(situations, names, tuple(used))
+    for step in used:
+        mine = dict.fromkeys(_shortened(case, step, situations) for case, choice in cases if choice == step)
+        yield Advice(step, tuple(_without_repeats(list(mine), step, situations)), agent)
+
+
+_Case = tuple[Test, ...]
+
+
+def _cases(situations: list[_Situation], names: Sequence[str], used: tuple[int, ...]) -> list[tuple[_Case, _Choice]]:
+    """Return the ways down a tree that is right in every situation; it is grown from few of them where that will do."""
+    sample = situations[:_SAMPLE]
+    while True:
+        cases = list(_grown(sample, names, used, ()))
+        wrong = [
+            one
+            for one in situations
+            if not any(_meets(one.state, case) and one.accepts(choice) for case, choice in cases)
+        ]
+        if not wrong:
+            return cases
+        sample = sample + wrong[:_SAMPLE]
+
+
+def _grown(
+    situations: list[_Situation], names: Sequence[str], used: tuple[int, ...], above: _Case
+) -> Iterator[tuple[_Case, _Choice]]:
+    for choice in (None, *used):
+        if all(one.accepts(choice) for one in situations):
+            yield above, choice
+            return
+    name, value = _best_test(situations, names, used)
+    for is_so in (True, False):
+        part = [one for one in situations if (one.state[name] == value) == is_so]
+        yield from _grown(part, names, used, (*above, (name, value, is_so)))
+
+
+def _best_test(situations: list[_Situation], names: Sequence[str], used: tuple[int, ...]) -> tuple[str, Value]:
+    """Return the test that tells most of what to choose; it does tell some situations apart."""
+    telling = [one for one in situations if one.choice is not None or not one.harmless.issuperset(used)]
+    best: tuple[float, str, Value] | None = None
+    for name in names:
+        for value in dict.fromkeys(one.state[name] for one in telling):
+            parts = ([one for one in telling if one.state[name] == value],
+                     [one for one in telling if one.state[name] != value])  # fmt: skip
+            if all(parts):
+                doubt = sum(len(part) * _entropy(part) for part in parts)
+                if best is None or doubt < best[0] - 1e-9:
+                    best = doubt, name, value
+    assert best is not None, "situations that look alike ask for different choices"
+    return best[1], best[2]
+
+
+def _entropy(situations: list[_Situation]) -> float:
+    shares = [number / len(situations) for number in Counter(one.choice for one in situations).values()]
+    return -sum(share * log2(share) for share in shares)
+
+
+def _meets(state: State, case: _Case) -> bool:
+    return all((state[name] == value) == is_so for name, value, is_so in case)
+
+
+def _shortened(case: _Case, step: int, situations: list[_Situation]) -> _Case:
+    """Leave out tests that make no difference in what is met, negative ones first."""
+    against = [one.state for one in situations if not one.accepts(step)]
+    for test in sorted(case, key=lambda test: test[2]):
+        fewer = tuple(other for other in case if other != test)
+        if not any(_meets(state, fewer) for state in against):
+            case = fewer
+    return case
+
+
+def _without_repeats(cases: list[_Case], step: int, situations: list[_Situation]) -> list[_Case]:
+    """Leave out cases whose situations are those of others."""
+    needed = [one.state for one in situations if one.choice == step]
+    for case in list(cases):
+        others = [other for other in cases if other != case]
+        if all(any(_meets(state, other) for other in others) for state in needed):
+            cases = others
+    return cases
