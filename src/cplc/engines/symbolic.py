@@ -19,17 +19,21 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
+from cplc.engines.enforcing import solution
 from cplc.engines.fairness import FairRuns
+from cplc.engines.games import Solution
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.engines.order import Order, variable_order
 from cplc.engines.runs import SomeRun
 from cplc.engines.sweeps import BUDGET, Sweeps
+from cplc.engines.symbolic_games import SymbolicArena
 from cplc.engines.transitions import VARIANTS, Transition, doubled, transition
 from cplc.system.expr import Expr
 from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Enforces,
     Formula,
     Fulfils,
     Iff,
@@ -86,6 +90,7 @@ class SymbolicEngine(Engine[Node]):
         self._variants = variants
         self._budget = budget
         self._known: dict[tuple[Formula, frozenset[str]], Node] = {}
+        self._solved: dict[tuple[Enforces, frozenset[str]], Solution[Node]] = {}
         self._some_runs: dict[tuple[frozenset[str] | None, frozenset[str]], SomeRun] = {}
         self._narrowed: dict[frozenset[int], FairRuns] = {}
 
@@ -264,6 +269,8 @@ class SymbolicEngine(Engine[Node]):
                 return self._image(debtor, creditor, committed)
             case Knows(mode, agents, operand):
                 return self._knowledge(mode, agents, self._holds(operand, assuming))
+            case Enforces():
+                return self._enforcing(formula, assuming).won
             case _:
                 raise ValueError("only a path decides the formula")
 
@@ -295,6 +302,18 @@ class SymbolicEngine(Engine[Node]):
         return {step.name: index for index, step in enumerate(self.system.steps)}
 
     # --- strategies
+
+    @_bounded
+    def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[Node]:
+        return self._enforcing(formula, assuming)
+
+    def _enforcing(self, formula: Enforces, assuming: frozenset[str]) -> Solution[Node]:
+        known = self._solved.get((formula, assuming))
+        if known is None:
+            arena = SymbolicArena(self._encoding, self._sweeps)
+            known = solution(arena, self.system, formula, assuming, lambda operand: self._holds(operand, assuming))
+            self._solved[formula, assuming] = known
+        return known
 
     # --- knowledge and commitments
 
