@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from cplc.verification.results import Question, Result
 
 Channels = Literal["sync", "async"]
+Strategies = Literal["full", "uniform"]
+"""Whether agents who enforce something know the whole state, or what they see themselves."""
 EngineName = Literal["auto", "symbolic", "explicit"]
 
 
@@ -57,6 +59,7 @@ class Compilation:
     channels: Channels | None = None
     protocol: str | None = None
     """Which protocol of the file; None for the last."""
+    strategies: Strategies = "full"
     _systems: dict[frozenset[View], System] = field(default_factory=dict, compare=False, repr=False)
     _changed: CheckedModel | None = field(default=None, repr=False)
     """What to take for the model instead of what the text says."""
@@ -139,7 +142,7 @@ class Compilation:
 
         declared = self.model.properties[index]
         system = self.system_with(self._observed(views_in(declared.formula, self.model)))
-        formula = lower_formula(declared.formula, self.model, system)
+        formula = lower_formula(declared.formula, self.model, system, self._uniform)
         question = Question(
             name=declared.name,
             kind="property",
@@ -164,7 +167,11 @@ class Compilation:
         views = all_views(self.model) if name == "aligned" else ()
         system = self.system_with(self._observed(iter(views)))
         expected: Literal["holds", "fails"] = "holds" if expect_holds else "fails"
-        return Asked(build_check(name, system, expected=expected, span=span), system)
+        return Asked(build_check(name, system, expected=expected, span=span, uniform=self._uniform), system)
+
+    @property
+    def _uniform(self) -> bool:
+        return self.strategies == "uniform"
 
     def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
         """Return what the file asks, or the properties and checks of these names."""
@@ -192,7 +199,7 @@ class Compilation:
         if term is None or any(problem.is_error for problem in problems):
             return problems
         system = self.system_with(self._observed(views_in(term, self.model)))
-        formula = lower_formula(term, self.model, system)
+        formula = lower_formula(term, self.model, system, self._uniform)
         span = Span(source, 0, len(text))
         question = Question("formula", "formula", formula, text, assuming=frozenset(roles), span=span)
         return Asked(question, system)

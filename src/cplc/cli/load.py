@@ -17,14 +17,18 @@ from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.pipeline import Asked, Compilation
+    from cplc.pipeline import Asked, Compilation, Strategies
 
 Outcome = TypeVar("Outcome")
 Channels = Literal["sync", "async"] | None
 
 
 def compilation_of(
-    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None = None,
+    strategies: Strategies = "full",
 ) -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
     """Return what the file is compiled to, unless it cannot be read or is wrong, and all that is to be said of it."""
     from cplc.pipeline import Compilation, load
@@ -33,7 +37,7 @@ def compilation_of(
     loaded = _standard_input(parameters, channels) if file == "-" else load(file, parameters, channels)
     if not isinstance(loaded, Compilation):
         return None, (loaded,)
-    compilation = replace(loaded, protocol=protocol)
+    compilation = replace(loaded, protocol=protocol, strategies=strategies)
     return (compilation if compilation.ok else None), compilation.diagnostics
 
 

@@ -24,7 +24,7 @@ from cplc.cli.run import Questions, Run
 from cplc.diagnostics.core import Diagnostic
 
 if TYPE_CHECKING:
-    from cplc.pipeline import Compilation
+    from cplc.pipeline import Compilation, Strategies
     from cplc.report.text import Detail
     from cplc.verification.results import Result
 
@@ -65,6 +65,13 @@ Examples:
     show_default=True,
     help="Which verdicts to show with their runs.",
 )
+@click.option(
+    "--strategies",
+    type=click.Choice(["full", "uniform"]),
+    default="full",
+    show_default=True,
+    help="What agents go by who can bring something about: the whole state, or what each sees itself.",
+)
 @click.option("--vacuity", is_flag=True, help="Say of each property that holds which atoms it does not depend on.")
 @strict_option
 @click.option(
@@ -87,6 +94,7 @@ def command(
     memory: int | None,
     form: Format,
     detail: Detail,
+    strategies: Strategies,
     vacuity: bool,
     strict: bool,
     itf: Path | None,
@@ -99,7 +107,7 @@ def command(
         raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Questions | Result]:
-        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+        compilation, diagnostics = compilation_of(file, definitions, channels, protocol, strategies)
         yield diagnostics
         if compilation is None:
             return

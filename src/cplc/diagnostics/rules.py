@@ -75,7 +75,6 @@ NOT_A_GOAL = Rule("not-a-goal", "a strategy for something else than one goal on 
 NEVER_DONE = Rule("never-done", "an operation in `does(…)` that no message performs", severity="warning")
 NOTHING_SHARED = Rule("nothing-shared", "a commitment modality between agents who share no variable")
 UNKNOWN_CHECK = Rule("unknown-check", "a built-in check that does not exist")
-UNSUPPORTED_CHECK = Rule("unsupported-check", "a built-in check that this version does not decide")
 DUPLICATE_PROPERTY = Rule("duplicate-property", "two properties of one name", severity="warning")
 
 RULES: tuple[Rule, ...] = tuple(value for value in list(vars().values()) if isinstance(value, Rule))

@@ -13,7 +13,7 @@ from cplc.semantics.resolve import Resolver, Watch, combined
 from cplc.semantics.terms import Term, Value
 from cplc.semantics.unroll import Unroller
 from cplc.semantics.visibility import Viewer, described
-from cplc.semantics.vocabulary import CHECKS, UNSUPPORTED_CHECKS
+from cplc.semantics.vocabulary import CHECKS
 from cplc.semantics.world import MOST_IN_FAMILY, Frame, Job, Values, World
 from cplc.source import Span
 
@@ -337,7 +337,7 @@ class Ground:
         for job in self._world.others:
             if isinstance(job.body, tree.Check) and not job.frame.path:
                 for item in job.body.node.checks:
-                    if item.name.text in CHECKS and item.name.text not in UNSUPPORTED_CHECKS:
+                    if item.name.text in CHECKS:
                         yield model.Check(item.name.text, item.expect == "holds", span=item.name.span)
 
     def formula(self, frame: Frame, values: Values, found: tree.Tree) -> Term:

@@ -12,7 +12,7 @@ from cplc.semantics.expressions import Expressions, Purpose
 from cplc.semantics.model import ClaimVerb, Verb
 from cplc.semantics.problems import Problems
 from cplc.semantics.references import OwnLocal, Scope
-from cplc.semantics.vocabulary import CHECKS, CLAIM_VERBS, JOINED, UNSUPPORTED_CHECKS, VERBS
+from cplc.semantics.vocabulary import CHECKS, CLAIM_VERBS, JOINED, VERBS
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -309,10 +309,7 @@ class Templates:
     def _check(self, node: ast.Check) -> Iterator[tree.Check]:
         for item in node.checks:
             name = item.name
-            if name.text in UNSUPPORTED_CHECKS:
-                message = f"`{name.text}` is not decided by this version: {UNSUPPORTED_CHECKS[name.text]}"
-                self._problems.report(rules.UNSUPPORTED_CHECK, name.span, message)
-            elif name.text not in CHECKS:
+            if name.text not in CHECKS:
                 notes = did_you_mean(name.text, CHECKS) or (Note("checks are " + ", ".join(CHECKS)),)
                 self._problems.report(rules.UNKNOWN_CHECK, name.span, f"No check is called `{name.text}`", *notes)
         yield tree.Check(node)

@@ -49,7 +49,6 @@ CHECKS: Final = (
     "sound", "live", "deadlock_free", "fulfillable", "resolvable", "effective", "consistent", "robust", "aligned",
     "no_delegation_loop", "violable", "honourable",
 )  # fmt: skip
-UNSUPPORTED_CHECKS: Final = {"honourable": "it asks what a role can bring about on its own, which needs strategies"}
 
 EVENTS: Final = {"sent": "sent", "inflight": "inflight"}
 

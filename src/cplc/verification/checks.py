@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Literal
 
 from cplc.source import Span
 from cplc.system.expr import Equal, Expr, Read, conj, disj, negate, one_of
-from cplc.system.formula import And, Atom, Finally, Formula, Globally, Implies, Not, OnPaths, Or
+from cplc.system.formula import And, Atom, Enforces, Finally, Formula, Globally, Implies, Not, OnPaths, Or
 from cplc.system.model import Commitment, Step, System
 from cplc.verification.observers import ONLY_TIME, RENEWED, hands_over, with_hand_overs, with_only_time
 from cplc.verification.results import Question
@@ -36,14 +37,21 @@ class Check:
     says: str
     asks: Callable[[System], _Asked]
     advisory: bool = False
+    uniformly: Callable[[System], _Asked] | None = None
+    """What it asks where everybody is to decide by what it sees itself."""
 
 
 def build_check(
-    name: str, system: System, *, expected: Literal["holds", "fails"] = "holds", span: Span | None = None
+    name: str,
+    system: System,
+    *,
+    expected: Literal["holds", "fails"] = "holds",
+    span: Span | None = None,
+    uniform: bool = False,
 ) -> Question:
     """Return the question that a built-in check asks of the system."""
     check = CHECKS[name]
-    asked = check.asks(system)
+    asked = (check.uniformly if uniform and check.uniformly else check.asks)(system)
     return Question(
         name=name,
         kind="check",
@@ -255,6 +263,20 @@ def _violable(system: System) -> _Asked:
     )
 
 
+def _honourable(system: System, *, uniform: bool = False) -> _Asked:
+    """Say of each active commitment that its debtor can bring the consequent about, whatever others do."""
+    parts: list[Part] = []
+    received = {message.received: message.name for message in system.messages}
+    for commitment in system.commitments:
+        text = received.get(commitment.consequent, f"the consequent of {commitment.name}")
+        promised = Finally(Atom(commitment.consequent, text))
+        active = Atom(_is(commitment, "active"), f"active({commitment.name})")
+        able = Enforces((commitment.debtor,), promised, uniform)
+        meaning = f"`{commitment.name}` is active, and {commitment.debtor} alone cannot bring about what it promised"
+        parts.append((_always(Implies(active, able)), meaning))
+    return _Asked(tuple(parts), _without_fairness(system))
+
+
 CHECKS: dict[str, Check] = {
     check.name: check
     for check in (
@@ -293,6 +315,12 @@ CHECKS: dict[str, Check] = {
             "every commitment can be violated, expire or be fulfilled at the latest by a deadline",
             _violable,
             advisory=True,
+        ),
+        Check(
+            "honourable",
+            "whenever a commitment is active, its debtor can bring the consequent about, whatever others do",
+            _honourable,
+            uniformly=partial(_honourable, uniform=True),
         ),
     )
 }

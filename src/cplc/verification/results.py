@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from cplc.source import Span
-from cplc.system.formula import Formula
+from cplc.system.formula import Enforces, Formula
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence
 
@@ -58,6 +58,18 @@ class Blame:
 
 
 @dataclass(frozen=True)
+class NoReturn:
+    """Where, on the run shown, a group lost the power to do what it ought to."""
+
+    able: Enforces
+    """What it could bring about."""
+    step: int | None
+    """The number of the first step after which it no longer could; None if it never could since it ought to."""
+    since: int
+    """After how many steps what it ought to do began to bind it."""
+
+
+@dataclass(frozen=True)
 class Result:
     question: Question
     answer: Answer
@@ -67,6 +79,7 @@ class Result:
     """The system, or the independent part of it, that the evidence speaks of."""
     evidence: Evidence | None = None
     blame: Blame | None = None
+    no_return: NoReturn | None = None
     remarks: tuple[Remark, ...] = ()
     reason: str | None = None
     """Why it is unknown."""

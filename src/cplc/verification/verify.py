@@ -22,6 +22,7 @@ from cplc.verification.blame import blame
 from cplc.verification.embedding import embedding_problems
 from cplc.verification.evidence import explain_initial
 from cplc.verification.independence import independent_atoms
+from cplc.verification.no_return import point_of_no_return
 from cplc.verification.replay import EvidenceError, replay
 from cplc.verification.results import Answer, Question, Remark, Result
 from cplc.verification.vacuity import not_serial, vacuous_implications
@@ -182,13 +183,15 @@ class _Answering:
             whole = self.exploration.system
             formula = self.question.formula
             blamed = blame(whole, engine.system, formula, self.assuming, self._is_valid, evidence)
+            no_return = point_of_no_return(engine, evidence, self.assuming)
         except ResourceExhausted as limit:
-            blamed, problem = None, f"the run could not be made: {limit}"
+            blamed, no_return, problem = None, None, f"the run could not be made: {limit}"
         findings = dict.fromkeys(part.operand for part in failing)
         return replace(
             self._plain("fails", engine),
             evidence=evidence,
             blame=blamed,
+            no_return=no_return,
             remarks=self._not_serial(parts),
             reason=problem,
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
