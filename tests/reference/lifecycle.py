@@ -1,6 +1,6 @@
-"""The lifecycle of commitments as one observer keeps it: operations in the order written, then automatic rules.
+"""The lifecycle of commitments and claims as one observer keeps it: operations as written, then automatic rules.
 
-The observer is `Env`, who keeps every commitment, or a role with its views. Nothing here is compiled or clever:
+The observer is `Env`, who keeps every one of them, or a role with its views. Nothing here is compiled or clever:
 every rule is one line of the table of the language.
 """
 
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
+
+from tests.reference import dialogue
 
 from cplc.semantics.model import CheckedModel, Operation
 from cplc.semantics.terms import Term
@@ -20,7 +22,7 @@ LIVE = frozenset({"conditional", "active"})
 
 
 class Life(NamedTuple):
-    """What is remembered of one commitment. Where a part means nothing it has its default, so that equal is equal."""
+    """What is remembered of one commitment or claim. What means nothing has its default, so that equal is equal."""
 
     state: str = "null"
     former: str | None = None
@@ -35,7 +37,10 @@ NULL = Life()
 
 
 class Ledger:
-    """The commitments that one observer keeps. ``sees`` says which it is a party of; it may keep fewer."""
+    """The commitments and claims that one observer keeps. ``sees`` says which it is a party of; it may keep fewer.
+
+    ``was`` says what held before the step that is taken, and ``rests_on`` on whose state the life of one depends.
+    """
 
     def __init__(
         self,
@@ -43,9 +48,14 @@ class Ledger:
         lives: Mapping[str, Life],
         sees: Callable[[str], bool],
         holds: Callable[[Term, Ledger], bool],
+        was: Callable[[Term], bool],
+        rests_on: Callable[[str], frozenset[str]],
     ) -> None:
         self.model = model
         self.lives = dict(lives)
+        self._before = dict(lives)
+        self._was = was
+        self._rests_on = rests_on
         self._sees = sees
         self._holds = holds
 
@@ -56,6 +66,8 @@ class Ledger:
             return self._hand_over(operation)
         if name not in self.lives:
             return True
+        if name in self.model.claim:
+            return self._argue(operation)
         life = self.lives[name]
         after = self._after(verb, name, life)
         if after is None:
@@ -90,6 +102,23 @@ class Ledger:
                 return Life("compensated")
             case _:
                 return None
+
+    def _argue(self, operation: Operation) -> bool:
+        """Apply an operation on a claim; what it is argued with is put forward if it is not on the table."""
+        name, state = operation.commitment, self.lives[operation.commitment].state
+        if operation.verb == "test":
+            after = "satisfied" if self._holds(self.model.claim[name].content, self) else "violated"
+            if state in dialogue.NOT_THERE:
+                return False
+        elif (state, operation.verb) in dialogue.MOVES:
+            after = dialogue.MOVES[state, operation.verb]
+        else:
+            return False
+        self.lives[name] = Life(after)
+        argument = operation.target
+        if argument in self.lives and self.lives[argument].state in dialogue.NOT_ON_THE_TABLE:
+            self.lives[argument] = Life("open")
+        return True
 
     def _begun(self, name: str) -> Life:
         commitment = self.model.commitment[name]
@@ -130,11 +159,38 @@ class Ledger:
         return True
 
     def settle(self) -> None:
-        """Apply the automatic rules until nothing changes."""
+        """Apply the automatic rules: each claim is judged once, after all that its content rests on."""
+        waiting = {name for name in self.lives if name in self.model.claim}
+        self._settle_all_but(waiting)
+        while waiting:
+            ready = {name for name in waiting if not self._rests_on(name) & waiting}
+            assert ready, f"claims rest on each other: {waiting}"
+            for name in ready:
+                self._judge(name)
+            waiting -= ready
+            self._settle_all_but(waiting)
+
+    def _judge(self, name: str) -> None:
+        """Close a claim that was and is there, if this step makes its content true or false."""
+        content = self.model.claim[name].content
+        if self._before[name].state in dialogue.NOT_THERE or self.lives[name].state in dialogue.NOT_THERE:
+            return
+        match self._was(content), self._holds(content, self):
+            case False, True:
+                self.lives[name] = Life("satisfied")
+            case True, False:
+                self.lives[name] = Life("violated")
+            case _:
+                pass
+
+    def _settle_all_but(self, waiting: set[str]) -> None:
+        """Apply the rules of commitments that do not rest on those waiting until nothing changes."""
         changed = True
         while changed:
             changed = False
             for name in self.lives:
+                if name in self.model.claim or self._rests_on(name) & waiting:
+                    continue
                 after = self._settled(name)
                 if after != self.lives[name]:
                     self.lives[name] = after
@@ -163,6 +219,8 @@ class Ledger:
     def tick(self) -> None:
         """Let every running counter grow, close what is due, then settle."""
         for name, life in self.lives.items():
+            if name in self.model.claim:
+                continue
             commitment = self.model.commitment[name]
             due, verdict = None, ""
             if life.state == "active":

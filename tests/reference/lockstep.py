@@ -193,6 +193,9 @@ class Lockstep:
         for commitment in self.system.commitments:
             seen[f"commitment {commitment.name}"] = state[commitment.variable]
             seen |= {f"view {commitment.name}@{role}": state[variable] for role, variable in commitment.views}
+        for claim in self.system.claims:
+            seen[f"commitment {claim.name}"] = state[claim.variable]
+            seen |= {f"view {claim.name}@{role}": state[variable] for role, variable in claim.views}
         return Seen(seen)
 
     # --- local states

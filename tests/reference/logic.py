@@ -2,7 +2,8 @@
 
 Sets of states are sets of numbers. Every operator is computed from its definition: runs are infinite, the idle step
 is always possible, and the fair runs are those that meet every justice infinitely often ("not enabled, or taken") and
-every fairness condition of the file infinitely often. Path formulas are those of CTL, with bounds.
+every fairness condition of the file infinitely often. Path formulas of CTL, with bounds, are decided here, others and
+what groups can enforce by `tests/reference/runs.py`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,24 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 
+from tests.reference.dialogue import BINDS_ADDRESSEE, BINDS_MAKER
 from tests.reference.lifecycle import OPEN
+from tests.reference.runs import Field, is_about_states
 from tests.reference.semantics import Graph, Move, Reference, View, World, mentioned
 
 from cplc.semantics import terms as t
 from cplc.semantics.terms import Term
 
 States = frozenset[int]
+
+
+def is_plain(path: Term) -> bool:
+    """Whether it is one operator of CTL over state formulas, or a state formula."""
+    match path:
+        case t.Apply("X" | "F" | "G" | "U" | "W" | "R", operands):
+            return all(map(is_about_states, operands))
+        case _:
+            return is_about_states(path)
 
 
 class NotComparable(Exception):
@@ -67,17 +79,23 @@ class Logic:
                 return (self.all - sat(left)) | sat(right)
             case t.Apply("<->", (left, right)):
                 return self.all - (sat(left) ^ sat(right))
-            case t.OverPaths("E", path, None):
+            case t.OverPaths("E", path, None) if is_plain(path):
                 return self._some_path(path)
-            case t.OverPaths("A", path, None):
+            case t.OverPaths("A", path, None) if is_plain(path):
                 return self._every_path(path)
+            case t.OverPaths("E", path, along):
+                return self.field.some_run(path, along)
+            case t.OverPaths(_, path, along):
+                return self.field.every_run(path, along)
+            case t.Strategic(group, goal):
+                return self.field.enforced(group, goal)
             case t.Social("C", debtor, creditor, body):
                 return self._committed(debtor, creditor, sat(body))
             case t.Social("Fu", debtor, creditor, body):
                 reached = self._accessible(debtor, creditor)
                 return frozenset(s for n in self._committed(debtor, creditor, sat(body)) for s in reached[n])
             case t.Social("SC", debtor, creditor, body):
-                return self._open_between(debtor, creditor) & self._some_path(body)
+                return self._open_between(debtor, creditor) & sat(t.OverPaths("E", body))
             case t.Knowledge("K", (role,), body):
                 return self._knows((role,), sat(body))
             case t.Knowledge("EK", group, body):
@@ -97,8 +115,15 @@ class Logic:
         return [World(self.reference, state) for state in self.graph.states]
 
     def _open_between(self, debtor: str, creditor: str) -> States:
-        names = [c.name for c in self.reference.model.commitments if (c.debtor, c.creditor) == (debtor, creditor)]
-        return self._where(lambda world: any(world.env[name].state in OPEN for name in names))
+        binding = [
+            (c.name, OPEN) for c in self.reference.model.commitments if (c.debtor, c.creditor) == (debtor, creditor)
+        ]
+        for claim in self.reference.model.claims:
+            if (claim.maker, claim.addressee) == (debtor, creditor):
+                binding.append((claim.name, BINDS_MAKER))
+            if (claim.addressee, claim.maker) == (debtor, creditor):
+                binding.append((claim.name, BINDS_ADDRESSEE))
+        return self._where(lambda world: any(world.env[name].state in states for name, states in binding))
 
     # --- knowledge and commitment by local states
 
@@ -238,6 +263,11 @@ class Logic:
             if more == found:
                 return found
             found = more
+
+    @cached_property
+    def field(self) -> Field:
+        """Where all other path formulas, and games, are decided."""
+        return Field(self.reference.model, self.graph, self._justice, self._fairness, self.satisfying)
 
     # --- fairness
 

@@ -1,7 +1,7 @@
 """A plain interpreter of checked protocols: states, the steps that are enabled in them, and where they lead.
 
 A state is the sender's and the receiver's copy of every message, the roles' own variables, the lives of the
-commitments as `Env` keeps them, and views. Counted as state are only the views that some guard needs: those of both
+commitments and claims as `Env` keeps them, and views. Counted as state are only views that some guard needs: of both
 parties of a commitment that a guard mentions, those that fairness asks for, and those that in turn decide how such a
 view develops (the commitment that it is handed over to or from by a message of the viewer, or that its conditions
 mention). Other views are observers, and part of the state only when they are asked for.
@@ -90,7 +90,7 @@ class World:
         self.sent = dict(zip((m.name for m in model.messages), state.sent, strict=True))
         self.received = dict(zip((m.name for m in model.messages), state.received, strict=True))
         self.own = dict(zip((v.name for v in model.variables), state.own, strict=True))
-        self.env = dict(zip((c.name for c in model.commitments), state.env, strict=True))
+        self.env = dict(zip(reference.names, state.env, strict=True))
         self.views = dict(zip(reference.views, state.views, strict=True))
 
     def state(self) -> State:
@@ -129,6 +129,8 @@ class Reference:
 
     def __init__(self, model: CheckedModel, observers: Iterable[View] = ()) -> None:
         self.model = model
+        self.names = (*model.commitment, *model.claim)
+        """Of all that has a lifecycle state."""
         self.inapplicable: set[Inapplicable] = set()
         self.out_of_range: set[str] = set()
         """Messages on whose receipt a variable would have to leave its domain."""
@@ -139,7 +141,39 @@ class Reference:
     # --- views
 
     def is_party(self, role: str, commitment: str) -> bool:
-        return role in (self.model.commitment[commitment].debtor, self.model.commitment[commitment].creditor)
+        return role in self.both(commitment)
+
+    def both(self, name: str) -> tuple[str, str]:
+        """Return the two sides of a commitment or claim."""
+        if name in self.model.claim:
+            return self.model.claim[name].maker, self.model.claim[name].addressee
+        return self.model.commitment[name].debtor, self.model.commitment[name].creditor
+
+    def conditions(self, name: str) -> tuple[Term, ...]:
+        if name in self.model.claim:
+            return (self.model.claim[name].content,)
+        return self.model.commitment[name].antecedent, self.model.commitment[name].consequent
+
+    @cached_property
+    def _resting(self) -> dict[str, frozenset[str]]:
+        """Everything to that on whose state it depends: what conditions mention, who a hand-over may lead to."""
+        direct = {
+            name: {mention.commitment for term in self.conditions(name) for mention in mentioned(self.model, term)}
+            for name in self.names
+        }
+        for message in self.model.messages:
+            for operation in message.operations:
+                if operation.verb in ("delegate", "assign") and operation.target is not None:
+                    direct[operation.commitment].add(operation.target)
+        found: dict[str, frozenset[str]] = {}
+        for name in self.names:
+            reached, fresh = set[str](), [name]
+            while fresh:
+                more = direct[fresh.pop()] - reached
+                reached |= more
+                fresh += more
+            found[name] = frozenset(reached)
+        return found
 
     def _local_views(self) -> set[View]:
         """Return the views that are part of local states: both parties' of what the clauses of either read."""
@@ -151,17 +185,15 @@ class Reference:
             ):
                 for clause in clauses:
                     for mention in mentioned(self.model, clause):
-                        commitment = self.model.commitment[mention.commitment]
-                        assert self.is_party(role, commitment.name), f"{role} looks at {commitment.name}"
-                        found |= {(commitment.name, commitment.debtor), (commitment.name, commitment.creditor)}
+                        name = mention.commitment
+                        assert self.is_party(role, name), f"{role} looks at {name}"
+                        found |= {(name, party) for party in self.both(name)}
         return found
 
     def _needed(self, views: set[View]) -> set[View]:
         """Return these views and all that decide how they develop."""
         needed, waiting = set(views), list(views)
-        conditions = [
-            c for commitment in self.model.commitments for c in (commitment.antecedent, commitment.consequent)
-        ]
+        conditions = [condition for name in self.names for condition in self.conditions(name)]
         for condition in (*conditions, *self.model.fairness):
             waiting += [(m.commitment, m.view) for m in mentioned(self.model, condition) if m.view is not None]
         needed |= set(waiting)
@@ -180,8 +212,7 @@ class Reference:
                 for operation in message.operations:
                     if operation.target is not None and name in (operation.commitment, operation.target):
                         yield operation.target if name == operation.commitment else operation.commitment
-        commitment = self.model.commitment[name]
-        for condition in (commitment.antecedent, commitment.consequent):
+        for condition in self.conditions(name):
             for mention in mentioned(self.model, condition):
                 yield mention.commitment
 
@@ -260,7 +291,7 @@ class Reference:
     def initial(self) -> list[State]:
         nothing = (None,) * len(self.model.messages)
         values = [v.domain if v.initial is None else (v.initial,) for v in self.model.variables]
-        env = (NULL,) * len(self.model.commitments)
+        env = (NULL,) * len(self.names)
         return [State(nothing, nothing, own, env, (NULL,) * len(self.views)) for own in product(*values)]
 
     def moves(self, state: State) -> Iterator[tuple[Move, State]]:
@@ -322,7 +353,7 @@ class Reference:
         last = before.sent[message.name]
         world.sent[message.name] = Copy(payload, message.repeatable and last is not None and not last.bit)
         if not self.model.sync:
-            self._look(message, world, message.sender)
+            self._look(message, before, world, message.sender)
             yield Move("send", message.name, payload), world.state()
         elif self._take_effect(message, before, world, own, (message.sender, message.receiver)):
             yield Move("exchange", message.name, payload), world.state()
@@ -343,7 +374,7 @@ class Reference:
             self.out_of_range.add(message.name)
             return False
         world.received[message.name] = world.sent[message.name]
-        ledger = self._env_ledger(world)
+        ledger = self._env_ledger(before, world)
         for operation in message.operations:
             found = ledger.lives[operation.commitment].state
             if not ledger.perform(operation):
@@ -351,7 +382,7 @@ class Reference:
         ledger.settle()
         world.env = ledger.lives
         for viewer in viewers:
-            self._look(message, world, viewer)
+            self._look(message, before, world, viewer)
         for name in message.resets:
             world.sent[name] = world.received[name] = None
         return True
@@ -369,24 +400,31 @@ class Reference:
 
     # --- commitments
 
-    def _env_ledger(self, world: World) -> Ledger:
+    def _env_ledger(self, before: World, world: World) -> Ledger:
         def holds(term: Term, ledger: Ledger) -> bool:
             world.env = ledger.lives
             return self.holds(term, world)
 
-        return Ledger(self.model, world.env, lambda _: True, holds)
+        def was(term: Term) -> bool:
+            return self.holds(term, before)
 
-    def _view_ledger(self, world: World, role: str) -> Ledger:
+        return Ledger(self.model, world.env, lambda _: True, holds, was, self._resting.__getitem__)
+
+    def _view_ledger(self, before: World, world: World, role: str) -> Ledger:
         def holds(term: Term, ledger: Ledger) -> bool:
             world.views |= {(name, role): life for name, life in ledger.lives.items()}
             return self.holds(term, world, role)
 
-        kept = {name: life for (name, viewer), life in world.views.items() if viewer == role}
-        return Ledger(self.model, kept, lambda name: self.is_party(role, name), holds)
+        def was(term: Term) -> bool:
+            return self.holds(term, before, role)
 
-    def _look(self, message: Message, world: World, role: str) -> None:
+        kept = {name: life for (name, viewer), life in world.views.items() if viewer == role}
+        rests_on = self._resting.__getitem__
+        return Ledger(self.model, kept, lambda name: self.is_party(role, name), holds, was, rests_on)
+
+    def _look(self, message: Message, before: World, world: World, role: str) -> None:
         """Let a role's views follow a message that it has just sent or received."""
-        ledger = self._view_ledger(world, role)
+        ledger = self._view_ledger(before, world, role)
         for operation in message.operations:
             ledger.perform(operation)
         ledger.settle()
@@ -397,12 +435,12 @@ class Reference:
         return any(c.within is not None or c.expires is not None for c in self.model.commitments)
 
     def _ticked(self, state: State) -> State:
-        world = World(self, state)
-        ledger = self._env_ledger(world)
+        before, world = World(self, state), World(self, state)
+        ledger = self._env_ledger(before, world)
         ledger.tick()
         world.env = ledger.lives
         for role in {viewer for _, viewer in self.views}:
-            view = self._view_ledger(world, role)
+            view = self._view_ledger(before, world, role)
             view.tick()
             world.views |= {(name, role): life for name, life in view.lives.items()}
         return world.state()
@@ -424,11 +462,13 @@ class Reference:
         world = World(self, state)
         for message in self._inside(scope):
             world.sent[message.name] = world.received[message.name] = None
-        for commitment in self.model.commitments:
-            if self._is_within(commitment.scope, scope):
-                world.env[commitment.name] = NULL
+        scopes = {kept.name: kept.scope for kept in self.model.commitments}
+        scopes |= {kept.name: kept.scope for kept in self.model.claims}
+        for name in self.names:
+            if self._is_within(scopes[name], scope):
+                world.env[name] = NULL
         for name, role in self.views:
-            if self._is_within(self.model.commitment[name].scope, scope):
+            if self._is_within(scopes[name], scope):
                 world.views[name, role] = NULL
         fresh = [variable for variable in self.model.variables if self._begins_anew(variable, scope)]
         for values in product(*(v.domain if v.initial is None else (v.initial,) for v in fresh)):

@@ -1,0 +1,174 @@
+"""On random dialogues, and on one in which everything is said, system and reference interpreter agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hypothesis import given, note
+from hypothesis import strategies as st
+from tests.properties.test_lowering_matches_reference import check_lowering, check_verdicts, compiled
+
+CLAIM_STATES = (
+    "null", "open", "accepted", "refused", "challenged", "justified", "attacked", "defended", "withdrawn", "satisfied",
+    "violated", "closed",
+)  # fmt: skip
+COMMITMENT_STATES = ("conditional", "active", "pending", "fulfilled", "violated", "open", "null")
+MAKER = ("create", "create", "withdraw", "test")
+ADDRESSEE = ("accept", "refuse", "challenge", "test")
+DEBTOR = ("create", "create", "fulfill", "violate", "withdraw")
+CREDITOR = ("release", "suspend", "reactivate")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A commitment or a claim: one may look only at those that come before it, and is handed over only to them."""
+
+    name: str
+    is_claim: bool
+    first: str
+    second: str
+
+    def states(self) -> Sequence[str]:
+        return CLAIM_STATES if self.is_claim else COMMITMENT_STATES
+
+
+@dataclass(frozen=True)
+class Message:
+    name: str
+    sender: str
+    receiver: str
+
+
+@st.composite
+def dialogues(draw: st.DrawFn) -> str:
+    roles = draw(st.sampled_from([("A", "B"), ("A", "B"), ("A", "B", "C")]))
+    kept: list[Kept] = []
+    for number in range(draw(st.integers(2, 4))):
+        is_claim = draw(st.sampled_from([True, True, False]))
+        first, second = draw(st.permutations(roles))[:2]
+        kept.append(Kept(f"{'p' if is_claim else 'c'}{number}", is_claim, first, second))
+    main = kept[0]
+    messages: list[Message] = []
+    for number in range(draw(st.integers(3, 5))):
+        first, second = (main.first, main.second) if number % 2 == 0 else (main.second, main.first)
+        if draw(st.integers(0, 3)) == 0:
+            first, second = draw(st.permutations(roles))[:2]
+        messages.append(Message(f"m{number}", first, second))
+    restarting = draw(st.sampled_from([None, None, None, messages[-1]]))
+    lines = [f"role {role} {{ var v: bool = false }}" if role == "A" else f"role {role}" for role in roles]
+    for position, one in enumerate(kept):
+        lines.append(declared(draw, one, messages, kept[:position]))
+    for position, message in enumerate(messages):
+        clauses = [*performed(draw, message, kept), *guarded(draw, message, messages[:position], kept)]
+        if message == restarting:
+            clauses.append("restart")
+        lines.append(f"{message.sender} -> {message.receiver} : {message.name} {' '.join(clauses)}")
+    asked = [f"{draw(st.sampled_from(one.states()))}({one.name})" for one in kept]
+    pair = draw(st.permutations(roles))[:2]
+    lines.append(f"property some: EF ({' & '.join(asked[:2])})")
+    lines.append(f"property always: AG ({asked[0]} -> AF {asked[-1]})")
+    lines.append(f"property viewed: AG ({asked[0]} -> !{asked[0][:-1]}@{kept[0].first}))")
+    if any({message.sender, message.receiver} == set(pair) for message in messages):
+        lines.append(f"property social: EF SC({pair[0]} -> {pair[1]}, F {asked[0]})")
+    sync = " sync" if draw(st.booleans()) else ""
+    return f"protocol P{sync} {{\n  " + "\n  ".join(lines) + "\n}\n"
+
+
+def declared(draw: st.DrawFn, one: Kept, messages: Sequence[Message], earlier: Sequence[Kept]) -> str:
+    def condition() -> str:
+        atoms = [message.name for message in messages] * 2 + ["A.v", "!A.v", "true"]
+        atoms += [f"{draw(st.sampled_from(other.states()))}({other.name})" for other in earlier] * 3
+        signs = draw(st.sampled_from(["", "", "", "!"]))
+        first = f"{signs}{draw(st.sampled_from(atoms))}".replace("!!", "")
+        return draw(st.sampled_from([first, first, f"{first} {{}} {draw(st.sampled_from(atoms))}"])).format(
+            draw(st.sampled_from("&|"))
+        )
+
+    if one.is_claim:
+        return f"claim {one.name} = claim({one.first}, {one.second}, {condition()})"
+    within = draw(st.sampled_from(["", "", " within 1"]))
+    return f"commitment {one.name} = C({one.first}, {one.second}, {condition()}, {condition()}){within}"
+
+
+def performed(draw: st.DrawFn, message: Message, kept: Sequence[Kept]) -> list[str]:
+    """Draw what a message of this sender means."""
+    found: list[str] = []
+    for position, one in enumerate(kept):
+        made, answered = (MAKER, ADDRESSEE) if one.is_claim else (DEBTOR, CREDITOR)
+        if message.sender == one.first:
+            found += [f"{verb} {one.name}" for verb in made]
+        if message.sender == one.second:
+            found += [f"{verb} {one.name}" for verb in answered]
+        for other in kept:
+            between = {other.first, other.second} == {one.first, one.second}
+            if one.is_claim and other.is_claim and one != other and between and other.first == message.sender:
+                verbs = ("justify", "defend") if message.sender == one.first else ("attack",)
+                found += [f"{verb} {one.name} with {other.name}" for verb in verbs] * 2
+        for other in kept[:position]:
+            if one.is_claim or other.is_claim or message.sender != one.first:
+                continue
+            if other.second == one.second and other.first != one.first:
+                found += [f"delegate {one.name} to {other.name} retaining"] * 3
+    if not found:
+        return []
+    if message.name == "m0" and (first := [act for act in found if act.startswith("create")]):
+        return [f"means {draw(st.sampled_from(first))}"]
+    found += [act for act in found if act.split()[1] == kept[0].name] * 2
+    chosen = draw(st.lists(st.sampled_from(found), min_size=1, max_size=3))
+    return [f"means {', '.join(chosen)}"]
+
+
+def guarded(draw: st.DrawFn, message: Message, earlier: Sequence[Message], kept: Sequence[Kept]) -> list[str]:
+    clauses: list[str] = []
+    seen = [other.name for other in earlier if message.sender in (other.sender, other.receiver)]
+    if seen and draw(st.integers(0, 3)) > 0:
+        clauses.append(f"after {draw(st.sampled_from([*seen, seen[-1]]))}")
+    mine = [one for one in kept if message.sender in (one.first, one.second)]
+    if mine and draw(st.integers(0, 3)) == 0:
+        one = draw(st.sampled_from(mine))
+        clauses.append(f"{draw(st.sampled_from(['if', 'unless']))} {draw(st.sampled_from(one.states()))}({one.name})")
+    if draw(st.integers(0, 3)) == 0 and "A" in (message.sender, message.receiver):
+        clauses.append(f"{'set' if message.sender == 'A' else 'on receipt'} A.v := !A.v")
+    if draw(st.integers(0, 5)) == 0:
+        clauses.append("repeatable")
+    return clauses
+
+
+@given(dialogues())
+def test_a_dialogue_means_what_the_reference_says(text: str) -> None:
+    note(text)
+    compilation = compiled(text)
+    found = check_lowering(compilation)
+    if found is not None:
+        check_verdicts(compilation, *found)
+
+
+EVERYTHING = """
+protocol P sync {
+  role A { var v: bool = false }
+  role B
+  claim p = claim(A, B, A.v)
+  claim q = claim(A, B, accepted(p))
+  claim r = claim(B, A, refused(p) | attacked(p))
+  A -> B : says        resets says        means create p
+  A -> B : takes_back  resets takes_back  means withdraw p
+  A -> B : justifies   resets justifies   means justify p with q
+  A -> B : defends     resets defends     means defend p with q
+  A -> B : tests       resets tests       means test p
+  A -> B : turns       resets turns       set v := !v
+  B -> A : accepts     resets accepts     means accept p
+  B -> A : refuses     resets refuses     means refuse p
+  B -> A : challenges  resets challenges  means challenge p
+  B -> A : attacks     resets attacks     means attack p with r
+  B -> A : drops       resets drops       means refuse q, withdraw r
+}
+"""
+
+
+def test_every_operation_in_every_state() -> None:
+    found = check_lowering(compiled(EVERYTHING))
+    assert found is not None
+    reference, graph = found
+    claims = {name: {state.env[n].state for state in graph.states} for n, name in enumerate(reference.names)}
+    assert claims["p"] == {*CLAIM_STATES} - {"closed"}
