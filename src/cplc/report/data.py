@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cplc.report.story import decisive, story, tells
+from cplc.report.strategy import no_return_data, strategy_data
 from cplc.report.text import blame_sentences
 from cplc.report.wording import changes, step_text
 from cplc.source import Span
@@ -39,6 +40,7 @@ def result_data(result: Result) -> Data:
         "findings": list(result.findings),
         "remarks": [_remark(remark) for remark in result.remarks],
         "blame": _blame(result),
+        "no_return": no_return_data(result),
         "story": _story(result.system, evidence) if evidence is not None and tells(evidence) else None,
         "because": None if evidence is None else _because(result.system, evidence),
         "evidence": None if evidence is None else _evidence(result.system, evidence, 0),
@@ -102,6 +104,7 @@ def _evidence(system: System, evidence: Evidence, depth: int) -> Data | None:
             {"at": position, "evidence": _evidence(system, part, depth + 1)} for position, part in evidence.parts
         ],
         "agents": list(evidence.agents),
+        "strategy": strategy_data(system, evidence),
         "elsewhere": None if evidence.elsewhere is None else _run(system, evidence.elsewhere),
         "there": None if evidence.there is None else _evidence(system, evidence.there, depth + 1),
     }

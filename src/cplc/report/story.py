@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cplc.report.reasons import deciding, reasons, said
+from cplc.report.strategy import is_strategy
 from cplc.system.formula import (
     Finally,
     Formula,
@@ -36,6 +37,8 @@ class Story:
     """What else is needed, at which state, and has a run of its own."""
     pair: Evidence | None
     """The evidence at the last state that compares it with another one."""
+    strategy: Evidence | None = None
+    """The evidence at the last state that says how a group goes on from there."""
 
 
 def story(system: System, evidence: Evidence) -> Story:
@@ -57,7 +60,8 @@ def story(system: System, evidence: Evidence) -> Story:
         start, current = start + last, going_on[0]
         loop = None if current.run.loop is None else start + current.run.loop
         run = Run(run.start, run.moves + current.run.moves, loop)
-    return Story(run, tuple(marks), tuple(asides), current if current.elsewhere is not None else None)
+    pair = current if current.elsewhere is not None else None
+    return Story(run, tuple(marks), tuple(asides), pair, current if is_strategy(current) else None)
 
 
 def tells(evidence: Evidence) -> bool:
@@ -65,7 +69,9 @@ def tells(evidence: Evidence) -> bool:
     formula = evidence.formula
     if isinstance(formula, OnPaths) and formula == some_fair_run(formula.along):
         return False
-    return bool(evidence.run.moves) or evidence.elsewhere is not None or any(tells(part) for _, part in evidence.parts)
+    if evidence.run.moves or evidence.elsewhere is not None or is_strategy(evidence):
+        return True
+    return any(tells(part) for _, part in evidence.parts)
 
 
 def decisive(system: System, evidence: Evidence) -> tuple[Formula, bool]:

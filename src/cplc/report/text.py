@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Literal
 
 from cplc.report.story import Story, decisive, said, story, tells
+from cplc.report.strategy import no_return_sentence, strategy_lines
 from cplc.report.wording import HIDDEN, changes, place, step_text, value_text, variable_text
 from cplc.system.formula import Commits, Formula, Fulfils, Knows, Not
 from cplc.system.model import Claim, Commitment, State, System
@@ -73,11 +74,12 @@ def _result(result: Result, style: Style, detail: Detail) -> Iterator[str]:
             yield style(f"  {_count(result.left_out, 'variable')} that this does not depend on left out", "faint")
     elif shown and result.answer == "fails" and not result.findings:
         yield from _nothing_helps(result)
-    if result.blame is not None:
+    closing = [*filter(None, (no_return_sentence(result),)), *blame_sentences(result)]
+    if closing:
         yield ""
-        for line in blame_sentences(result):
+        for line in closing:
             yield f"  {line}"
-    if shown or result.blame is not None:
+    if shown or closing:
         yield ""
 
 
@@ -143,11 +145,13 @@ def _evidence(
     """Yield the evidence; what it is for is said unless it has just been ``named``."""
     told = story(system, evidence)
     marks = told.marks[1:] if evidence.formula == named else told.marks
-    if told.run.moves or depth == 0:
+    if told.run.moves or (depth == 0 and told.strategy is None):
         yield from _run(system, told.run, marks, style)
         yield from _lives(system, told, style)
     if told.pair is not None:
         yield from _pair(system, told.pair, style, depth)
+    if told.strategy is not None:
+        yield from strategy_lines(system, told.strategy)
     if depth < _DEEPEST:
         for position, part in told.asides[:_MOST_ASIDES]:
             where = f"in the state after step {position}" if position else "in the first state"
