@@ -13,6 +13,10 @@ from cplc.semantics.vocabulary import CLAIM_STATES, STATES
 from cplc.syntax import ast
 
 
+_COUNTERPARTS = {"fulfilled": "satisfied", "satisfied": "fulfilled"}
+"""What is said of commitments, and of claims, that come out as they should."""
+
+
 class Lookups:
     """Finds what a name stands for, or reports that it is of another kind."""
 
@@ -102,7 +106,8 @@ class Lookups:
         if word.text in states:
             return instance, states[word.text]
         message = f"`{ref.span.text}` is {kind_of(instance.symbol)}, which is never `{word.text}`"
-        self._error(rules.WRONG_KIND, word.span, message, Note("it can be " + ", ".join(states)))
+        notes = [Note(f"ask whether it is `{kept}`")] if (kept := _COUNTERPARTS.get(word.text)) else []
+        self._error(rules.WRONG_KIND, word.span, message, *notes, Note("it can be " + ", ".join(states)))
         return None
 
     def domain(self, domain: ast.Domain, scope: Scope) -> tree.FamilyDomain | tree.NumberDomain | None:

@@ -140,7 +140,8 @@ class Templates:
             target: tree.Instance | None = None
             if operation.target is not None:
                 names = self._expressions.names
-                find = names.claim if verb in CLAIM_VERBS and verb not in VERBS else names.commitment
+                is_claim = subject is not None and isinstance(subject.symbol, tree.ClaimSymbol)
+                find = names.claim if is_claim else names.commitment if subject is not None else names.obligation
                 target = find(operation.target, scope)
             if (
                 verb is not None

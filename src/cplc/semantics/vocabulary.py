@@ -19,11 +19,11 @@ STATES: Final[dict[str, frozenset[str]]] = {
 
 VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 
-CLAIM_DISCUSSED: Final = frozenset({"open", "challenged", "justified", "attacked", "defended"})
-CLAIM_CLOSED: Final = frozenset({"accepted", "refused", "withdrawn", "satisfied", "violated"})
+CLAIM_DISCUSSED: Final = ("open", "challenged", "justified", "attacked", "defended")
+CLAIM_CLOSED: Final = ("accepted", "refused", "withdrawn", "satisfied", "violated")
 CLAIM_STATES: Final[dict[str, frozenset[str]]] = {
-    **{state: frozenset({state}) for state in ("null", *sorted(CLAIM_DISCUSSED), *sorted(CLAIM_CLOSED))},
-    "closed": CLAIM_CLOSED,
+    **{state: frozenset({state}) for state in ("null", *CLAIM_DISCUSSED, *CLAIM_CLOSED)},
+    "closed": frozenset(CLAIM_CLOSED),
 }
 """What may be asked of a claim, and the lifecycle states it stands for."""
 
