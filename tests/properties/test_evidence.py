@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.naive import Naive
-from tests.strategies import atoms, every_kind, formulas, roles, systems
+from tests.strategies import atoms, every_kind, roles, systems
+from tests.strategies_logic import logic_formulas
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.symbolic import SymbolicEngine
@@ -29,7 +30,7 @@ from cplc.verification.replay import replay
 @given(data=st.data())
 def test_what_engines_claim_can_be_shown(engine: str, many: int, data: st.DataObject) -> None:
     system = data.draw(systems())
-    formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
+    formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paths, "MANY", many)
         if engine == "explicit":
@@ -54,7 +55,7 @@ def test_every_operator_can_be_shown(data: st.DataObject) -> None:
 @given(data=st.data())
 def test_any_state_can_be_asked_about(data: st.DataObject) -> None:
     system = data.draw(systems())
-    formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
+    formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     engine = ExplicitEngine(system)
     satisfying = engine.satisfying(formula, assuming)
     for states, value in ((satisfying, True), (engine.complement(satisfying), False)):
@@ -105,7 +106,7 @@ def _distance(system: System, atom: Atom) -> int | None:
 def test_what_replays_is_true(data: st.DataObject) -> None:
     """Evidence is changed at random: where it is still accepted, what it claims is so by the definitions."""
     system = data.draw(systems())
-    formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
+    formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     evidence = explain_initial(ExplicitEngine(system), formula, assuming)
     for _ in range(data.draw(st.integers(1, 3))):
         evidence = data.draw(_changed(system, evidence))
@@ -152,7 +153,7 @@ def _changed(draw: st.DrawFn, system: System, evidence: Evidence) -> Evidence:
         case "value":
             return replace(evidence, holds=not evidence.holds)
         case "formula":
-            return replace(evidence, formula=draw(formulas(system)))
+            return replace(evidence, formula=draw(logic_formulas(system)))
         case "parts":
             return replace(evidence, parts=evidence.parts[1:])
         case "elsewhere" if evidence.elsewhere is not None:
@@ -185,7 +186,7 @@ def test_changes_are_noticed_often() -> None:
     @given(data=st.data())
     def collect(data: st.DataObject) -> None:
         system = data.draw(systems())
-        formula: Formula = data.draw(formulas(system))
+        formula: Formula = data.draw(logic_formulas(system))
         evidence = explain_initial(ExplicitEngine(system), formula)
         changed = data.draw(_changed(system, evidence))
         if changed != evidence:
