@@ -15,8 +15,10 @@ from cplc.engines.obligations import Move, Obligations, Position, numbers
 from cplc.engines.shrinking import Arc, Arcs, shrunk
 from cplc.system.formula import Formula, Taken
 
-LIMIT = 50_000
-"""More ways than this to meet the obligations of a formula are not looked at; one state has a tenth of them."""
+LIMIT = 200_000
+"""More ways than this to meet the obligations of a formula are not looked at."""
+_FOR_ONE_STATE = 40
+"""One state of the automaton has no more than this part of the ways: each is compared with each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,12 @@ class Automaton:
     marks: int
     """How many there are; they are numbered from 0."""
 
+    @property
+    def labels(self) -> tuple[Formula, ...]:
+        """The state formulas that are asked for, each one once."""
+        every = (formula for edges in self.edges for edge in edges for formula, _ in edge.labels)
+        return tuple(dict.fromkeys(every))
+
     def accepts_everything(self, state: int) -> bool:
         """Whether nothing is asked of a path any more, as soon as the automaton is there."""
         every = frozenset(range(self.marks))
@@ -69,7 +77,7 @@ def automaton(path: Formula, limit: int = LIMIT) -> Automaton:
     initial = tuple(map(numbered, obligations.start(path)))
     moves: list[list[Move]] = []
     for position in waiting:  # grows
-        moves.append(_best(obligations.moves(position), obligations, limit // 10))
+        moves.append(_best(obligations.moves(position), obligations, limit // _FOR_ONE_STATE))
         for move in moves[-1]:
             numbered(move.after)
     promises = 0

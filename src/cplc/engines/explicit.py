@@ -9,17 +9,17 @@ A set is a string of bytes, one for each reachable state in breadth-first order:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from itertools import compress
 from typing import Literal
 
-from cplc.engines.automaton import Edge, automaton
+from cplc.engines.automaton import automaton
 from cplc.engines.enforcing import solution
 from cplc.engines.explicit_fairness import Constraints
 from cplc.engines.explicit_games import ExplicitArena
 from cplc.engines.explicit_graph import Graph, components, explore, members, reaching
-from cplc.engines.explicit_paths import Link, Product
+from cplc.engines.explicit_paths import Product, links
 from cplc.engines.explicit_states import Table
 from cplc.engines.explicit_views import Sides
 from cplc.engines.games import Solution
@@ -321,47 +321,24 @@ class ExplicitEngine(Engine[States]):
         return Constraints(self._graph, self.system.constraints(assuming), fairness, steps)
 
     def _some_run(self, path: Formula, along: Taken | None, assuming: frozenset[str]) -> States:
-        """Return the states from which a fair run, by permitted steps alone, is accepted by the formula's automaton."""
+        """Return the states from which some fair run, by these steps alone, satisfies the path formula."""
         reader = automaton(path)
         if self._size * len(reader.edges) > self._limit:
             raise ResourceExhausted(f"more than {self._limit:,} pairs of a state and of what a path must do from there")
-        permitted = None if along is None else self._among(along.steps)
-        links = [[self._link(edge, permitted, assuming) for edge in edges] for edges in reader.edges]
-        known = [state for state in range(len(links)) if reader.accepts_everything(state)]
-        if along is not None and self.system.fairness:
-            known = []
-        product = Product(self._graph, links, reader.marks, self._constraints(assuming, permitted))
-        return product.beginning(reader.initial, {state: self._fair(assuming) for state in known})
-
-    def _link(self, edge: Edge, permitted: bytes | None, assuming: frozenset[str]) -> Link:
-        labels = ((self.satisfying(label, assuming), holds) for label, holds in edge.labels)
-        where = self._all(states if holds else self.complement(states) for states, holds in labels)
-        steps = permitted
-        for taken, holds in edge.taken:
-            named = self._among(taken.steps)
-            allowed = steps or b"\1" * len(named)
-            steps = bytes([one and other == holds for one, other in zip(allowed, named, strict=True)])
-        idling = not any(holds for _, holds in edge.taken)
-        return Link(edge.target, where, steps, idling, sum(1 << mark for mark in edge.marks))
-
-    def _among(self, steps: Collection[str]) -> bytes:
-        """Return, for each step of the system, whether it is one of those."""
-        return bytes([step.name in steps for step in self.system.steps])
-
-    # --- strategies
-
-    def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[States]:
-        known = self._solved.get((formula, assuming))
-        if known is None:
-            known = solution(
-                self._arena, self.system, formula, assuming, lambda operand: self.satisfying(operand, assuming)
-            )
-            self._solved[formula, assuming] = known
-        return known
-
-    @cached_property
-    def _arena(self) -> ExplicitArena:
-        return ExplicitArena(self, self._graph)
+        names = [step.name for step in self.system.steps]
+        permitted = bytes([along is None or name in along.steps for name in names])
+        product = Product(
+            self._graph,
+            links(reader, names, permitted),
+            [self.satisfying(label, assuming) for label in reader.labels],
+            reader.marks,
+            self._constraints(assuming, permitted),
+        )
+        known: dict[int, bytes] = {}
+        if along is None or not self.system.fairness:  # conditions of fairness may need a step that is not permitted
+            ends = filter(reader.accepts_everything, range(len(reader.edges)))
+            known = {state: self._fair(assuming) for state in ends}
+        return product.beginning(reader.initial, known)
 
     # --- knowledge and commitments
 

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cplc.engines.automaton import Automaton, Edge
 from cplc.engines.explicit_fairness import Constraints
 from cplc.engines.explicit_graph import Graph
 
@@ -22,8 +23,8 @@ class Link:
     """An edge of the automaton as the system sees it."""
 
     target: int
-    where: bytes
-    """The states whose labels it reads."""
+    reads: tuple[tuple[int, bool], ...]
+    """Which labels, by their numbers, it asks for, and whether they are to hold."""
     steps: bytes | None
     """By the position of a step whether it may be taken; all of them if None."""
     idling: bool
@@ -31,15 +32,50 @@ class Link:
     """A bit for each."""
 
 
-class Product:
-    """The product of the reachable states with an automaton whose edges, by the state they leave, are the links."""
+def links(reader: Automaton, steps: Sequence[str], permitted: bytes) -> list[list[Link]]:
+    """Return the edges of an automaton, by the state they leave, in a system with these steps."""
+    number = {label: position for position, label in enumerate(reader.labels)}
 
-    def __init__(self, graph: Graph, links: Sequence[Sequence[Link]], marks: int, constraints: Constraints) -> None:
+    def link(edge: Edge) -> Link:
+        chosen = [
+            allowed and all((name in taken.steps) == holds for taken, holds in edge.taken)
+            for name, allowed in zip(steps, permitted, strict=True)
+        ]
+        return Link(
+            edge.target,
+            tuple((number[label], holds) for label, holds in edge.labels),
+            None if all(chosen) else bytes(chosen),
+            not any(holds for _, holds in edge.taken),
+            sum(1 << mark for mark in edge.marks),
+        )
+
+    return [[link(edge) for edge in edges] for edges in reader.edges]
+
+
+class Product:
+    """The product of the reachable states with an automaton whose edges, by the state they leave, are the links.
+
+    States in which the same labels hold are read alike.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        links: Sequence[Sequence[Link]],
+        labels: Sequence[bytes],
+        marks: int,
+        constraints: Constraints,
+    ) -> None:
         self._graph = graph
         self._size = len(graph.states)
         self._links = links
         self._constraints = constraints
         self._everything = (1 << constraints.number + marks) - 1
+        patterns: dict[bytes, bytes] = {}
+        read = map(bytes, zip(*labels, strict=True)) if labels else [b""] * self._size
+        self._pattern = [patterns.setdefault(pattern, pattern) for pattern in read]
+        """The labels that hold, state by state."""
+        self._reading: list[dict[bytes, tuple[Link, ...]]] = [{} for _ in links]
 
     def beginning(self, initial: Iterable[int], known: Mapping[int, bytes]) -> bytes:
         """Return the states in which a run begins that is fair and accepted from one of the initial automaton states.
@@ -57,20 +93,29 @@ class Product:
                     accepted[state] = search.leads_to_acceptance(first * size + state)
         return bytes(accepted)
 
+    def _open_to(self, at: int, state: int) -> tuple[Link, ...]:
+        """Return the links whose labels the state has."""
+        pattern, known = self._pattern[state], self._reading[at]
+        found = known.get(pattern)
+        if found is None:
+            found = known[pattern] = tuple(
+                link for link in self._links[at] if all(pattern[label] == holds for label, holds in link.reads)
+            )
+        return found
+
     def after(self, node: int) -> Iterator[int]:
         at, state = divmod(node, self._size)
-        for link in self._links[at]:
-            if link.where[state]:
-                base = link.target * self._size
-                if link.idling:
-                    yield base + state
-                if link.steps is None:
-                    for target in self._graph.after(state):
+        for link in self._open_to(at, state):
+            base = link.target * self._size
+            if link.idling:
+                yield base + state
+            if link.steps is None:
+                for target in self._graph.after(state):
+                    yield base + target
+            else:
+                for step, target in self._graph.edges(state):
+                    if link.steps[step]:
                         yield base + target
-                else:
-                    for step, target in self._graph.edges(state):
-                        if link.steps[step]:
-                            yield base + target
 
     def accepts(self, part: Collection[int]) -> bool:
         """Whether a run that visits all of these nodes, and goes every way between them, is fair and accepted."""
@@ -78,12 +123,11 @@ class Product:
         for node in part:
             at, state = divmod(node, self._size)
             met |= self._constraints.met_at(state)
-            for link in self._links[at]:
-                if link.where[state]:
-                    for constraints, target in self._moves(link, state):
-                        if target in part:
-                            met |= constraints | link.marks << self._constraints.number
-                            endless = True
+            for link in self._open_to(at, state):
+                for constraints, target in self._moves(link, state):
+                    if target in part:
+                        met |= constraints | link.marks << self._constraints.number
+                        endless = True
             if endless and met == self._everything:
                 return True
         return False
