@@ -340,6 +340,21 @@ class ExplicitEngine(Engine[States]):
             known = {state: self._fair(assuming) for state in ends}
         return product.beginning(reader.initial, known)
 
+    # --- strategies
+
+    def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[States]:
+        known = self._solved.get((formula, assuming))
+        if known is None:
+            known = solution(
+                self._arena, self.system, formula, assuming, lambda operand: self.satisfying(operand, assuming)
+            )
+            self._solved[formula, assuming] = known
+        return known
+
+    @cached_property
+    def _arena(self) -> ExplicitArena:
+        return ExplicitArena(self, self._graph)
+
     # --- knowledge and commitments
 
     def _knowledge(self, mode: Literal["each", "together", "common"], agents: tuple[str, ...], known: States) -> States:
