@@ -35,6 +35,7 @@ def result_data(result: Result) -> Data:
         "as_expected": result.as_expected,
         "advisory": question.advisory,
         "engine": result.engine,
+        "engine_reason": result.engine_reason,
         "seconds": round(result.seconds, 6),
         "reason": result.reason,
         "findings": list(result.findings),
@@ -80,10 +81,9 @@ def _blame(result: Result) -> Data | None:
     }
 
 
-def _because(system: System, evidence: Evidence) -> Data:
-    """Return the part that decides: which operand of a conjunction fails, which one of a disjunction holds."""
-    formula, holds = decisive(system, evidence)
-    return {"formula": formula_text(formula), "holds": holds}
+def _because(system: System, evidence: Evidence) -> list[Data]:
+    """Return the parts that decide: which operand of a conjunction fails, which one of a disjunction holds."""
+    return [{"formula": formula_text(formula), "holds": holds} for formula, holds in decisive(system, evidence)]
 
 
 def _story(system: System, evidence: Evidence) -> Data:

@@ -51,22 +51,26 @@ def said(formula: Formula, holds: bool) -> str:
             return f"`{formula_text(formula)}` {'holds' if holds else 'fails'}"
 
 
-def deciding(facts: Facts, formula: Formula, holds: bool, position: int = 0) -> tuple[Formula, bool]:
-    """Return the part of a combination that alone gives it its value in a state, as far as one does."""
+Claim = tuple[Formula, bool]
+
+
+def deciding(facts: Facts, formula: Formula, holds: bool, position: int = 0) -> list[Claim]:
+    """Return the parts of a combination that give it its value in a state: where one is enough, one."""
     match formula:
         case Not(operand):
             return deciding(facts, operand, not holds, position)
-        case And(operands) | Or(operands) if holds == isinstance(formula, Or):
-            for operand in operands:
-                if facts.truth(operand, position) is holds:
-                    return deciding(facts, operand, holds, position)
-        case Implies(left, right) if holds:
-            for side, value in ((left, False), (right, True)):
-                if facts.truth(side, position) is value:
-                    return deciding(facts, side, value, position)
+        case And(operands) | Or(operands):
+            claims: list[Claim] = [(operand, holds) for operand in operands]
+            together = holds == isinstance(formula, And)
+        case Implies(left, right):
+            claims, together = [(left, not holds), (right, holds)], not holds
         case _:
-            pass
-    return formula, holds
+            return [(formula, holds)]
+    known = [claim for claim in claims if facts.truth(claim[0], position) is claim[1]]
+    if not known or (together and known != claims):
+        return [(formula, holds)]
+    chosen = known if together else known[:1]
+    return [part for claim in chosen for part in deciding(facts, *claim, position)]
 
 
 def reasons(facts: Facts, path: Formula, holds: bool) -> list[Mark]:
@@ -111,9 +115,9 @@ class _Reasons:
                 yield from self._later(formula, value, at)
 
     def _in_state(self, formula: Formula, value: bool, at: int) -> Iterator[Mark]:
-        part, holds = deciding(self.facts, formula, value, at)
-        if not (isinstance(part, And | Or) and not part.operands):
-            yield at, said(part, holds)
+        for part, holds in deciding(self.facts, formula, value, at):
+            if not (isinstance(part, And | Or) and not part.operands):
+                yield at, said(part, holds)
 
     def _one_of(self, claims: list[tuple[Formula, bool]], at: int) -> Iterator[Mark]:
         true = [(part, value) for part, value in claims if self.facts.truth(part, at) is value]

@@ -74,8 +74,8 @@ def tells(evidence: Evidence) -> bool:
     return any(tells(part) for _, part in evidence.parts)
 
 
-def decisive(system: System, evidence: Evidence) -> tuple[Formula, bool]:
-    """Return the part of the formula that decides: of a conjunction that fails or a disjunction that holds."""
+def decisive(system: System, evidence: Evidence) -> list[tuple[Formula, bool]]:
+    """Return the parts that decide: which operand of a conjunction fails, which one of a disjunction holds."""
     return deciding(Facts.of(system, evidence), evidence.formula, evidence.holds)
 
 
@@ -90,7 +90,8 @@ def _marks(system: System, evidence: Evidence) -> list[tuple[int, str]]:
             if evidence.run.loop is not None or not evidence.run.moves:
                 return [first]
             last = len(evidence.run.moves)
-            claims = [deciding(facts, part, value, last) for part, value in _arrival(simple, evidence.holds)]
+            arrival = _arrival(simple, evidence.holds)
+            claims = [claim for part, value in arrival for claim in deciding(facts, part, value, last)]
             return [first, (last, ", ".join(said(*claim) for claim in claims))] if claims else [first]
         case _:
             return [first]

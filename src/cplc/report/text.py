@@ -85,9 +85,9 @@ def _result(result: Result, style: Style, detail: Detail) -> Iterator[str]:
 
 def _nothing_helps(result: Result) -> Iterator[str]:
     if result.evidence is not None:
-        part, holds = decisive(result.system, result.evidence)
-        if part not in {result.question.formula, Not(result.question.formula)} and not result.evidence.run.moves:
-            yield f"  {said(part, holds)}"
+        decided = decisive(result.system, result.evidence)
+        if all(part not in {result.question.formula, Not(result.question.formula)} for part, _ in decided):
+            yield f"  {', '.join(said(part, holds) for part, holds in decided)}"
     yield "  everything that can happen was explored, and nothing makes it true"
 
 
