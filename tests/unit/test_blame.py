@@ -113,3 +113,35 @@ def test_many_roles_are_reduced_instead_of_tried() -> None:
     system: System = compilation.system
     assert coalitions(system, frozenset(), valid) == (("R2", "R5", "R6", "R7"),)
     assert len(asked) < MOST_ASKED + 2 + len(list(combinations(names, 2)))
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_what_is_said_of_paths_is_blamed_alike(engine: str) -> None:
+    (owed, again, past) = answers(
+        "property owed: A G (does(hand[1]) -> F does(done[1]))\n"
+        "  property again: A (F done[1] & F done[2])\n"
+        "  property past: A G (done[1] -> O does(done[2]))",
+        engine,
+    )
+    assert owed.blame == Blame((("Mid",),), ("Mid[1]",), ())
+    assert again.blame is not None
+    assert again.blame.coalitions == (("Src", "Mid"),)
+    # A beginning shows it, and every beginning has a fair end.
+    assert (past.answer, past.blame) == ("fails", None)
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_nobody_stops_who_may_not_go_on(engine: str) -> None:
+    (free, bound) = answers(
+        "property free: A{!does(send offer[2])} F done[1]\n  property bound: A{!does(send offer[1])} F done[1]", engine
+    )
+    assert free.blame == Blame((("Src", "Mid"),), ("Src",), ())
+    assert bound.blame is not None
+    assert bound.blame.coalitions == ()
+
+
+def test_who_keeps_going_can_be_counted_on() -> None:
+    (result,) = answers("property reached: <<Mid[1]>> F done[1]")
+    assert result.answer == "fails"
+    assert result.blame is not None
+    assert result.blame.coalitions == (("Src",),)

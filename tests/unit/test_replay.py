@@ -8,6 +8,7 @@ import pytest
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.system.expr import TRUE, And, Const, Expr, Ite, Not, Read, equal
+from cplc.system.formula import And as AndAlso
 from cplc.system.formula import (
     Atom,
     Commits,
@@ -18,7 +19,12 @@ from cplc.system.formula import (
     Implies,
     Knows,
     Next,
+    Once,
     OnPaths,
+    Or,
+    Previous,
+    Since,
+    Taken,
     Until,
 )
 from cplc.system.formula import Not as No
@@ -229,3 +235,77 @@ def test_with_fairness_a_finite_run_is_shown_to_go_on(condition: Expr) -> None:
     (part,) = evidence.parts
     assert part[1].run.loop is not None
     assert replay(system, replace(evidence, parts=())) == ["no fair run is shown to go on where the run ends"]
+
+
+# --- what is said of a path
+
+
+def does(*names: str) -> Taken:
+    return Taken(frozenset(names), " | ".join(f"does({name})" for name in names))
+
+
+def test_a_run_shows_what_is_said_of_a_path() -> None:
+    path = Globally(Implies(does("receive"), Finally(does("count"))))
+    good = shown(OnPaths("A", path))
+    assert [move.step for move in good.run.moves] == [0, 1, None]
+    assert good.run.loop == 2
+    start = good.run.start
+    rejected(replace(good, run=Run(start, (Move(None, start),), 0)), "value claimed")
+    rejected(replace(good, run=replace(good.run, loop=None)), "value claimed")
+    rejected(replace(good, formula=OnPaths("A", Globally(Implies(does("count"), Finally(does("receive")))))), "value")
+    rejected(good, "not fair to count", frozenset({"B"}))
+
+
+def test_a_beginning_is_enough_where_it_decides() -> None:
+    good = shown(OnPaths("E", AndAlso((Finally(does("count")), Next(SENT)))))
+    assert [move.step for move in good.run.moves] == [0, 1, 2]
+    assert good.run.loop is None
+    rejected(replace(good, run=Run(good.run.start, good.run.moves[:2])), "value claimed")
+
+
+def test_the_past_begins_with_the_run() -> None:
+    at_once = OnPaths("E", Finally(AndAlso((RECEIVED, Previous(Previous(No(SENT)))))))
+    good = shown(at_once)
+    assert [move.step for move in good.run.moves] == [0, 1]
+    late = replace(good, run=Run(good.run.moves[0].state, good.run.moves[1:]))
+    assert "the run does not give the path formula the value claimed" in replay(SYSTEM, late)
+    rejected(replace(good, formula=OnPaths("E", Finally(AndAlso((RECEIVED, Once(RECEIVED), No(RECEIVED)))))), "value")
+
+
+def test_a_loop_is_gone_round_until_the_past_is_the_same_each_time() -> None:
+    (sent,) = Interpreter(SYSTEM).after(shown(NEVER_DONE).run.start, 0)
+    (received,) = Interpreter(SYSTEM).after(sent, 1)
+    run = Run(received, (Move(None, received),), 0)
+
+    def on_loop(path: Formula) -> list[str]:
+        return replay(SYSTEM, Evidence(OnPaths("E", path), True, run))
+
+    initial = ["the run does not begin in an initial state"]
+    assert on_loop(Globally(Since(SENT, No(Previous(SENT))))) == initial
+    assert on_loop(Finally(Globally(Previous(Previous(Previous(SENT)))))) == initial
+    assert len(on_loop(Globally(Previous(SENT)))) == 2
+    assert len(on_loop(Finally(Previous(No(SENT))))) == 2
+
+
+def test_a_run_along_steps_takes_no_others() -> None:
+    along = does("send", "receive")
+    good = shown(OnPaths("E", Finally(RECEIVED), along))
+    assert [move.step for move in good.run.moves] == [0, 1]
+    rejected(replace(good, formula=OnPaths("E", Finally(RECEIVED), does("send"))), "not allowed on the run")
+    # What the runs may not do need not be done on them.
+    waiting = shown(OnPaths("E", Globally(No(RECEIVED)), does("send")), frozenset({"A", "B"}))
+    assert waiting.run.loop is not None
+    assert shown(OnPaths("E", Globally(No(RECEIVED))), frozenset({"A", "B"})).exhaustive
+
+
+def test_no_more_parts_than_it_takes_to_see_it() -> None:
+    possible, sure = OnPaths("E", Next(RECEIVED)), OnPaths("A", Globally(SENT))
+    good = shown(OnPaths("E", Finally(Or((AndAlso((possible, Next(SENT))), AndAlso((sure, does("count"))))))))
+    ((position, part),) = good.parts
+    assert (position, part.formula) == (1, possible)
+    rejected(replace(good, parts=()), "value claimed")
+
+
+def test_what_is_said_of_a_path_is_no_claim_about_a_state() -> None:
+    good = shown(ORDERED)
+    rejected(replace(good, formula=Finally(RECEIVED), run=Run(good.run.start, ())), "no value in a state")

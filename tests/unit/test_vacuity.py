@@ -45,6 +45,14 @@ def answer(formula: str, engine: Literal["explicit", "symbolic"], channels: str 
         ("AG (EF violated(c) -> done)", "vacuous"),
         ("AG (never -> done) & AG !done", "fails"),
         ("EF (never -> offer)", "vacuous"),
+        ("A G (never -> F G done)", "vacuous"),
+        ("A G F (never -> X done)", "vacuous"),
+        ("A G (does(never) -> F done)", "vacuous"),
+        ("A G (does(offer) -> F (done | !done))", "holds"),
+        ("A G ((done & X !done) -> F never)", "vacuous"),
+        ("A{!does(offer)} G (does(offer) -> X done)", "vacuous"),
+        ("A G (does(offer) -> X offer)", "holds"),
+        ("A G ((O does(never)) -> done)", "holds"),
     ],
 )
 def test_implications_that_never_apply(formula: str, verdict: str, engine: Literal["explicit", "symbolic"]) -> None:
