@@ -30,7 +30,7 @@ def ends(declared: Declared, instance: str) -> tuple[str, str]:
 def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
     """Draw a state formula over the instances of a protocol."""
     inner = formulas(plan, depth - 1)
-    form = draw(st.integers(0, 13)) if depth else 0
+    form = draw(st.integers(0, 18)) if depth else 0
     match form:
         case 0 | 1:
             return draw(_atoms(plan))
@@ -57,8 +57,71 @@ def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
             if plan.family and one_in(draw, 4):
                 group = [plan.family]
             return f"{draw(st.sampled_from(['EK', 'DK', 'CK']))}({{{', '.join(group)}}}, {draw(inner)})"
-        case _:
+        case 13:
             return draw(_quantified(plan)) if plan.family else draw(inner)
+        case 14:
+            return draw(_games(plan, depth - 1))
+        case _:
+            along = f"{{{draw(_actions(plan))}}}" if one_in(draw, 4) else ""
+            return f"{draw(st.sampled_from('AE'))}{along} ({draw(paths(plan, depth))})"
+
+
+@st.composite
+def paths(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
+    """Draw a path formula over the instances of a protocol."""
+    inner = paths(plan, depth - 1)
+    match draw(st.integers(0, 9)) if depth > 0 else draw(st.integers(0, 1)):
+        case 0:
+            return draw(formulas(plan, 1)) if one_in(draw, 4) else draw(_atoms(plan))
+        case 1:
+            return draw(_does(plan))
+        case 2:
+            return f"!({draw(inner)})"
+        case 3:
+            operator = draw(st.sampled_from(["&", "|", "->", "<->", "therefore"]))
+            return parenthesised(operator, (f"({draw(inner)})", f"({draw(inner)})"))
+        case 4 | 5 | 6 | 7:
+            operator = draw(st.sampled_from("FGXFGYOH"))
+            bound = f"<={draw(st.integers(0, 2))}" if operator in "FG" and one_in(draw, 5) else ""
+            return f"{operator}{bound} ({draw(inner)})"
+        case _:
+            operator = draw(st.sampled_from(["U", "W", "R", "S", f"U<={draw(st.integers(0, 2))}"]))
+            return f"(({draw(inner)}) {operator} ({draw(inner)}))"
+
+
+@st.composite
+def _does(draw: st.DrawFn, plan: Plan) -> str:
+    """Draw one action: a message, its sending, what a role does, or an operation, most often one that is meant."""
+    message = draw(st.sampled_from(plan.messages))
+    name = draw(st.sampled_from(instances(message)))
+    match draw(st.integers(0, 5)):
+        case 0 | 1:
+            return f"does({name})"
+        case 2:
+            return f"does(send {name})"
+        case 3:
+            return f"does({draw(st.sampled_from(plan.everything()))})"
+        case _:
+            commitment = draw(st.sampled_from(plan.commitments))
+            verb = draw(st.sampled_from(["create", "create", "release", "fulfill", "withdraw", "delegate", "assign"]))
+            return f"does({verb} {draw(st.sampled_from(instances(commitment)))})"
+
+
+@st.composite
+def _actions(draw: st.DrawFn, plan: Plan) -> str:
+    """Draw which steps a run may have."""
+    one, other = draw(_does(plan)), draw(_does(plan))
+    return draw(st.sampled_from([f"!{one}", one, f"{one} | {other}", f"!({one} & {other})", f"!{one} & !{other}"]))
+
+
+@st.composite
+def _games(draw: st.DrawFn, plan: Plan, depth: int) -> str:
+    group = draw(st.lists(st.sampled_from(plan.everything()), min_size=1, max_size=2, unique=True))
+    if plan.family and one_in(draw, 4):
+        group = [plan.family]
+    one, other = draw(formulas(plan, depth)), draw(formulas(plan, depth))
+    goal = draw(st.sampled_from([f"F ({one})", f"G ({one})", f"X ({one})", f"(({one}) U ({other}))"]))
+    return f"<<{', '.join(group)}>> {goal}"
 
 
 @st.composite

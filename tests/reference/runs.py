@@ -1,0 +1,210 @@
+"""What is said of runs and of those who choose among them, on the graph of the reference interpreter.
+
+Any path formula goes to the tableau of `tests/naive_paths.py`; that, and nothing else, is shared with the oracle for
+systems. What a group can bring about is computed here, from the definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
+from operator import eq
+from typing import cast
+
+from tests import naive_paths as way
+from tests.naive_paths import Path, Runs
+from tests.reference.semantics import Graph, Move
+
+from cplc.semantics import terms as t
+from cplc.semantics.model import CheckedModel
+from cplc.semantics.terms import Term
+
+States = frozenset[int]
+Decided = Callable[[Term], States]
+"""The states that satisfy a state formula."""
+
+_OF_RUNS = {"X", "F", "G", "U", "W", "R", "Y", "O", "H", "S", "therefore"}
+_BOOLEAN = {"!", "&", "|", "->", "<->"}
+
+
+def is_about_states(term: Term) -> bool:
+    """Whether a state decides it."""
+    match term:
+        case t.Does():
+            return False
+        case t.Apply(operator, operands):
+            return operator not in _OF_RUNS and all(map(is_about_states, operands))
+        case _:
+            return True
+
+
+def is_done(model: CheckedModel, action: Term, move: Move) -> bool:
+    """Whether a step, not the idle one, is such an action."""
+
+    def done(operand: Term) -> bool:
+        return is_done(model, operand, move)
+
+    takes_effect = move.kind in ("receive", "exchange")
+    is_sent = move.kind in ("send", "exchange")
+    match action:
+        case t.Const(value):
+            return value is True
+        case t.Apply("!", (operand,)):
+            return not done(operand)
+        case t.Apply("&", operands):
+            return all(map(done, operands))
+        case t.Apply("|", operands):
+            return any(map(done, operands))
+        case t.Apply("->", (left, right)):
+            return not done(left) or done(right)
+        case t.Apply("<->", (left, right)):
+            return done(left) == done(right)
+        case t.Does("take", message):
+            return takes_effect and move.event == message
+        case t.Does("send", message):
+            return is_sent and move.event == message
+        case t.Does("act", role):
+            if is_sent:
+                return model.message[move.event].sender == role
+            return takes_effect and model.message[move.event].receiver == role
+        case t.Does(verb, subject, other):
+            return takes_effect and any(
+                operation.verb == verb
+                and operation.commitment == subject
+                and (other is None or operation.target == other)
+                for operation in model.message[move.event].operations
+            )
+        case _:
+            raise AssertionError(f"no action: {action}")
+
+
+def path_of(term: Term) -> Path:
+    """Return a path formula over what is seen: what states decide, and actions."""
+    if is_about_states(term) or isinstance(term, t.Does):
+        return way.Seen(term)
+    match term:
+        case t.Apply("!", (operand,)):
+            return way.no(path_of(operand))
+        case t.Apply("&", operands):
+            return way.every(map(path_of, operands))
+        case t.Apply("|", operands):
+            return way.some(map(path_of, operands))
+        case t.Apply("->", (left, right)):
+            return way.implies(path_of(left), path_of(right))
+        case t.Apply("<->", (left, right)):
+            return way.iff(path_of(left), path_of(right))
+        case t.Apply("therefore", (left, right)):
+            return way.Both(path_of(left), way.Next(way.implies(path_of(left), path_of(right))))
+        case t.Apply("X", (operand,)):
+            return way.Next(path_of(operand))
+        case t.Apply("F", (operand,), bound):
+            return way.eventually(path_of(operand), bound)
+        case t.Apply("G", (operand,), bound):
+            return way.globally(path_of(operand), bound)
+        case t.Apply("U", (left, right), bound):
+            return way.until(path_of(left), path_of(right), bound)
+        case t.Apply("W", (left, right)):
+            return way.weak_until(path_of(left), path_of(right))
+        case t.Apply("R", (left, right)):
+            return way.release(path_of(left), path_of(right))
+        case t.Apply("Y", (operand,)):
+            return way.Yesterday(path_of(operand))
+        case t.Apply("O", (operand,)):
+            return way.once(path_of(operand))
+        case t.Apply("H", (operand,)):
+            return way.historically(path_of(operand))
+        case t.Apply("S", (left, right)):
+            return way.Since(path_of(left), path_of(right))
+        case _:
+            raise AssertionError(f"not a path formula: {term}")
+
+
+@dataclass(frozen=True)
+class Field:
+    """The graph that runs go along, what makes them fair, and the state formulas that have been decided."""
+
+    model: CheckedModel
+    graph: Graph
+    justice: list[Callable[[Move], bool]]
+    often: list[States]
+    decided: Decided
+
+    # --- runs
+
+    def some_run(self, path: Term, along: Term | None) -> States:
+        """Return where some fair run of the allowed steps satisfies the path formula."""
+        return self._runs(along).satisfying(path_of(path), self._sees)
+
+    def every_run(self, path: Term, along: Term | None) -> States:
+        doubtful = self._runs(along).satisfying(way.no(path_of(path)), self._sees)
+        return frozenset(range(len(self.graph.states))) - doubtful
+
+    def _sees(self, what: Hashable, state: int, move: Move | None) -> bool:
+        if isinstance(what, t.Does):
+            return move is not None and is_done(self.model, what, move)
+        return state in self.decided(cast(Term, what))
+
+    def _runs(self, along: Term | None) -> Runs[int, Move | None]:
+        left = [
+            [(move, target) for move, target in steps if along is None or is_done(self.model, along, move)]
+            for steps in self.graph.steps
+        ]
+        every_move = {move for steps in left for move, _ in steps}
+
+        def constraint(just: Callable[[Move], bool]) -> tuple[States, frozenset[Move | None]]:
+            waits = frozenset(n for n, steps in enumerate(left) if any(just(move) for move, _ in steps))
+            return waits, frozenset(filter(just, every_move))
+
+        moves: dict[int, list[tuple[Move | None, int]]] = {n: [(None, n), *steps] for n, steps in enumerate(left)}
+        return Runs(moves, list(map(constraint, self.justice)), self.often)
+
+    # --- strategies
+
+    def enforced(self, group: tuple[str, ...], goal: Term) -> States:
+        """Return where the group can bring the goal about by its sends, whatever else happens."""
+        all_states = frozenset(range(len(self.graph.states)))
+        match goal:
+            case t.Apply("X", (operand,)):
+                wanted = self.decided(operand)
+                return frozenset(n for n in wanted if self._others(group, n) <= wanted)
+            case t.Apply("G", (operand,)):
+                return self._kept(group, self.decided(operand), frozenset())
+            case t.Apply("F", (operand,)):
+                return self._attained(group, all_states, self.decided(operand))
+            case t.Apply("U", (left, right)):
+                return self._attained(group, self.decided(left), self.decided(right))
+            case _:
+                raise AssertionError(f"no goal: {goal}")
+
+    def _is_ours(self, group: tuple[str, ...], move: Move) -> bool:
+        return move.kind in ("send", "exchange") and self.model.message[move.event].sender in group
+
+    def _others(self, group: tuple[str, ...], state: int) -> States:
+        return frozenset(target for move, target in self.graph.steps[state] if not self._is_ours(group, move))
+
+    def _kept(self, group: tuple[str, ...], keep: States, ways_out: States) -> States:
+        """Return where nobody else leads out of a set, but by these ways out."""
+        while True:
+            fewer = frozenset(n for n in keep if self._others(group, n) <= keep | ways_out)
+            if fewer == keep:
+                return keep
+            keep = fewer
+
+    def _attained(self, group: tuple[str, ...], through: States, goal: States) -> States:
+        """Return where one move that must come, ours or one that justice demands, leads nearer whenever it comes."""
+        ours = {move for steps in self.graph.steps for move, _ in steps if self._is_ours(group, move)}
+        pushes: list[Callable[[Move], bool]] = [*self.justice, *(partial(eq, move) for move in ours)]
+        near = goal
+        while True:
+            nearer = near
+            for push in pushes:
+                works = frozenset(n for n in through if self._works(push, n, near))
+                nearer |= self._kept(group, works, near)
+            if nearer == near:
+                return near
+            near = nearer
+
+    def _works(self, push: Callable[[Move], bool], state: int, near: States) -> bool:
+        targets = {target for move, target in self.graph.steps[state] if push(move)}
+        return bool(targets) and targets <= near
