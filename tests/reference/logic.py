@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 
+from tests.reference.dialogue import BINDS_ADDRESSEE, BINDS_MAKER
 from tests.reference.lifecycle import OPEN
 from tests.reference.runs import Field, is_about_states
 from tests.reference.semantics import Graph, Move, Reference, View, World, mentioned
@@ -114,8 +115,15 @@ class Logic:
         return [World(self.reference, state) for state in self.graph.states]
 
     def _open_between(self, debtor: str, creditor: str) -> States:
-        names = [c.name for c in self.reference.model.commitments if (c.debtor, c.creditor) == (debtor, creditor)]
-        return self._where(lambda world: any(world.env[name].state in OPEN for name in names))
+        binding = [
+            (c.name, OPEN) for c in self.reference.model.commitments if (c.debtor, c.creditor) == (debtor, creditor)
+        ]
+        for claim in self.reference.model.claims:
+            if (claim.maker, claim.addressee) == (debtor, creditor):
+                binding.append((claim.name, BINDS_MAKER))
+            if (claim.addressee, claim.maker) == (debtor, creditor):
+                binding.append((claim.name, BINDS_ADDRESSEE))
+        return self._where(lambda world: any(world.env[name].state in states for name, states in binding))
 
     # --- knowledge and commitment by local states
 
