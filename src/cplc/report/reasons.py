@@ -34,6 +34,7 @@ from cplc.verification.facts import Facts
 Mark = tuple[int, str]
 
 _MOST_MARKS = 12
+_AHEAD = Next | Finally | Globally | Until | WeakUntil | Release
 
 
 def said(formula: Formula, holds: bool) -> str:
@@ -175,7 +176,7 @@ class _Reasons:
             return
         how_long = "from here on" if bound is None else f"from here on for {bound} step{'' if bound == 1 else 's'}"
         yield at, f"{how_long} {_claim(operand, value)}"
-        if bound is None and _looks_ahead(operand):
+        if bound is None and isinstance(operand, _AHEAD):
             yield from self.marks(operand, value, max(at, self.loop or 0))
 
     # --- up to here
@@ -245,8 +246,3 @@ def _path_parts(formula: Formula) -> Iterator[Formula]:
 
 def _looks_back(formula: Formula) -> bool:
     return any(isinstance(part, Past) for part in _path_parts(formula))
-
-
-def _looks_ahead(formula: Formula) -> bool:
-    ahead = Next | Finally | Globally | Until | WeakUntil | Release
-    return any(isinstance(part, ahead) for part in _path_parts(formula))
