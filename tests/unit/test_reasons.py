@@ -92,7 +92,7 @@ LASSO = Run(
         (Iff(Next(n(1)), Next(n(5))), [(1, "`n = 1` holds"), (1, "`n = 5` fails")]),
         (Or((Finally(n(5)), Finally(n(1)))), [(1, "`n = 1` holds")]),
         # What came before is another the second time round: there the run has no place of its own to point to.
-        (Finally(And((n(2), Previous(n(3))))), [(0, "later on `n = 2 & Y n = 3` holds")]),
+        (Finally(And((n(2), Previous(n(3))))), [(0, "later on `n = 2` holds, `Y n = 3` holds")]),
     ],
 )
 def test_reasons(path: Formula, marks: list[tuple[int, str]]) -> None:
