@@ -214,6 +214,12 @@ def games(draw: DrawFn, system: System, logic: Logic = SIMPLE, *, uniform: bool 
     return _Writer(draw, system, logic).game(logic.depth - 1, uniform=uniform)
 
 
+@st.composite
+def steps_taken(draw: DrawFn, system: System) -> Taken:
+    """Draw a set of steps."""
+    return _Writer(draw, system, SIMPLE).taken()
+
+
 def groups(system: System) -> SearchStrategy[tuple[str, ...]]:
     names = [agent.name for agent in system.agents]
     return st.lists(st.sampled_from(names), min_size=1, unique=True).map(tuple)
