@@ -125,6 +125,8 @@ def questions(system: System) -> Iterator[tuple[str, f.Formula]]:
     yield "EF", f.OnPaths("E", f.Finally(last))
     yield "AF", f.OnPaths("A", f.Finally(last))
     yield "AX", f.OnPaths("A", f.Next(last))
+    yield "EGF", f.OnPaths("E", f.Globally(f.Finally(last)))
+    yield "AFG", f.OnPaths("A", f.Finally(f.Globally(last)))
     yield "K", f.Knows("each", (system.agents[0].name,), last)
     yield "CK", f.Knows("common", tuple(agent.name for agent in system.agents), f.Not(last))
     for pair in system.shared[:1]:
