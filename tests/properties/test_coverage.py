@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 from hypothesis import assume, given, settings
 from tests.reference.semantics import Graph, Reference, TooLarge
@@ -12,7 +13,8 @@ from cplc.pipeline import Compilation
 from cplc.semantics.model import CheckedModel
 from cplc.source import Source
 
-STATES = 500
+STATES = 200
+MUTANTS = 8
 
 
 def graph_of(model: CheckedModel) -> Graph:
@@ -24,18 +26,18 @@ def graph_of(model: CheckedModel) -> Graph:
 
 
 @given(protocols())
-@settings(max_examples=15)
+@settings(max_examples=10)
 def test_a_verdict_on_a_mutant_is_so(sample: Sample) -> None:
     compilation = Compilation(Source("generated.cpl", sample.text))
     assume(compilation.ok)
     graph = graph_of(compilation.model)
     assume(not compilation.system.hazards)
-    for outcome in compilation.coverage(engine="symbolic"):
+    for outcome in islice(compilation.coverage(engine="symbolic"), MUTANTS):
         changed = replace(compilation, _changed=outcome.mutant.model, _systems={})
         if outcome.verdict == "no effect":
             other = graph_of(outcome.mutant.model)
             assert other.states == graph.states
-            assert other.edges == graph.edges
+            assert other.steps == graph.steps
         elif outcome.verdict == "noticed":
             assert outcome.by is not None
             answers = {

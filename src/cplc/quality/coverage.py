@@ -7,7 +7,7 @@ does nothing different in any state the protocol can reach, or shows what the pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from cplc.quality.mutants import Mutant, mutants
@@ -35,7 +35,7 @@ class Outcome:
 def coverage(model: CheckedModel, asking: Asking, engine: EngineName = "auto") -> Iterator[Outcome]:
     """Yield what becomes of each mutant, in the order of the text."""
     original, asked = asking(model)
-    explored = Verifier(original, engine)
+    explored = Verifier(replace(original, fairness=()), engine)  # what is reachable at all, fair or not
     expected = _Answers(asked, engine)
     order = list(range(len(expected.asked)))
     for mutant in mutants(model):
