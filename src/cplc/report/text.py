@@ -9,7 +9,7 @@ from typing import Literal
 from cplc.report.story import Story, decisive, said, story, tells
 from cplc.report.strategy import no_return_sentence, strategy_lines
 from cplc.report.wording import HIDDEN, changes, place, step_text, value_text, variable_text
-from cplc.system.formula import Commits, Formula, Fulfils, Knows, Not
+from cplc.system.formula import Commits, Enforces, Formula, Fulfils, Knows, Not
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
@@ -84,11 +84,14 @@ def _result(result: Result, style: Style, detail: Detail) -> Iterator[str]:
 
 
 def _nothing_helps(result: Result) -> Iterator[str]:
-    if result.evidence is not None:
-        decided = decisive(result.system, result.evidence)
-        if all(part not in {result.question.formula, Not(result.question.formula)} for part, _ in decided):
-            yield f"  {', '.join(said(part, holds) for part, holds in decided)}"
-    yield "  everything that can happen was explored, and nothing makes it true"
+    """Yield what fails because of everything that can happen."""
+    decided = [] if result.evidence is None else decisive(result.system, result.evidence)
+    if decided and all(part not in {result.question.formula, Not(result.question.formula)} for part, _ in decided):
+        yield f"  {', '.join(said(part, holds) for part, holds in decided)}"
+    if decided and all(isinstance(part, Enforces) and not holds for part, holds in decided):
+        yield "  everything that can happen was explored, and the others can always prevent it"
+    else:
+        yield "  everything that can happen was explored, and nothing makes it true"
 
 
 def headline(result: Result, style: Style = plain) -> str:
