@@ -89,7 +89,7 @@ def _nothing_helps(result: Result) -> Iterator[str]:
     if decided and all(part not in {result.question.formula, Not(result.question.formula)} for part, _ in decided):
         yield f"  {', '.join(said(part, holds) for part, holds in decided)}"
     if decided and all(isinstance(part, Enforces) and not holds for part, holds in decided):
-        yield "  everything that can happen was explored, and the others can always prevent it"
+        yield "  everything that can happen was explored, and nothing that they can do makes sure of it"
     else:
         yield "  everything that can happen was explored, and nothing makes it true"
 
