@@ -7,8 +7,10 @@ from collections.abc import Callable
 from cplc.engines.games import Arena, Game, Plan, Solution
 from cplc.engines.games_uniform import Search
 from cplc.engines.interface import S
-from cplc.system.formula import Enforces, Finally, Formula, Globally, Next, Until
+from cplc.system.expr import reads
+from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, Next, Until, subformulas
 from cplc.system.model import System
+from cplc.system.slicing import Slices
 
 
 def solution(
@@ -26,14 +28,34 @@ def solution(
         case Globally(operand):
             won = game.keeping(satisfying(operand))
         case Finally(operand):
-            return _reaching(game, arena.everything, satisfying(operand), uniform=formula.uniform)
+            return _reaching(game, formula, assuming, arena.everything, satisfying(operand))
         case Until(left, right):
-            return _reaching(game, satisfying(left), satisfying(right), uniform=formula.uniform)
-    return Solution(won, (Plan(won, choices=() if formula.uniform else None),))
+            return _reaching(game, formula, assuming, satisfying(left), satisfying(right))
+    return Solution(won, (Plan(won),))
 
 
-def _reaching(game: Game[S], through: S, goal: S, *, uniform: bool) -> Solution[S]:
-    if uniform:
-        return Search(game, through, goal).solution()
+def _reaching(game: Game[S], formula: Enforces, assuming: frozenset[str], through: S, goal: S) -> Solution[S]:
+    """Return where the goal is reached; uniformly, first by what the members see of what the goal depends on.
+
+    A strategy that looks at less is uniform as well. More to look at can help, for what members do elsewhere may serve
+    them as a memory; it cannot help where all that is won with full observation is won already.
+    """
     plan = game.reaching(through, goal)
-    return Solution(plan.won, (plan,))
+    if not formula.uniform:
+        return Solution(plan.won, (plan,))
+    arena = game.arena
+    near = _near(game.system, formula)
+    if near is not None:
+        narrow = Search(Game(arena, game.system, formula.group, assuming, near), through, goal).solution()
+        if arena.is_empty(arena.without(plan.won, narrow.won)):
+            return narrow
+    return Search(game, through, goal).solution()
+
+
+def _near(system: System, formula: Enforces) -> frozenset[str] | None:
+    """Return what the goal depends on, if that is not all there is."""
+    parts = tuple(subformulas(formula.goal))[1:]
+    slices = Slices(system)
+    near = slices.closed(name for part in parts if isinstance(part, Atom) for name in reads(part.condition))
+    is_plain = all(slices.relevant(part) <= near for part in parts)
+    return near if is_plain and len(near) < len(system.variables) else None

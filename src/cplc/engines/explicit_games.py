@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from cplc.engines.arenas import EngineArena
 from cplc.engines.explicit_graph import Graph, members
-from cplc.engines.games import Moves
+from cplc.engines.games import Arena, Moves
 from cplc.engines.interface import Engine
+from cplc.system.expr import Expr
+from cplc.system.model import State
 
 States = bytes
 
 
-class ExplicitArena(EngineArena[States]):
+class ExplicitArena(Arena[States]):
     def __init__(self, engine: Engine[States], graph: Graph) -> None:
-        super().__init__(engine)
+        self.engine = engine
+        self.everything = engine.reachable
         self._graph = graph
 
     @cached_property
@@ -29,6 +31,40 @@ class ExplicitArena(EngineArena[States]):
                 sources.append(state)
                 targets.append(target)
         return found
+
+    def both(self, left: States, right: States) -> States:
+        return self.engine.both(left, right)
+
+    def either(self, left: States, right: States) -> States:
+        return self.engine.either(left, right)
+
+    def without(self, left: States, right: States) -> States:
+        return self.engine.without(left, right)
+
+    def is_empty(self, states: States) -> bool:
+        return self.engine.is_empty(states)
+
+    def where(self, condition: Expr) -> States:
+        return self.engine.where(condition)
+
+    def pick(self, states: States) -> State:
+        return self.engine.pick(states)
+
+    def single(self, state: State) -> States:
+        return self.engine.single(state)
+
+    def alike(self, variables: Sequence[str], states: States) -> States:
+        mask = self._graph.packing.mask(variables)
+        seen = {self._graph.states[state] & mask for state in members(states)}
+        return bytes([state & mask in seen for state in self._graph.states])
+
+    def after(self, states: States, steps: Iterable[int]) -> States:
+        found = bytearray(len(states))
+        for step in steps:
+            for source, target in zip(*self._edges[step], strict=True):
+                if states[source]:
+                    found[target] = 1
+        return bytes(found)
 
     def before(self, states: States, steps: Iterable[int]) -> States:
         found = bytearray(len(states))

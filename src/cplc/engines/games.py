@@ -24,11 +24,8 @@ from functools import cached_property
 from typing import Generic
 
 from cplc.engines.interface import S
-from cplc.system.expr import Expr, Value
+from cplc.system.expr import Expr
 from cplc.system.model import Justice, State, System
-
-View = tuple[tuple[str, Value], ...]
-"""A local state: the agent's variables with their values."""
 
 
 class Arena(ABC, Generic[S]):
@@ -69,8 +66,16 @@ class Arena(ABC, Generic[S]):
     def enabled(self, steps: Iterable[int]) -> S: ...
 
     @abstractmethod
+    def alike(self, variables: Sequence[str], states: S) -> S:
+        """Return where these variables have values that they have in some reachable state of the set."""
+
+    @abstractmethod
     def staying(self, keep: S, goal: S, moves: Moves[S]) -> S:
         """Return the largest part of ``keep`` from which these moves lead to itself or into the goal only."""
+
+    def depends_on(self, states: S) -> frozenset[str] | None:
+        """Return variables that decide what is in the set; None if that is not known."""
+        return None
 
     @property
     def nothing(self) -> S:
@@ -91,12 +96,13 @@ class Moves(Generic[S]):
 
 @dataclass(frozen=True)
 class Plan(Generic[S]):
-    """A strategy: where the group insists on which of its sends; elsewhere it waits. It wins in all of ``won``."""
+    """A strategy: where which sends are insisted on; elsewhere the group waits. It wins in all of ``won``.
+
+    With full observation that is one send in each state, and otherwise one of each member, by its local state.
+    """
 
     won: S
     insisted: tuple[tuple[int, S], ...] = ()
-    choices: tuple[tuple[str, View, int], ...] | None = None
-    """By local states where these decide: the agent, what it sees, and what it insists on."""
 
 
 @dataclass(frozen=True)
@@ -123,20 +129,33 @@ class Choices(Generic[S]):
 class Game(Generic[S]):
     """The group against all others, on one arena."""
 
-    def __init__(self, arena: Arena[S], system: System, group: Sequence[str], assuming: frozenset[str]) -> None:
+    def __init__(
+        self,
+        arena: Arena[S],
+        system: System,
+        group: Sequence[str],
+        assuming: frozenset[str],
+        near: frozenset[str] | None = None,
+    ) -> None:
+        """Restrict the game to ``near``, variables that no others influence, if that is enough."""
         self.arena = arena
         self.system = system
+        played = [index for index, step in enumerate(system.steps) if near is None or step.footprint <= near]
         self.own = {
             agent: tuple(
                 index
-                for index, step in enumerate(system.steps)
-                if step.actor == agent and step.kind in {"send", "exchange"}
+                for index in played
+                if system.steps[index].actor == agent and system.steps[index].kind in {"send", "exchange"}
             )
             for agent in dict.fromkeys(group)
         }
         self.sends = tuple(step for steps in self.own.values() for step in steps)
-        self.others = tuple(sorted(set(range(len(system.steps))).difference(self.sends)))
-        self.justice = system.constraints(assuming)
+        self.sees = {
+            agent: tuple(name for name in system.agent[agent].local if near is None or name in near)
+            for agent in self.own
+        }
+        self.others = tuple(sorted(set(played).difference(self.sends)))
+        self.justice = tuple(justice for justice in system.constraints(assuming) if set(justice.steps) <= set(played))
 
     @cached_property
     def _moves(self) -> Moves[S]:
@@ -160,10 +179,12 @@ class Game(Generic[S]):
         moves = self._moves if choices is None else Moves(self.others, choices.made)
         helpers: list[int | Justice] = [*self.justice, *self.sends]
         won, insisted = goal, list[tuple[int, S]]()
-        idle, number = 0, 0
+        idle, number, known = 0, 0, arena.depends_on(goal)
         while helpers and idle < len(helpers):
             helper = helpers[number % len(helpers)]
             number, idle = number + 1, idle + 1
+            if known is not None and known.isdisjoint(self._writes(helper)):
+                continue
             helping, how = self._helping(helper, won, choices)
             keep = arena.without(arena.both(through, helping), won)
             if arena.is_empty(keep):
@@ -176,7 +197,12 @@ class Game(Generic[S]):
                 insisted.append((step, arena.both(waiting, where)))
                 waiting = arena.without(waiting, where)
             won, idle = arena.either(won, keep), 0
+            known = arena.depends_on(won)
         return Plan(won, tuple(insisted))
+
+    def _writes(self, helper: int | Justice) -> frozenset[str]:
+        steps = helper.steps if isinstance(helper, Justice) else (helper,)
+        return frozenset[str]().union(*(self.system.steps[step].writes for step in steps))
 
     def _helping(
         self, helper: int | Justice, won: S, choices: Choices[S] | None

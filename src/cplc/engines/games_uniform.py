@@ -9,20 +9,22 @@ search branches on a choice that matters: one at a local state that is met when 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Generic
 
-from cplc.engines.games import Choices, Game, Moves, Plan, Solution, View
+from cplc.engines.games import Choices, Game, Moves, Plan, Solution
 from cplc.engines.interface import ResourceExhausted, S
-from cplc.system.expr import Const, Read, conj, equal
+from cplc.system.expr import Const, Read, Value, conj, equal
 from cplc.system.model import State
 
 TRIED = 20_000
 """How many choices are tried before the search gives up."""
 
-Sight = tuple[str, View]
+Sight = tuple[str, tuple[tuple[str, Value], ...]]
 """A member and its local state."""
 Chosen = Mapping[Sight, int | None]
+Made = Iterable[tuple[int, S]]
+"""Sends, and where they are insisted on: in all or none of the states that look the same to the sender."""
 
 
 class Search(Generic[S]):
@@ -36,12 +38,12 @@ class Search(Generic[S]):
         self.limit = limit
         self.tried = 0
         self.won = goal
-        self.plans: list[Plan[S]] = []
+        self.plans: list[Plan[S]] = [Plan(goal)]
         self._seen: dict[Sight, S] = {}
 
     def solution(self) -> Solution[S]:
         """Return the states from which some uniform strategy wins, and enough strategies to win from each of them."""
-        self._add({})
+        self._try(())
         stack = [self._from({})]
         while stack:
             branch = next(stack[-1], None)
@@ -54,60 +56,87 @@ class Search(Generic[S]):
     def _from(self, chosen: Chosen) -> Iterator[Chosen]:
         """Find what completions of the choices win; yield choices with one more where it matters which it is."""
         arena = self.arena
-        bound = self._solved(chosen, complete=False)
-        while True:
-            left = arena.without(bound.won, self.won)
-            if arena.is_empty(left):
-                return
+        bound = self._solved(self._open_choices(chosen))
+        if arena.is_empty(arena.without(bound.won, self.won)):
+            return
+        self._try(self._spread(bound, chosen))
+        while not arena.is_empty(left := arena.without(bound.won, self.won)):
             state = arena.pick(left)
             suggested, doubtful = self._suggestion(state, chosen, bound)
-            if self._contains(self._add(suggested), state):
+            if not arena.is_empty(arena.both(self._try(self._made(suggested)), arena.single(state))):
                 continue
             assert doubtful is not None, "choices that leave nothing open win what is not lost"
-            options = self._options(doubtful)
             first = suggested[doubtful]
-            for option in (first, *(option for option in options if option != first)):
+            for option in (first, *(option for option in self._options(doubtful) if option != first)):
                 yield {**chosen, doubtful: option}
             return
 
-    def _add(self, chosen: Chosen) -> S:
-        """Add what a strategy wins that insists on nothing where nothing is chosen."""
-        plan = self._solved(chosen, complete=True)
-        if not self.plans or not self.arena.is_empty(self.arena.without(plan.won, self.won)):
-            insisting = tuple((agent, view, step) for (agent, view), step in chosen.items() if step is not None)
-            self.plans.append(Plan(plan.won, choices=insisting))
+    def _try(self, made: Made[S]) -> S:
+        """Add what a strategy wins, if that is more than is known; it insists on nothing but what is made."""
+        insisted = tuple(made)
+        plan = self._solved(Choices(insisted, {step: self._where(step, insisted) for step in self.game.sends}))
+        if not self.arena.is_empty(self.arena.without(plan.won, self.won)):
+            self.plans.append(Plan(plan.won, insisted))
             self.won = self.arena.either(self.won, plan.won)
         return plan.won
 
-    def _solved(self, chosen: Chosen, *, complete: bool) -> Plan[S]:
+    def _solved(self, choices: Choices[S]) -> Plan[S]:
         self._count()
-        return self.game.reaching(self.through, self.goal, self._choices(chosen, complete=complete))
+        return self.game.reaching(self.through, self.goal, choices)
 
     def _count(self) -> None:
         self.tried += 1
         if self.tried > self.limit:
-            raise ResourceExhausted(f"more than {self.limit:,} uniform strategies")
+            raise ResourceExhausted(f"more than {self.limit:,} strategies would have to be tried")
 
-    def _choices(self, chosen: Chosen, *, complete: bool) -> Choices[S]:
-        arena = self.arena
+    # --- choices
+
+    def _where(self, step: int, made: Made[S]) -> S:
+        found = self.arena.nothing
+        for own, where in made:
+            if own == step:
+                found = self.arena.either(found, where)
+        return found
+
+    def _made(self, chosen: Chosen) -> Made[S]:
         made: dict[int, S] = {}
-        decided = dict.fromkeys(self.game.own, arena.nothing)
         for sight, step in chosen.items():
-            seen = self._states(sight)
-            decided[sight[0]] = arena.either(decided[sight[0]], seen)
             if step is not None:
-                made[step] = arena.either(made.get(step, arena.nothing), seen)
+                made[step] = self.arena.either(made.get(step, self.arena.nothing), self._states(sight))
+        return tuple(made.items())
+
+    def _decided(self, chosen: Chosen) -> dict[str, S]:
+        """Return in which states each member has chosen."""
+        decided = dict.fromkeys(self.game.own, self.arena.nothing)
+        for sight in chosen:
+            decided[sight[0]] = self.arena.either(decided[sight[0]], self._states(sight))
+        return decided
+
+    def _open_choices(self, chosen: Chosen) -> Choices[S]:
+        made, decided = self._made(chosen), self._decided(chosen)
         allowed = {}
         for agent, sends in self.game.own.items():
-            undecided = arena.nothing if complete else arena.without(arena.everything, decided[agent])
+            undecided = self.arena.without(self.arena.everything, decided[agent])
             for step in sends:
-                allowed[step] = arena.either(undecided, made.get(step, arena.nothing))
-        return Choices(tuple(made.items()), allowed)
+                allowed[step] = self.arena.either(undecided, self._where(step, made))
+        return Choices(tuple(made), allowed)
+
+    def _spread(self, bound: Plan[S], chosen: Chosen) -> Made[S]:
+        """Make a strategy uniform: insist wherever it looks as it does where that helps, nearer to the goal first."""
+        arena = self.arena
+        decided = self._decided(chosen)
+        made = list(self._made(chosen))
+        for step, where in bound.insisted:
+            agent = self.game.system.steps[step].actor
+            alike = arena.without(arena.alike(self.game.sees[agent], where), decided[agent])
+            decided[agent] = arena.either(decided[agent], alike)
+            made.append((step, alike))
+        return made
 
     # --- local states
 
     def _sight(self, agent: str, state: State) -> Sight:
-        return agent, tuple((name, state[name]) for name in self.game.system.agent[agent].local)
+        return agent, tuple((name, state[name]) for name in self.game.sees[agent])
 
     def _states(self, sight: Sight) -> S:
         """Return all states that look so to the agent."""
@@ -154,16 +183,13 @@ class Search(Generic[S]):
 
     def _met(self, state: State, chosen: Chosen, bound: Plan[S]) -> S:
         """Return the states that are met from one while the goal is not reached, playing what is suggested."""
-        arena, game = self.arena, self.game
-        made = Moves(game.others, (*self._choices(chosen, complete=True).made, *bound.insisted))
+        arena = self.arena
+        moves = Moves(self.game.others, (*self._made(chosen), *bound.insisted))
         met = more = arena.without(arena.single(state), self.goal)
         while not arena.is_empty(more):
-            found = arena.after(more, made.steps)
-            for step, where in made.insisted:
+            found = arena.after(more, moves.steps)
+            for step, where in moves.insisted:
                 found = arena.either(found, arena.after(arena.both(more, where), (step,)))
             more = arena.without(found, arena.either(met, self.goal))
             met = arena.either(met, more)
         return met
-
-    def _contains(self, states: S, state: State) -> bool:
-        return not self.arena.is_empty(self.arena.both(states, self.arena.single(state)))

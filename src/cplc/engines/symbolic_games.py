@@ -6,7 +6,7 @@ states. A step that writes nothing that a set speaks of does not lead out of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
@@ -43,6 +43,9 @@ class SymbolicArena(Arena[Node]):
     def single(self, state: State) -> Node:
         return self._encoding.state(state)
 
+    def depends_on(self, states: Node) -> frozenset[str] | None:
+        return self._encoding.variables_in(states)
+
     def after(self, states: Node, steps: Iterable[int]) -> Node:
         found = self._encoding.false
         for step in steps:
@@ -63,6 +66,12 @@ class SymbolicArena(Arena[Node]):
             found = found | self._sweeps.transitions[step].guard
         return found
 
+    def alike(self, variables: Sequence[str], states: Node) -> Node:
+        support = self._encoding.variables_in(states)
+        around = states & self._sweeps.reachable_around(None if support is None else support.union(variables))
+        hidden = self._encoding.cube(self._encoding.system.variable.keys() - set(variables))
+        return self._encoding.diagrams.exists(around, hidden)
+
     def staying(self, keep: Node, goal: Node, moves: Moves[Node]) -> Node:
         """Drop what one step after the other leads out of the set, until none does."""
         transitions, true = self._sweeps.transitions, self._encoding.true
@@ -80,7 +89,6 @@ class SymbolicArena(Arena[Node]):
 
     def _limited(self, states: Node) -> Node:
         """Keep what may be reachable of a set; only that where the diagram has grown large."""
-        states = self._sweeps.plausible(states)
         if self._encoding.diagrams.size(states) > self._sweeps.budget:
             return states & self._sweeps.reachable
         return states

@@ -33,7 +33,7 @@ def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: froze
     system = engine.system
     solution = engine.enforcing(formula, assuming)
     plan = next(plan for plan in solution.plans if engine.contains(plan.won, state))
-    choose = _by_view(system, plan.choices) if plan.choices is not None else _by_state(engine, plan)
+    choose = _choosing(engine, plan)
 
     def truth(operand: Formula, here: State) -> bool:
         if is_plain(operand):
@@ -48,22 +48,9 @@ def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: froze
     return Evidence(formula, True, Run(state, ()), exhaustive=not is_shown, strategy=advice)
 
 
-def _by_state(engine: Engine[S], plan: Plan[S]) -> Callable[[State], list[int]]:
+def _choosing(engine: Engine[S], plan: Plan[S]) -> Callable[[State], list[int]]:
     def choose(state: State) -> list[int]:
-        return [step for step, where in plan.insisted if engine.contains(where, state)][:1]
-
-    return choose
-
-
-def _by_view(
-    system: System, choices: Sequence[tuple[str, tuple[tuple[str, Value], ...], int]]
-) -> Callable[[State], list[int]]:
-    chosen = {(agent, view): step for agent, view, step in choices}
-    agents = dict.fromkeys(agent for agent, _, _ in choices)
-
-    def choose(state: State) -> list[int]:
-        sights = ((agent, tuple((name, state[name]) for name in system.agent[agent].local)) for agent in agents)
-        return [chosen[sight] for sight in sights if sight in chosen]
+        return [step for step, where in plan.insisted if engine.contains(where, state)]
 
     return choose
 
