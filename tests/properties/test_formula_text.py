@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
-from tests.strategies import paths
+from tests.strategies_formulas import Sample, protocols
 
+from cplc.pipeline import Compilation
 from cplc.source import Source
 from cplc.syntax import ast
 from cplc.syntax.formulas import read
@@ -31,25 +32,44 @@ _TEXTS = (
     "active(c@Mer)",
     "!m.x = 3",
 )
+_ACTIONS = ("does(m)", "!does(m)", "does(send m)", "does(Mer) | does(delegate c to d)", "does(p) -> (does(q) & true)")
 _GROUPS: tuple[tuple[str, ...], ...] = (("Mer",), ("Mer", "Cus"))
 
 
 def formulas() -> SearchStrategy[Formula]:
-    return st.recursive(st.sampled_from(_TEXTS).map(lambda text: f.Atom(TRUE, text)), _compound, max_leaves=8)
+    """Formulas on states and on paths; to the printer they are alike."""
+    atoms = st.sampled_from(_TEXTS).map(lambda text: f.Atom(TRUE, text))
+    return st.recursive(atoms | _actions(), _compound, max_leaves=8)
+
+
+def _actions() -> SearchStrategy[f.Taken]:
+    return st.sampled_from(_ACTIONS).map(lambda text: f.Taken(frozenset(), text))
 
 
 def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
+    bounds = st.none() | st.integers(0, 3)
+    quantifiers, groups = st.sampled_from(("A", "E")), st.sampled_from(_GROUPS)
+    goals = st.one_of(
+        st.builds(f.Next, inner), st.builds(f.Finally, inner), st.builds(f.Globally, inner),
+        st.builds(f.Until, inner, inner),
+    )  # fmt: skip
     return st.one_of(
         inner.map(f.Not),
         several.map(f.And),
         several.map(f.Or),
         st.builds(f.Implies, inner, inner),
         st.builds(f.Iff, inner, inner),
-        st.builds(f.OnPaths, st.sampled_from(("A", "E")), paths(inner)),
+        *(inner.map(kind) for kind in (f.Next, f.Previous, f.Once, f.Historically)),
+        *(st.builds(kind, inner, bounds) for kind in (f.Finally, f.Globally)),
+        st.builds(f.Until, inner, inner, bounds),
+        *(st.builds(kind, inner, inner) for kind in (f.WeakUntil, f.Release, f.Since)),
+        st.builds(f.OnPaths, quantifiers, inner, st.none() | _actions()),
+        st.builds(f.OnPaths, quantifiers, inner),
+        st.builds(f.Enforces, groups, goals, st.booleans()),
         st.builds(f.Commits, st.just("Mer"), st.just("Cus"), inner),
         st.builds(f.Fulfils, st.just("Cus"), st.just("Mer"), inner),
-        st.builds(f.Knows, st.sampled_from(("each", "together", "common")), st.sampled_from(_GROUPS), inner),
+        st.builds(f.Knows, st.sampled_from(("each", "together", "common")), groups, inner),
     )
 
 
@@ -68,8 +88,10 @@ def read_shape(expression: ast.Expr) -> Shape:
             return joined(op, [read_shape(left), read_shape(right)])
         case ast.Binary(op, left, right, bound):
             return op, _number(bound), read_shape(left), read_shape(right)
-        case ast.OverPaths(quantifier, path):
-            return quantifier, read_shape(path)
+        case ast.OverPaths(quantifier, path, along):
+            return quantifier, None if along is None else read_shape(along), read_shape(path)
+        case ast.Strategic(group, path):
+            return "<<>>", tuple(agent.span.text for agent in group), read_shape(path)
         case ast.Social(modality, debtor, creditor, body):
             return modality, debtor.span.text, creditor.span.text, read_shape(body)
         case ast.Knowledge(modality, group, body):
@@ -93,7 +115,7 @@ def joined(op: str, operands: list[Shape]) -> Shape:
 def shape(formula: Formula) -> Shape:
     """Return what the parser should make of the formula."""
     match formula:
-        case f.Atom(_, text):
+        case f.Atom(_, text) | f.Taken(_, text):
             return parsed(text)
         case f.Not(operand):
             return "!", None, shape(operand)
@@ -105,8 +127,10 @@ def shape(formula: Formula) -> Shape:
             return "->", None, shape(left), shape(right)
         case f.Iff(left, right):
             return "<->", None, shape(left), shape(right)
-        case f.OnPaths(quantifier, path):
-            return quantifier, _path_shape(path)
+        case f.OnPaths(quantifier, path, along):
+            return quantifier, None if along is None else parsed(along.text), shape(path)
+        case f.Enforces(group, goal):
+            return "<<>>", group, shape(goal)
         case f.Commits(debtor, creditor, operand):
             return "C", debtor, creditor, shape(operand)
         case f.Fulfils(debtor, creditor, operand):
@@ -115,10 +139,6 @@ def shape(formula: Formula) -> Shape:
             return "K", (agent,), shape(operand)
         case f.Knows(mode, agents, operand):
             return {"each": "EK", "together": "DK", "common": "CK"}[mode], agents, shape(operand)
-
-
-def _path_shape(path: f.Path) -> Shape:
-    match path:
         case f.Next(operand):
             return "X", None, shape(operand)
         case f.Finally(operand, bound):
@@ -131,9 +151,32 @@ def _path_shape(path: f.Path) -> Shape:
             return "W", None, shape(left), shape(right)
         case f.Release(left, right):
             return "R", None, shape(left), shape(right)
+        case f.Since(left, right):
+            return "S", None, shape(left), shape(right)
+        case f.Previous(operand):
+            return "Y", None, shape(operand)
+        case f.Once(operand):
+            return "O", None, shape(operand)
+        case f.Historically(operand):
+            return "H", None, shape(operand)
 
 
 @settings(max_examples=300)
 @given(formulas())
 def test_printed_and_read_again(formula: Formula) -> None:
     assert parsed(formula_text(formula)) == shape(formula)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@given(protocols(3))
+def test_what_is_printed_can_be_asked_again(sample: Sample) -> None:
+    """It says the same; once constants are folded, in the same words."""
+    compilation = Compilation(Source("sample.cpl", sample.text), None)
+    assume(compilation.model is not None)
+    for asked in compilation.questions():
+        if asked.question.kind == "property":
+            again = compilation.formula_question(asked.question.text)
+            assert not isinstance(again, tuple), (asked.question.text, again)
+            once_more = compilation.formula_question(formula_text(again.question.formula))
+            assert not isinstance(once_more, tuple)
+            assert once_more.question.formula == again.question.formula

@@ -11,6 +11,8 @@ from cplc.system.model import Agent, Justice, Operation, Shared, Step, System, V
 from cplc.system.printer import expr_text, formula_text, system_text
 
 A, B, N = Read("a"), Read("b"), Read("n")
+TAKE, SEND = f.Taken(frozenset({"receive m"}), "does(m)"), f.Taken(frozenset({"send m"}), "does(send m)")
+ALONG = f.Taken(frozenset({"receive m"}), "does(m) | !does(A)")
 P, Q, SUM = f.Atom(A, "p"), f.Atom(B, "q"), f.Atom(TRUE, "m.x = 3")
 
 
@@ -36,6 +38,18 @@ P, Q, SUM = f.Atom(A, "p"), f.Atom(B, "q"), f.Atom(TRUE, "m.x = 3")
         (f.Knows("each", ("Mer", "Cus[1]"), P), "EK({Mer, Cus[1]}, p)"),
         (f.Knows("together", ("Mer",), P), "DK({Mer}, p)"),
         (f.Knows("common", ("Mer", "Cus[1]"), P), "CK({Mer, Cus[1]}, p)"),
+        (f.OnPaths("A", f.And((f.Finally(P), f.Globally(f.Not(Q))))), "A (F p & G !q)"),
+        (f.OnPaths("A", f.Globally(f.Finally(P))), "AG F p"),
+        (f.OnPaths("E", f.Until(f.Until(P, Q), f.Previous(Q), 2)), "E[(p U q) U<=2 Y q]"),
+        (f.OnPaths("E", f.Since(f.Once(P), f.Historically(SUM))), "E[O p S H m.x = 3]"),
+        (f.OnPaths("A", f.Globally(f.Implies(SEND, f.Once(TAKE)))), "AG (does(send m) -> O does(m))"),
+        (f.OnPaths("E", SEND), "E does(send m)"),
+        (f.OnPaths("E", f.And((SUM, f.Next(P)))), "E (m.x = 3 & X p)"),
+        (f.OnPaths("E", f.Finally(P), ALONG), "E{does(m) | !does(A)} F p"),
+        (f.OnPaths("A", f.WeakUntil(P, Q), ALONG), "A{does(m) | !does(A)}[p W q]"),
+        (f.OnPaths("A", f.OnPaths("E", f.Next(P))), "A EX p"),
+        (f.Enforces(("A", "B[1]"), f.Finally(f.And((P, Q)))), "<<A, B[1]>> F (p & q)"),
+        (f.Not(f.Enforces(("A",), f.Until(P, Q), uniform=True)), "!<<A>>[p U q]"),
         (f.And(()), "true"),
         (f.Not(f.Or(())), "!false"),
     ],

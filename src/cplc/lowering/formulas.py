@@ -18,6 +18,8 @@ from cplc.system import formula as f
 from cplc.system.formula import Formula
 from cplc.system.model import System
 
+_NEVER = f.Atom(e.FALSE, "false")
+
 
 def lower_formula(term: Term, model: CheckedModel, system: System, uniform: bool = False) -> Formula:
     """Return the formula over the system that the term means at a state.
@@ -51,7 +53,7 @@ class _Lowering:
             case t.Does():
                 return f.Taken(self._steps(term), action_text(term))
             case t.Social("SC", debtor, creditor, body):
-                return f.And((self._owing(debtor, creditor), self._paths("E", body, None)))
+                return self._social(debtor, creditor, body)
             case t.Social("C", debtor, creditor, body):
                 return f.Commits(debtor, creditor, self.formula(body))
             case t.Social("Fu", debtor, creditor, body):
@@ -93,7 +95,7 @@ class _Lowering:
                 return f.Since(self.formula(left), self.formula(right))
             case t.Apply("therefore", (left, right)):
                 argument = self.formula(left)
-                return f.And((argument, f.Next(f.Implies(argument, self.formula(right)))))
+                return _joined(f.And, [argument, f.Next(f.Implies(argument, self.formula(right)))], "true")
             case _:
                 return None
 
@@ -110,7 +112,15 @@ class _Lowering:
         if not self.system.fairness:
             return said
         ever = f.OnPaths("E", f.Globally(f.Atom(e.TRUE, "true")), allowed)
-        return f.And((said, ever)) if quantifier == "E" else f.Implies(ever, said)
+        match quantifier, path:
+            case ("E", t.Const(False)) | ("A", t.Const(True)):
+                return said
+            case ("E", t.Const(True)):
+                return ever
+            case ("E", _):
+                return _joined(f.And, [said, ever], "true")
+            case _:
+                return f.Implies(ever, said)
 
     # --- steps
 
@@ -169,22 +179,35 @@ class _Lowering:
 
     # --- commitments
 
+    def _social(self, debtor: str, creditor: str, body: Term) -> Formula:
+        """Something is owed and some run satisfies the body."""
+        owing = self._owing(debtor, creditor)
+        return owing if owing == _NEVER else _joined(f.And, [owing, self._paths("E", body, None)], "true")
+
     def _owing(self, debtor: str, creditor: str) -> Formula:
         """Some commitment from debtor to creditor is open, or one of them made a claim to the other that binds it."""
         pair = debtor, creditor
         states = [t.InState(c.name, frozenset(OPEN)) for c in self.model.commitments if (c.debtor, c.creditor) == pair]
         for claim in self.model.claims:
             if (claim.maker, claim.addressee) == pair:
-                states += [t.InState(claim.name, frozenset({state})) for state in dialogue.OWED]
+                states += self._possible(claim.name, dialogue.OWED)
             elif (claim.addressee, claim.maker) == pair:
-                states += [t.InState(claim.name, frozenset({state})) for state in dialogue.ANSWERED]
+                states += self._possible(claim.name, dialogue.ANSWERED)
         return _joined(f.Or, [self.formula(state) for state in states], "false")
 
+    def _possible(self, claim: str, states: tuple[str, ...]) -> list[t.InState]:
+        domain = self.system.variable[claim].domain
+        return [t.InState(claim, frozenset({state})) for state in states if state in domain]
 
-def _joined(kind: type[f.And] | type[f.Or], operands: list[Formula], empty: str) -> Formula:
-    if not operands:
+
+def _joined(kind: type[f.And] | type[f.Or], operands: Iterable[Formula], empty: str) -> Formula:
+    """Return the combination, flat as it is read."""
+    flat: list[Formula] = []
+    for operand in operands:
+        flat.extend(operand.operands if isinstance(operand, kind) else [operand])
+    if not flat:
         return f.Atom(e.Const(empty == "true"), empty)
-    return operands[0] if len(operands) == 1 else kind(tuple(operands))
+    return flat[0] if len(flat) == 1 else kind(tuple(flat))
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
