@@ -5,7 +5,8 @@ Language tests (``tests/language``): every ```` ```cpl ```` block is one test, n
 line; the text, if it is given, is what the diagnostic underlines (a ``…`` at its end stands for the rest). What is
 not announced must not come. In a ```` ```cpl verify ```` block every property and check is verified by every engine
 and must come out as it expects; ``// vacuous`` announces that one holds vacuously. Further words of the fence:
-``channels=sync``, ``copies=9`` for a file that repeats the block, or ``name=value`` for a parameter of the protocol.
+``channels=sync``, ``strategies=uniform``, ``copies=9`` for a file that repeats the block, or ``name=value`` for a
+parameter of the protocol.
 
 Console tests (``tests/cli``, and every transcript of the documentation): a ```` ```console ```` block holds
 ``$ cplc …`` lines, each with its output and, unless the exit code is 0, a last line ``[exit 1]``. A line ``...``
@@ -44,6 +45,7 @@ _FENCE = re.compile(r"^(`{3,})\s*(.*)$")
 _HEADING = re.compile(r"^#{1,6}\s+(.*)$")
 _ASSERTION = re.compile(r'// (error|warning): \[([a-z0-9-]+)\](?: "((?:[^"\\]|\\.)*)")?\s*|// (vacuous)\s*$')
 _LIKE_ASSERTION = re.compile(r"//\s*(err|warn|vacuous)", re.IGNORECASE)
+_OPTIONS = ("channels", "strategies", "copies", "file")
 _SECONDS = re.compile(r'\d+(\.\d+)? ?(ms|s)\b|(?<="seconds": )\d[\d.e+-]*')
 
 
@@ -72,7 +74,7 @@ class Block:
     @property
     def parameters(self) -> dict[str, str]:
         """What the fence says of the protocol's parameters."""
-        return {name: value for name, value in self.options.items() if name not in ("channels", "copies", "file")}
+        return {name: value for name, value in self.options.items() if name not in _OPTIONS}
 
     @property
     def model(self) -> str:
@@ -239,7 +241,10 @@ def check_language(test: LanguageTest, directory: Path) -> None:
     path = directory / "test.cpl"
     path.write_text(test.block.model, encoding="utf-8")
     source = Source(str(path), test.block.model)
-    compilation = Compilation(source, path=path, parameters=test.block.parameters, channels=channels)
+    strategies = _strategies(test.block, test.block.options.get("strategies", "full"))
+    compilation = Compilation(
+        source, path=path, parameters=test.block.parameters, channels=channels, strategies=strategies
+    )
     _compare_diagnostics(test, source, compilation.diagnostics)
     if test.verifies:
         assert compilation.ok
@@ -253,6 +258,14 @@ def _channels(block: Block, word: str | None) -> Literal["sync", "async"] | None
             return word
         case _:
             raise block.refuse(f"channels are sync or async, not {word}")
+
+
+def _strategies(block: Block, word: str) -> Literal["full", "uniform"]:
+    match word:
+        case "full" | "uniform":
+            return word
+        case _:
+            raise block.refuse(f"strategies are full or uniform, not {word}")
 
 
 def _compare_diagnostics(test: LanguageTest, source: Source, diagnostics: tuple[Diagnostic, ...]) -> None:
