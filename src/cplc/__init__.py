@@ -36,7 +36,7 @@ def verify(
     compilation: Compilation,
     *,
     names: Sequence[str] = (),
-    engine: Literal["auto", "symbolic", "explicit"] = "auto",
+    engine: Literal["auto", "symbolic", "explicit", "onthefly"] = "auto",
 ) -> tuple[Result, ...]:
     """Return the verdict of each named property, or of all that the file asks for."""
     return tuple(compilation.verify(compilation.questions(names), engine))

@@ -55,7 +55,7 @@ def command(
     properties: Sequence[str],
     show_all: bool,
     at_least: float | None,
-    engine: Literal["auto", "symbolic", "explicit"],
+    engine: Literal["auto", "symbolic", "explicit", "onthefly"],
     timeout: float | None,
     memory: int | None,
     form: Format,

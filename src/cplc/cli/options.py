@@ -94,6 +94,15 @@ def format_option(command: Command) -> Command:
 
 def limit_options(command: Command) -> Command:
     """Add the engine and what stops it."""
+    return _limited(command, ("auto", "symbolic", "explicit", "onthefly"))
+
+
+def counting_options(command: Command) -> Command:
+    """Add the engine, one of those that find every state, and what stops it."""
+    return _limited(command, ("auto", "symbolic", "explicit"))
+
+
+def _limited(command: Command, engines: tuple[str, ...]) -> Command:
     command = click.option(
         "--memory",
         type=size,
@@ -108,7 +117,7 @@ def limit_options(command: Command) -> Command:
     )(command)
     return click.option(
         "--engine",
-        type=click.Choice(["auto", "symbolic", "explicit"]),
+        type=click.Choice(engines),
         default="auto",
         show_default=True,
         help="How to explore the states.",

@@ -14,7 +14,7 @@ from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Interrupted, Limits, supervised
 from cplc.cli.load import Channels, compilation_of, exit_for
-from cplc.cli.options import colour_option, format_option, limit_options, model_options
+from cplc.cli.options import colour_option, counting_options, format_option, model_options
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
@@ -36,7 +36,7 @@ Examples:
 """,
 )
 @model_options
-@limit_options
+@counting_options
 @format_option
 @colour_option
 def command(

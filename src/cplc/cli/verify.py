@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cplc.report.text import Detail
     from cplc.verification.results import Result
 
-EngineName = Literal["auto", "symbolic", "explicit"]
+EngineName = Literal["auto", "symbolic", "explicit", "onthefly"]
 
 
 @click.command(

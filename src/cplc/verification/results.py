@@ -87,6 +87,8 @@ class Result:
     """What fails, one sentence for each operand of the question's conjunction that does."""
     left_out: int = 0
     """How many variables the question does not depend on; the evidence leaves them out."""
+    engine_reason: str = ""
+    """Why it was this engine."""
 
     @property
     def as_expected(self) -> bool:

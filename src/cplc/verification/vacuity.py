@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from cplc.engines.interface import Engine, S
 from cplc.system.expr import FALSE
 from cplc.system.formula import (
     Atom,
@@ -21,13 +20,15 @@ from cplc.system.formula import (
     is_state_formula,
     subformulas,
 )
+from cplc.system.model import State
 from cplc.system.printer import formula_text
 from cplc.verification.results import Remark
 
+Example = Callable[[Formula], State | None]
+"""A reachable state that satisfies a formula, if there is one."""
 
-def vacuous_implications(
-    engine: Engine[S], formula: Formula, assuming: frozenset[str] = frozenset()
-) -> Iterator[Remark]:
+
+def vacuous_implications(example: Example, formula: Formula) -> Iterator[Remark]:
     """Yield the implications in positive position whose left side never holds.
 
     What is said of a path is so somewhere on a run if and only if some run begins with it, as long as it does not
@@ -40,7 +41,7 @@ def vacuous_implications(
             continue
         else:
             where, never = OnPaths("E", left, along), "is true nowhere on any run"
-        if engine.is_empty(engine.satisfying(where, assuming)):
+        if example(where) is None:
             yield Remark("vacuous-implication", f"the left side of an implication, `{formula_text(left)}`, {never}")
 
 
@@ -75,15 +76,15 @@ def _on_this_path(formula: Formula) -> Iterator[Formula]:
             yield from _on_this_path(child)
 
 
-def not_serial(engine: Engine[S], formula: Formula) -> Iterator[Remark]:
+def not_serial(example: Example, formula: Formula) -> Iterator[Remark]:
     """Yield the pairs of debtor and creditor in the formula of which some reachable state sees no state at all."""
     nothing = Atom(FALSE, "false")
     pairs = {(part.debtor, part.creditor): None for part in subformulas(formula) if isinstance(part, Commits | Fulfils)}
     for debtor, creditor in pairs:
-        blind = engine.satisfying(Commits(debtor, creditor, nothing))
-        if not engine.is_empty(blind):
+        blind = example(Commits(debtor, creditor, nothing))
+        if blind is not None:
             yield Remark(
                 "not-serial",
                 f"in some reachable states `C({debtor} -> {creditor}, …)` is true for want of any state to check",
-                engine.pick(blind),
+                blind,
             )

@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from cplc.engines.bdd import BACKENDS
 from cplc.engines.interface import Engine, ResourceExhausted
-from cplc.system.formula import And, Commits, Finally, Formula, Fulfils, OnPaths, Or, subformulas
-from cplc.system.model import System
+from cplc.engines.onthefly import OnTheFlyEngine
+from cplc.system.formula import And, Commits, Enforces, Finally, Formula, Fulfils, Knows, OnPaths, Or, subformulas
+from cplc.system.model import State, System
 from cplc.system.slicing import Slices, separate
 from cplc.system.trace import Evidence
 from cplc.verification.blame import blame
@@ -25,12 +26,18 @@ from cplc.verification.independence import independent_atoms
 from cplc.verification.no_return import point_of_no_return
 from cplc.verification.replay import EvidenceError, replay
 from cplc.verification.results import Answer, Question, Remark, Result
-from cplc.verification.vacuity import not_serial, vacuous_implications
+from cplc.verification.vacuity import Example, not_serial, vacuous_implications
 
-EngineName = Literal["auto", "symbolic", "explicit"]
+Method = Literal["symbolic", "explicit", "onthefly"]
+EngineName = Literal["auto"] | Method
 
-AnyEngine = Engine[Any]
-"""Its sets are handed back to it and never looked into."""
+AnyEngine = Engine[Any] | OnTheFlyEngine
+"""Sets of states are handed back to the engine that they come from and never looked into."""
+
+QUICK_EFFORT = 12_000
+"""How much a quick search may do before the decision diagrams are made: some tenths of a second."""
+_LARGE = 128
+"""From so many bits of a state on, decision diagrams take long enough for a quick search to be worth its while."""
 
 
 def verify(system: System, questions: Iterable[Question], engine: EngineName = "auto") -> Iterator[Result]:
@@ -52,7 +59,8 @@ class Verifier:
 
     def __init__(self, system: System, engine: EngineName = "auto") -> None:
         self.system = system
-        self.method: Literal["symbolic", "explicit"] = _method(engine)
+        self.method: Method = _method(engine)
+        self._auto = engine == "auto"
         self._explorations: dict[int, _Exploration] = {}
 
     def answer(self, question: Question, *, vacuity: bool = False) -> Result:
@@ -80,11 +88,11 @@ class Verifier:
         system = question.system or self.system
         exploration = self._explorations.get(id(system))
         if exploration is None:
-            exploration = self._explorations[id(system)] = _Exploration(system, self.method)
+            exploration = self._explorations[id(system)] = _Exploration(system, self.method, auto=self._auto)
         return exploration
 
 
-def _method(engine: EngineName) -> Literal["symbolic", "explicit"]:
+def _method(engine: EngineName) -> Method:
     if engine != "auto":
         return engine
     return "symbolic" if any(find_spec(name.partition(".")[0]) for name in BACKENDS) else "explicit"
@@ -93,11 +101,14 @@ def _method(engine: EngineName) -> Literal["symbolic", "explicit"]:
 class _Exploration:
     """One system and the engines that have explored it or its slices."""
 
-    def __init__(self, system: System, method: Literal["symbolic", "explicit"]) -> None:
+    def __init__(self, system: System, method: Method, *, auto: bool) -> None:
         self.system = system
         self.method = method
         self.slices = Slices(system)
+        self._auto = auto
+        self._quick = auto and method == "symbolic"
         self._engines: dict[frozenset[str], AnyEngine] = {}
+        self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
 
     def engine_for(self, formula: Formula) -> AnyEngine:
         """Return the engine that knows all that the formula depends on."""
@@ -111,13 +122,42 @@ class _Exploration:
             engine = self._engines[variables] = _engine(system, self.method)
         return engine
 
+    def engine_deciding(self, formula: Formula, assuming: frozenset[str]) -> AnyEngine:
+        """Return the engine that says whether the formula holds: the quick search, if that comes to an end.
+
+        How far it goes is counted in states and not in seconds, so it is the same engine every time.
+        """
+        if not self._quick or not _takes_one_run(formula):
+            return self.engine_for(formula)
+        key = (formula, assuming)
+        if key not in self._settled:
+            part = self.slices.of(self.slices.relevant(formula))
+            quick = OnTheFlyEngine(part, effort=QUICK_EFFORT) if _bits(part) >= _LARGE else None
+            try:
+                if quick is not None:
+                    quick.decide(formula, assuming)
+            except ResourceExhausted:
+                quick = None
+            self._settled[key] = quick
+        return self._settled[key] or self.engine_for(formula)
+
+    def choice(self, engine: AnyEngine | None) -> tuple[Method, str]:
+        """Return the engine that gives an answer, and why it was this one."""
+        if not self._auto:
+            return self.method, "as asked"
+        if isinstance(engine, OnTheFlyEngine):
+            return "onthefly", "a quick search settled it"
+        if self.method == "explicit":
+            return "explicit", "no library for decision diagrams is installed"
+        return "symbolic", "decision diagrams know every state"
+
     def is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
         """Whether the formula holds in every initial state.
 
         A disjunction does where one operand does; what can be reached in each of several independent slices can be
         reached in all of them at once.
         """
-        if self.method == "symbolic":
+        if self.method != "explicit":
             match formula:
                 case Or(operands):
                     narrow = sorted(operands, key=lambda operand: len(self.slices.relevant(operand)))
@@ -129,7 +169,7 @@ class _Exploration:
                         return all(self.is_valid(OnPaths("E", Finally(And(group))), assuming) for group in groups)
                 case _:
                     pass
-        return self.engine_for(formula).is_valid(formula, assuming)
+        return self.engine_deciding(formula, assuming).is_valid(formula, assuming)
 
     def _independent(self, formulas: Iterable[Formula]) -> list[tuple[Formula, ...]]:
         """Return the formulas in groups that depend on disjoint slices."""
@@ -148,17 +188,32 @@ class _Exploration:
 
     def parts(self, formula: Formula) -> tuple[Formula, ...]:
         """Return what holds together where the formula holds; each may depend on less."""
-        return separate(formula) if self.method == "symbolic" else (formula,)
+        return (formula,) if self.method == "explicit" else separate(formula)
 
 
-def _engine(system: System, method: Literal["symbolic", "explicit"]) -> AnyEngine:
-    if method == "explicit":
-        from cplc.engines.explicit import ExplicitEngine
+def _engine(system: System, method: Method) -> AnyEngine:
+    match method:
+        case "explicit":
+            from cplc.engines.explicit import ExplicitEngine
 
-        return ExplicitEngine(system)
-    from cplc.engines.symbolic import SymbolicEngine
+            return ExplicitEngine(system)
+        case "onthefly":
+            return OnTheFlyEngine(system)
+        case "symbolic":
+            from cplc.engines.symbolic import SymbolicEngine
 
-    return SymbolicEngine(system)
+            return SymbolicEngine(system)
+
+
+def _bits(system: System) -> int:
+    return sum((len(variable.domain) - 1).bit_length() for variable in system.variables)
+
+
+def _takes_one_run(formula: Formula) -> bool:
+    """Whether a run may settle it, and what other runs may look like to agents does not matter."""
+    return isinstance(formula, OnPaths) and not any(
+        isinstance(part, Commits | Fulfils | Knows | Enforces) for part in subformulas(formula)
+    )
 
 
 class _Answering:
@@ -177,15 +232,17 @@ class _Answering:
             return self._holding(parts)
         first, problem = failing[0], None
         evidence: Evidence | None = None
-        engine = self.exploration.engine_for(first.formula)
+        engine = self.exploration.engine_deciding(first.formula, self.assuming)
         try:
             evidence = self._evidence(first.formula)
             whole = self.exploration.system
             formula = self.question.formula
             blamed = blame(whole, engine.system, formula, self.assuming, self._is_valid, evidence)
-            no_return = point_of_no_return(engine, evidence, self.assuming)
+            no_return = point_of_no_return(engine, evidence, self.assuming) if isinstance(engine, Engine) else None
         except ResourceExhausted as limit:
-            blamed, no_return, problem = None, None, f"the run could not be made: {limit}"
+            blamed, no_return = None, None
+            what = "the run could not be made" if evidence is None else "who is to blame was left open"
+            problem = f"{what}: {limit}"
         findings = dict.fromkeys(part.operand for part in failing)
         return replace(
             self._plain("fails", engine),
@@ -237,16 +294,22 @@ class _Answering:
     def _holding(self, parts: Sequence[_Part]) -> Result:
         if not parts:
             return self._plain("holds", None)
-        engine = self.exploration.engine_for(parts[0].formula)
+        engine = self.exploration.engine_deciding(parts[0].formula, self.assuming)
         evidence, problem = None, None
         try:
             evidence = self._evidence(parts[0].formula)
         except ResourceExhausted as limit:
             problem = f"the run could not be made: {limit}"
-        remarks = self._not_serial(parts)
-        vacuous = self._vacuous(parts)
+        vacuous: tuple[Remark, ...] = ()
+        remarks: tuple[Remark, ...] = ()
+        try:
+            vacuous = self._vacuous(parts)
+            remarks = vacuous + self._not_serial(parts) + (tuple(self._independent(parts)) if self.vacuity else ())
+        except ResourceExhausted as limit:
+            if self.exploration.method != "onthefly":
+                raise
+            problem = f"whether it holds vacuously was left open: {limit}"
         answer: Answer = "vacuous" if vacuous else "holds"
-        remarks = vacuous + remarks + (tuple(self._independent(parts)) if self.vacuity else ())
         return replace(self._plain(answer, engine), evidence=evidence, remarks=remarks, reason=problem)
 
     def _independent(self, parts: Sequence[_Part]) -> Iterator[Remark]:
@@ -264,19 +327,39 @@ class _Answering:
     def _vacuous(self, parts: Sequence[_Part]) -> tuple[Remark, ...]:
         if self.question.kind not in {"property", "formula"}:
             return ()
-        return self._remarks(parts, lambda e, formula: vacuous_implications(e, formula, self.assuming))
+        return self._remarks(parts, vacuous_implications)
 
     def _plain(self, answer: Answer, engine: AnyEngine | None) -> Result:
         whole = self.exploration.system
         system = whole if engine is None else engine.system
         left_out = len(whole.variables) - len(system.variables)
-        return Result(self.question, answer, self.exploration.method, 0.0, system, left_out=left_out)
+        name, reason = self.exploration.choice(engine)
+        return Result(self.question, answer, name, 0.0, system, left_out=left_out, engine_reason=reason)
 
     def _remarks(
-        self, parts: Iterable[_Part], find: Callable[[AnyEngine, Formula], Iterator[Remark]]
+        self, parts: Iterable[_Part], find: Callable[[Example, Formula], Iterator[Remark]]
     ) -> tuple[Remark, ...]:
-        found = [remark for part in parts for remark in find(self.exploration.engine_for(part.formula), part.formula)]
+        found = [remark for part in parts for remark in find(self._examples(part.formula), part.formula)]
         return tuple({remark.message: remark for remark in found}.values())
+
+    def _examples(self, formula: Formula) -> Example:
+        """Return what finds states where a part of the formula holds."""
+
+        def example(part: Formula) -> State | None:
+            engine = self.exploration.engine_deciding(formula, self.assuming)
+            if not isinstance(engine, Engine):
+                try:
+                    return engine.example(part, self.assuming)
+                except ResourceExhausted:
+                    if self.exploration.method == "onthefly":
+                        raise
+                    engine = self.exploration.engine_for(formula)
+            if not isinstance(engine, Engine):
+                return engine.example(part, self.assuming)
+            found = engine.satisfying(part, self.assuming)
+            return None if engine.is_empty(found) else engine.pick(found)
+
+        return example
 
     def _not_serial(self, parts: Iterable[_Part]) -> tuple[Remark, ...]:
         social = [part for part in parts if any(isinstance(f, Commits | Fulfils) for f in subformulas(part.formula))]
@@ -284,8 +367,11 @@ class _Answering:
 
     def _evidence(self, formula: Formula) -> Evidence:
         """Return why the formula has its value, replayed."""
-        engine = self.exploration.engine_for(formula)
-        evidence = explain_initial(engine, formula, self.assuming)
+        engine = self.exploration.engine_deciding(formula, self.assuming)
+        if isinstance(engine, Engine):
+            evidence = explain_initial(engine, formula, self.assuming)
+        else:
+            _, evidence = engine.decide(formula, self.assuming)
         problems = replay(engine.system, evidence, self.assuming)
         if not problems and engine.system is not self.exploration.system:
             problems = list(embedding_problems(self.exploration.system, engine.system, evidence))

@@ -16,7 +16,7 @@ from cplc.system.formula import Enforces, Formula, OnPaths, subformulas
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence
 
-LIMIT = 3_000_000
+LIMIT = 2_000_000
 """How many states all searches together may remember."""
 
 
@@ -26,13 +26,16 @@ def supports(formula: Formula) -> bool:
 
 
 class OnTheFlyEngine:
-    """One system, explored on demand. Its searches remember no more states than the limit."""
+    """One system, explored on demand. Its searches remember no more states than the limit.
+
+    With ``effort`` they also give up after so much work, counted in states and so the same every time.
+    """
 
     name = "onthefly"
 
-    def __init__(self, system: System, limit: int = LIMIT) -> None:
+    def __init__(self, system: System, limit: int = LIMIT, effort: int | None = None) -> None:
         self.system = system
-        world = World(system, limit)
+        world = World(system, limit, effort)
         self._realm = Realm(world, Reached(world), Views(world), Compass(world))
         self._checkers: dict[frozenset[str], Checker] = {}
 

@@ -39,6 +39,8 @@ _PAIRS = 64
 """Comparisons of two variables with more pairs of values than this are taken for true."""
 _ESTIMATES = 4000
 """After so many different estimates a search goes on without."""
+_PER_UNIT = 2
+"""How many facts can be looked at once while a state is."""
 
 # Conditions in terms of facts: a fact, or "all" or "any" of several.
 _Tree = tuple[str, tuple["_Tree", ...]] | Fact
@@ -89,6 +91,7 @@ class Compass:
                         cost[fact] = length
                         best[fact] = way
                         changed = True
+        self.world.spend(rounds * len(needed) // _PER_UNIT)
         return _cost(goal, is_so, cost), frozenset(_first_steps(goal, is_so, cost, best))
 
     def tree(self, condition: Expr, value: bool = True) -> _Tree:

@@ -16,7 +16,8 @@ from itertools import count
 
 from cplc.engines.onthefly.product import End, Hop, Loop, Node, Product
 
-_FIRST_EFFORT = 256
+_FIRST_EFFORT = 512
+"""Nodes that are met and nodes that are looked at, all in all."""
 
 Way = Hop | End | Loop
 """From a node on a good run: the next hop, or how it goes on for ever."""
@@ -76,6 +77,8 @@ class _Nearest:
         self.over = False
         """Every node has been looked at."""
         self._came: dict[Node, tuple[Node, Hop] | None] = dict.fromkeys(starts)
+        self._starts = starts
+        self._led = False
         self._near: deque[Node] = deque(starts)
         self._ranked: list[tuple[int, int, bool, int, Node]] = []
         self._number = count()
@@ -88,7 +91,9 @@ class _Nearest:
 
     def advance(self, effort: int) -> Node | None:
         """Return where a good run begins, if one is found with so much effort more."""
-        for _ in range(0 if self.over else effort):
+        goal = len(self._came) + effort
+        while len(self._came) < goal and not self.over:
+            goal -= 1
             node = self._next()
             if node is None:
                 self.over = True
@@ -106,13 +111,14 @@ class _Nearest:
         return heappop(self._ranked)[-1] if self._ranked else None
 
     def _lead(self) -> None:
-        """From now on go where the guide leads."""
-        if self.guide is None or not self._near:
+        """Begin again, and go where the guide leads: what was near is not it."""
+        if self.guide is None or self._led or not self._near:
             return
-        for node in self._near:
-            stage, steps, _ = self.guide(node)
-            heappush(self._ranked, (stage, steps, False, next(self._number), node))
+        self._led = True
         self._near.clear()
+        self._came = dict.fromkeys(self._starts)
+        for start in self._starts:
+            heappush(self._ranked, (0, 0, False, next(self._number), start))
 
     def _expand(self, node: Node) -> Node | None:
         known, came = self.known, self._came
@@ -123,15 +129,15 @@ class _Nearest:
                 node, hop = step
                 known.ways[node] = hop
             return node
-        led = bool(self._ranked) and self.guide is not None
-        stage, steps, helpful = self.guide(node) if led and self.guide is not None else (0, 0, frozenset[int]())
+        guide = self.guide if self._led else None
+        stage, steps, helpful = (0, 0, frozenset[int]()) if guide is None else guide(node)
         before = len(came)
         for hop in self.product.hops(node):
             target = hop.target
             if target in came or target in known.hopeless:
                 continue
             came[target] = (node, hop)
-            if led:
+            if guide is not None:
                 unhelpful = hop.step not in helpful
                 heappush(self._ranked, (stage, steps - (not unhelpful), unhelpful, next(self._number), target))
             else:

@@ -20,13 +20,14 @@ _TOGETHER = 24
 
 
 class World:
-    """One system on packed states; it counts what its users store, and stops them at the limit."""
+    """One system on packed states; it counts what its users store and do, and stops them at the limits."""
 
-    def __init__(self, system: System, limit: int) -> None:
+    def __init__(self, system: System, limit: int, effort: int | None = None) -> None:
         self.system = system
         self.packing = Packing(system)
         self._limit = limit
         self._stored = 0
+        self._effort = effort
         self._groups = _groups(self.packing, system)
         self._effects = [_Effect(self.packing, system, number) for number in range(len(system.steps))]
         self._known: dict[int, Moves] = {}
@@ -34,8 +35,16 @@ class World:
     def store(self, number: int = 1) -> None:
         """Account for so many states more in somebody's memory."""
         self._stored += number
+        self.spend(number)
         if self._stored > self._limit:
             raise ResourceExhausted(f"the search on the fly has met more than {self._limit:,} states")
+
+    def spend(self, effort: int) -> None:
+        """Account for work; the unit is what it takes to look at a state."""
+        if self._effort is not None:
+            self._effort -= effort
+            if self._effort < 0:
+                raise ResourceExhausted("a quick search did not find the answer")
 
     def initial(self) -> Iterator[int]:
         if prod(len(set(variable.initial)) for variable in self.system.variables) > self._limit:
