@@ -9,7 +9,8 @@ from cplc.diagnostics.core import Note
 from cplc.semantics import model, tree
 from cplc.semantics import terms as t
 from cplc.semantics.cycles import cycles
-from cplc.semantics.resolve import Resolver, Watch, combined
+from cplc.semantics.folding import combined
+from cplc.semantics.resolve import Resolver, Watch
 from cplc.semantics.terms import Term, Value
 from cplc.semantics.unroll import Unroller
 from cplc.semantics.visibility import Viewer, described

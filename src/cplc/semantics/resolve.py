@@ -8,6 +8,7 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import model, tree
 from cplc.semantics import terms as t
+from cplc.semantics.folding import combined, compared, equivalence, is_constant, is_zero, negated
 from cplc.semantics.terms import FALSE, TRUE, Term, Value
 from cplc.semantics.vocabulary import DONE
 from cplc.semantics.world import MOST_IN_FAMILY, Frame, RoleValue, Values, World
@@ -18,10 +19,6 @@ MOST_STEPS = 10_000
 
 Watch = Callable[[Term, Span], None]
 """Told of every atom that a term looks at, and of where it is written."""
-
-
-def is_constant(term: Term | None, value: Value) -> bool:
-    return isinstance(term, t.Const) and term.value is value
 
 
 class Resolver:
@@ -246,13 +243,13 @@ class Resolver:
             case "->":
                 return self._implication(*found.operands)
             case "<->":
-                return _equivalence(self._term(found.operands[0]), self._term(found.operands[1]))
+                return equivalence(self._term(found.operands[0]), self._term(found.operands[1]))
             case "=" | "!=" | "<" | "<=" | ">" | ">=":
                 left, right = (self._operand(operand) for operand in found.operands)
                 if left is None or right is None:
                     return FALSE
                 if isinstance(left, t.Const) and isinstance(right, t.Const):
-                    return t.Const(_compared(op, left.value, right.value))
+                    return t.Const(compared(op, left.value, right.value))
                 return t.Apply(op, (left, right))
             case "+" | "-" | "*" | "%":
                 return self._operand(found) or FALSE
@@ -414,55 +411,3 @@ class Resolver:
             hint = () if state is None else (Note(f"`{state}({subject.span.text})` asks for the state"),)
             self._world.problems.report(rules.NEVER_DONE, found.span, message, *hint)
         return t.Does(found.verb, name, other)
-
-
-def is_zero(term: Term) -> bool:
-    return isinstance(term, t.Const) and term.value == 0
-
-
-def negated(term: Term) -> Term:
-    match term:
-        case t.Const(value):
-            return t.Const(not value)
-        case t.Apply("!", (inner,)):
-            return inner
-        case _:
-            return t.Apply("!", (term,))
-
-
-def combined(op: t.Op, operands: Iterator[Term]) -> Term:
-    """Return the conjunction or disjunction; operands after one that decides it are not asked for."""
-    kept: list[Term] = []
-    for operand in operands:
-        if is_constant(operand, op == "|"):
-            return operand
-        if isinstance(operand, t.Apply) and operand.op == op:
-            kept.extend(operand.operands)
-        elif not isinstance(operand, t.Const):
-            kept.append(operand)
-    if not kept:
-        return TRUE if op == "&" else FALSE
-    return kept[0] if len(kept) == 1 else t.Apply(op, tuple(kept))
-
-
-def _equivalence(left: Term, right: Term) -> Term:
-    for one, other in ((left, right), (right, left)):
-        if isinstance(one, t.Const):
-            return other if one.value else negated(other)
-    return t.Apply("<->", (left, right))
-
-
-def _compared(op: str, left: Value, right: Value) -> bool:
-    if op in ("=", "!="):
-        return (left == right) is (op == "=")
-    assert not isinstance(left, str)
-    assert not isinstance(right, str)
-    match op:
-        case "<":
-            return left < right
-        case "<=":
-            return left <= right
-        case ">":
-            return left > right
-        case _:
-            return left >= right
