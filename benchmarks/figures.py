@@ -36,6 +36,21 @@ FIGURES = (
     Figure("verify contract net, 6", ("verify", "examples/contract_net.cpl", "-D", "participants=6"), 1.0),
     Figure("verify contract net, 30", ("verify", "examples/contract_net.cpl", "-D", "participants=30"), 10.0),
     Figure("shared stock, 20 customers", ("verify", "benchmarks/protocols/stock.cpl"), 10.0),
+    Figure(
+        "dining cryptographers, liveness, 20",
+        ("verify", "examples/dining_cryptographers.cpl", "-D", "n=20", "--property", "liveness"),
+        2.0,
+    ),
+    Figure(
+        "iterated cryptographers, 10",
+        ("verify", "examples/iterated_cryptographers.cpl", "-D", "n=10", "--property", "unnoticed"),
+        2.0,
+    ),
+    Figure(
+        "iterated cryptographers, 20",
+        ("verify", "examples/iterated_cryptographers.cpl", "-D", "n=20", "--property", "unnoticed"),
+        20.0,
+    ),
     Figure("verify netbill with bank", ("verify", "examples/netbill_bank.cpl"), 1.0),
     Figure("verify deadlines", ("verify", "examples/deadlines.cpl"), 1.0),
 )

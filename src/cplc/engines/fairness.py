@@ -1,11 +1,10 @@
 """Fair runs: on which every constraint is met infinitely often.
 
 A justice is met where none of its steps is enabled, or by taking one; a condition of fairness is met where it holds.
-What a path formula demands again and again (``G F``) is one constraint more.
-Every state has an idle step, so the states from which a fair run stays in a set are the greatest Z inside it from
-which each constraint can be met within Z (Emerson and Lei). A constraint that can be met in every state of Z at once,
-because its steps, where enabled, stay in Z, asks for no search; that goes for all whose steps change nothing that Z
-depends on.
+What a path formula demands again and again (``G F``) is one constraint more. Every state has an idle step, so the
+states from which a fair run stays in a set are the greatest Z inside it from which each constraint can be met within Z
+(Emerson and Lei). A constraint that can be met in every state of Z at once, because its steps, where enabled, stay in
+Z, asks for no search; that goes for all whose steps change nothing that Z depends on.
 """
 
 from __future__ import annotations
