@@ -1,7 +1,8 @@
-"""What a group can enforce: engines against strategies tried one by one, and laws that hold in every system."""
+"""What a group can enforce: engines against the definition, laws that hold in every system, and strategies played."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,10 +16,13 @@ from tests.strategies import atoms, roles, systems
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import Engine
+from cplc.engines.symbolic import SymbolicEngine
 from cplc.system import expr as e
 from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, Next, Not, OnPaths, Until
 from cplc.system.model import System
 from cplc.system.printer import formula_text
+from cplc.verification.evidence import explain
+from cplc.verification.playing import strategy_problems
 
 TRUE, FALSE = Atom(e.TRUE, "true"), Atom(e.FALSE, "false")
 
@@ -31,7 +35,9 @@ def goals(system: System) -> SearchStrategy[Next | Finally | Globally | Until]:
     """Goals over conditions, most of them to be reached."""
     p = atoms(system)
     until = st.builds(Until, p, p)
-    return st.one_of(until, until, st.builds(Finally, p), st.builds(Finally, p), st.builds(Globally, p), st.builds(Next, p))
+    return st.one_of(
+        until, until, st.builds(Finally, p), st.builds(Finally, p), st.builds(Globally, p), st.builds(Next, p)
+    )
 
 
 def games(system: System, uniform: SearchStrategy[bool]) -> SearchStrategy[Enforces]:
@@ -57,3 +63,58 @@ def test_against_the_definition(make: MakeEngine, uniform: bool, data: st.DataOb
     except TooManyStrategies:
         assume(False)
     assert _found(make(system), formula, assuming) == expected, formula_text(formula)
+
+
+def _outside(system: System, group: tuple[str, ...]) -> System:
+    """Leave justice of the group's own sends out; members who are assumed to keep going know more than they decide."""
+    own = {n for n, step in enumerate(system.steps) if step.actor in group and step.kind in {"send", "exchange"}}
+    return replace(system, justice=tuple(justice for justice in system.justice if not own & set(justice.steps)))
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_laws(data: st.DataObject) -> None:
+    """What holds of every game: more members, more knowledge and weaker goals do no harm; and dualities."""
+    system = data.draw(systems(fairness=False))
+    group, goal, assuming = data.draw(groups(system)), data.draw(goals(system)), data.draw(roles(system))
+    system = _outside(system, tuple(agent.name for agent in system.agents))
+    everybody = tuple(agent.name for agent in system.agents)
+    engine = ExplicitEngine(system)
+
+    def found(formula: Formula) -> frozenset[tuple[object, ...]]:
+        return _found(engine, formula, assuming)
+
+    won = found(Enforces(group, goal))
+    assert won <= found(Enforces(everybody, goal))
+    assert found(Enforces(group, goal, uniform=True)) <= won
+    assert found(Enforces(group, Finally(TRUE))) == found(Enforces(group, Globally(TRUE))) == found(TRUE)
+    assert not found(Enforces(group, Finally(FALSE))) | found(Enforces(group, Next(FALSE)))
+    assert won == found(Enforces(group[::-1], goal))
+    match goal:
+        case Finally(operand):
+            assert found(operand) | found(OnPaths("A", goal)) <= won <= found(OnPaths("E", goal))
+            assert won == found(Enforces(group, Until(TRUE, operand)))
+            # Others cannot keep away what the group can bring about; both can be helpless.
+            others = tuple(name for name in everybody if name not in group)
+            assert not won & found(Enforces(others, Globally(Not(operand))))
+        case Until(left, right):
+            assert found(right) <= won <= found(left) | found(right)
+            assert won <= found(Enforces(group, Finally(right)))
+        case Globally(operand):
+            assert found(OnPaths("A", goal)) <= won <= found(operand)
+        case Next(operand):
+            assert found(Enforces(group, Globally(operand))) <= won <= found(operand)
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_strategies_win_when_played(data: st.DataObject) -> None:
+    """In every state in which the group wins there is a strategy to show, and it wins."""
+    system = data.draw(systems(fairness=False))
+    formula = data.draw(games(system, st.booleans()))
+    assuming = data.draw(roles(system))
+    engine = data.draw(st.sampled_from((ExplicitEngine, SymbolicEngine)))(system)
+    for state in list(members(engine, engine.satisfying(formula, assuming)))[:8]:
+        evidence = explain(engine, formula, state, True, assuming)
+        assert not evidence.exhaustive
+        assert not list(strategy_problems(system, evidence, assuming))
