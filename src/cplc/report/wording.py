@@ -66,7 +66,7 @@ def variable_text(system: System, variable: Variable) -> str:
         case "field":
             return f"{variable.about}.{_parameter(variable)} at {variable.owner}"
         case "view":
-            return f"{variable.about} as {variable.owner} sees it"
+            return f"{variable.about} as {variable.name.removeprefix(f'{variable.about}@')} sees it"
         case "clock":
             seen = "" if variable.owner == "Env" else f" as {variable.owner} sees it"
             return f"ticks of {variable.about}{seen}"
