@@ -13,6 +13,7 @@ from cplc.engines.onthefly.search import Known, exists, nearest
 from cplc.engines.onthefly.tableau import Tableau
 from cplc.engines.onthefly.views import View, Views
 from cplc.engines.onthefly.world import World
+from cplc.system.expr import reads
 from cplc.system.formula import (
     And,
     Atom,
@@ -28,6 +29,7 @@ from cplc.system.formula import (
     OnPaths,
     Or,
     Taken,
+    children,
     subformulas,
 )
 
@@ -114,16 +116,19 @@ class Checker:
                 return lambda state: self.chain(formula, state) is None
             case Knows("each", agents, operand):
                 return lambda state: all(
-                    self.other(operand, False, self.realm.views.alike((agent,), state)) is None for agent in agents
+                    self.other(operand, False, self.realm.views.alike((agent,), state), state) is None
+                    for agent in agents
                 )
             case Knows(_, agents, operand):
-                return lambda state: self.other(operand, False, self.realm.views.alike(agents, state)) is None
+                return lambda state: self.other(operand, False, self.realm.views.alike(agents, state), state) is None
             case Commits(debtor, creditor, operand):
-                return lambda state: self.other(operand, False, self.realm.views.after(debtor, creditor, state)) is None
+                return lambda state: (
+                    self.other(operand, False, self.realm.views.after(debtor, creditor, state), state) is None
+                )
             case Fulfils(debtor, creditor, operand):
                 committed = Commits(debtor, creditor, operand)
                 return lambda state: (
-                    self.other(committed, True, self.realm.views.before(debtor, creditor, state)) is not None
+                    self.other(committed, True, self.realm.views.before(debtor, creditor, state), state) is not None
                 )
             case Enforces():
                 raise ResourceExhausted("the engine `onthefly` does not decide what groups can enforce (`<<…>>`)")
@@ -188,15 +193,36 @@ class Checker:
                 next(reached.alike(whole.mask, state))
         return reached.way_to(state)
 
-    def other(self, formula: Formula, value: bool, view: View | None) -> int | None:
-        """Return a reachable state of the view in which the formula has the value, if there is one."""
+    def other(self, formula: Formula, value: bool, view: View | None, here: int) -> int | None:
+        """Return a reachable state of the view in which the formula has the value, ``here`` if it is one."""
         if view is None:
             return None
         claim = formula if value else Not(formula)
+        inside = here & view.mask == view.pattern
+        if inside and self.test(claim)(here):
+            return here
         key = (claim, view)
         if key not in self._others:
-            self._others[key] = self._other(claim, view)
+            alike = self._is_seen(formula, view)
+            self._others[key] = None if alike and inside else self._other(claim, view)
         return self._others[key]
+
+    def _is_seen(self, formula: Formula, view: View) -> bool:
+        """Whether the formula has one value in all the states of the view.
+
+        What all of its variables decide does, and so does a commitment, where debtor and creditor's part of the view
+        says which states are accessible.
+        """
+        views, packing = self.realm.views, self.realm.world.packing
+        match formula:
+            case Atom(condition):
+                return packing.mask(reads(condition)) & ~view.mask == 0
+            case Not() | And() | Or() | Implies() | Iff():
+                return all(self._is_seen(child, view) for child in children(formula))
+            case Commits(debtor, creditor, _):
+                return views.deciding(debtor, creditor) & ~view.mask == 0
+            case _:
+                return False
 
     def _other(self, claim: Formula, view: View) -> int | None:
         reached, test = self.realm.reached, self.test(claim)

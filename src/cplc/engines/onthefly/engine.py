@@ -51,7 +51,7 @@ class OnTheFlyEngine:
         return holds, Explainer(self._checker(assuming)).evidence(formula, state, holds)
 
     def holds(self, formula: Formula, state: State, assuming: frozenset[str] = frozenset()) -> bool:
-        """Whether a state satisfies the formula, reachable or not; what agents know rests on what is reachable."""
+        """Whether a reachable state satisfies the formula."""
         return self._checker(assuming).holds(formula, self._realm.world.packing.pack(state))
 
     def example(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> State | None:

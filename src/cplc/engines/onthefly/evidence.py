@@ -50,7 +50,9 @@ class Explainer:
                 return self._pair(formula, state, (operand, False), views.alike(agents, state), agents)
             case Knows("each", agents, operand) if not holds:
                 looks = [(agent, views.alike((agent,), state)) for agent in agents]
-                agent, view = next(one for one in looks if self.checker.other(operand, False, one[1]) is not None)
+                agent, view = next(
+                    one for one in looks if self.checker.other(operand, False, one[1], state) is not None
+                )
                 return self._pair(formula, state, (operand, False), view, (agent,))
             case Knows() if not holds:
                 return self._chain(formula, state)
@@ -136,7 +138,7 @@ class Explainer:
     # --- pairs of states
 
     def _pair(self, formula: Formula, state: int, claim: Claim, view: View | None, agents: tuple[str, ...]) -> Evidence:
-        other = self.checker.other(*claim, view)
+        other = self.checker.other(*claim, view, state)
         assert other is not None, "two states are said to be related and the other one cannot be found"
         holds = isinstance(formula, Fulfils)
         there = self.evidence(claim[0], other, claim[1])

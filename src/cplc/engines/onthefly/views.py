@@ -65,6 +65,11 @@ class Views:
             mask, pattern = mask | place, pattern | bits
         return View(mask, pattern)
 
+    def deciding(self, debtor: str, creditor: str) -> int:
+        """Return the bits that say which states are accessible."""
+        at_debtor = self.world.packing.mask(name for name, _ in self.system.shared_between(debtor, creditor))
+        return self._local[debtor] | self._private(debtor, creditor) | at_debtor
+
     def condition(self, view: View) -> Expr:
         """Return the view as a condition on the variables."""
         packing = self.world.packing

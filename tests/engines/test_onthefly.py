@@ -1,0 +1,115 @@
+"""What the search on the fly promises: short answers in large systems, and no guessing where it cannot tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cplc.engines.interface import ResourceExhausted
+from cplc.engines.onthefly import OnTheFlyEngine, supports
+from cplc.pipeline import Asked, Compilation, load
+from cplc.system.expr import TRUE
+from cplc.system.formula import Atom, Enforces, Finally, OnPaths
+from cplc.system.trace import Evidence
+from cplc.verification.replay import replay
+from cplc.verification.verify import Verifier
+
+STOCK = Path(__file__).parents[2] / "benchmarks" / "protocols" / "stock.cpl"
+FEW = 20_000
+"""States that may be met where there are more than ten to the power of twelve."""
+
+
+@pytest.fixture(scope="module")
+def stock() -> Compilation:
+    """Twelve customers who compete for one stock."""
+    found = load(str(STOCK), {"customers": "12"})
+    assert isinstance(found, Compilation)
+    return found
+
+
+def asked(compilation: Compilation, formula: str) -> Asked:
+    found = compilation.formula_question(formula)
+    assert isinstance(found, Asked), found
+    return found
+
+
+def decided(compilation: Compilation, formula: str, limit: int = FEW) -> tuple[bool, Evidence]:
+    one = asked(compilation, formula)
+    holds, evidence = OnTheFlyEngine(one.system, limit).decide(one.question.formula)
+    assert replay(one.system, evidence) == []
+    return holds, evidence
+
+
+@pytest.mark.parametrize(
+    ("formula", "holds"),
+    [
+        ("EF (ship[1] & ship[7])", True),
+        ("EF (sold_out[3] & refund[1] & ship[5])", True),
+        ("E[!ship[2] U ship[1]]", True),
+        ("AG !(Shop.stock = 0 & sold_out[1] & sold_out[2])", False),
+        ("AF ship[1]", False),
+        ("AG (pay[1] -> AF ship[1])", False),
+        ("AG (pay[1] -> EX ship[1])", False),
+        ("E (F ship[1] & G !ship[2] & F (O pay[3]))", True),
+        ("A (F ship[1] -> F pay[2])", False),
+        ("E F (does(ship[4]) & O does(pay[9]))", True),
+        ("AG K(Shop, !order[5])", False),
+        ("EF Fu(Shop -> Cus[1], ship[1])", True),
+        ("AG (sent(reserve[1]) -> C(Shop -> Cus[1], ship[1]))", False),
+    ],
+)
+def test_short_answers_in_a_large_system(stock: Compilation, formula: str, holds: bool) -> None:
+    assert decided(stock, formula)[0] is holds
+
+
+def test_a_run_that_is_needed_is_short(stock: Compilation) -> None:
+    _, evidence = decided(stock, "EF (ship[1] & ship[7])")
+    assert len(evidence.run.moves) == 20
+
+
+def test_what_takes_every_state_is_given_up(stock: Compilation) -> None:
+    with pytest.raises(ResourceExhausted, match="has met more than 20,000 states"):
+        decided(stock, "AG Shop.stock < 3")
+
+
+def test_groups_are_not_covered() -> None:
+    goal = Enforces(("Shop",), Finally(Atom(TRUE, "true")))
+    assert not supports(goal)
+    assert not supports(OnPaths("A", Finally(goal)))
+    assert supports(OnPaths("A", Finally(Atom(TRUE, "true"))))
+
+
+def test_groups_are_answered_by_a_reason(stock: Compilation) -> None:
+    one = asked(stock, "<<Shop>> F ship[1]")
+    result = Verifier(one.system, "onthefly").answer(one.question)
+    assert (result.answer, result.engine) == ("unknown", "onthefly")
+    assert result.reason is not None
+    assert "what groups can enforce" in result.reason
+
+
+def test_the_quick_search_answers_before_diagrams_are_made(stock: Compilation) -> None:
+    one = asked(stock, "EF (ship[1] & ship[7])")
+    result = Verifier(one.system, "auto").answer(one.question)
+    assert (result.answer, result.engine, result.engine_reason) == ("holds", "onthefly", "a quick search settled it")
+
+
+def test_small_systems_are_not_searched_first() -> None:
+    small = load(str(STOCK), {"customers": "1"})
+    assert isinstance(small, Compilation)
+    one = asked(small, "EF ship[1]")
+    assert Verifier(one.system, "auto").answer(one.question).engine == "symbolic"
+
+
+def test_an_engine_that_was_asked_for_is_the_one() -> None:
+    small = load(str(STOCK), {"customers": "2"})
+    assert isinstance(small, Compilation)
+    for text in ("EF ship[1]", "AG (pay[1] -> EF (ship[1] | refund[1]))", "AG (order[1] -> AF reserve[1])"):
+        one = asked(small, text)
+        answers = set()
+        for engine in ("symbolic", "explicit", "onthefly"):
+            result = Verifier(one.system, engine).answer(one.question)
+            assert (result.engine, result.engine_reason) == (engine, "as asked")
+            assert result.evidence is not None
+            answers.add((result.answer, result.blame and result.blame.coalitions))
+        assert len(answers) == 1

@@ -1,0 +1,80 @@
+"""The search on the fly says what the definitions say, and shows it by evidence that replays."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import Naive
+from tests.strategies import atoms, every_kind, roles, systems
+from tests.strategies_logic import Logic, logic_formulas, quantified
+
+from cplc.engines.interface import ResourceExhausted
+from cplc.engines.onthefly import OnTheFlyEngine
+from cplc.system.expr import TRUE
+from cplc.system.formula import Atom, Formula
+from cplc.system.model import System
+from cplc.system.printer import formula_text
+from cplc.verification.replay import replay
+
+LOGIC = Logic(games=False)
+
+
+def agree(system: System, oracle: Naive, formula: Formula, assuming: frozenset[str]) -> None:
+    """Fail unless the formula has the right value, is shown to have it, and has it in single states as well."""
+    engine = OnTheFlyEngine(system)
+    expected = oracle.satisfying(formula, assuming)
+    holds, evidence = engine.decide(formula, assuming)
+    assert holds == (oracle.initial <= expected), formula_text(formula)
+    assert evidence.holds == holds
+    assert replay(system, evidence, assuming) == [], formula_text(formula)
+    for state in sorted(oracle.reachable, key=str)[:12]:
+        assert engine.holds(formula, oracle.thaw(state), assuming) == (state in expected), formula_text(formula)
+
+
+@settings(max_examples=15)
+@given(data=st.data())
+def test_every_operator(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    p, q, assuming = data.draw(atoms(system)), data.draw(atoms(system)), data.draw(roles(system))
+    oracle = Naive(system)
+    for formula in every_kind(system, p, q):
+        agree(system, oracle, formula, assuming)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_the_whole_logic(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula = data.draw(st.one_of(logic_formulas(system, LOGIC), quantified(system, LOGIC)))
+    agree(system, Naive(system), formula, data.draw(roles(system)))
+
+
+@given(data=st.data())
+def test_examples_are_reachable_states(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula = data.draw(logic_formulas(system, Logic(games=False, depth=1)))
+    assuming = data.draw(roles(system))
+    oracle, engine = Naive(system), OnTheFlyEngine(system)
+    found, expected = engine.example(formula, assuming), oracle.satisfying(formula, assuming)
+    assert (found is None) == (not expected)
+    assert found is None or tuple(found[variable.name] for variable in system.variables) in expected
+
+
+@given(data=st.data())
+def test_limits_never_change_an_answer(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula = data.draw(quantified(system, LOGIC))
+    assuming, effort = data.draw(roles(system)), data.draw(st.integers(0, 60))
+    try:
+        holds = OnTheFlyEngine(system, effort=effort).is_valid(formula, assuming)
+    except ResourceExhausted:
+        return
+    assert holds == OnTheFlyEngine(system).is_valid(formula, assuming)
+
+
+@given(system=systems())
+def test_a_limit_is_kept(system: System) -> None:
+    engine = OnTheFlyEngine(system, limit=0)
+    with pytest.raises(ResourceExhausted):
+        engine.example(Atom(TRUE, "true"))
