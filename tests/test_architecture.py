@@ -24,8 +24,8 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "report": {"verification", "quality", "system", "diagnostics", "source"},
     "export": {"system"},
 }
-_MAY_IMPORT["pipeline"] = set(_MAY_IMPORT)
-_MAY_IMPORT["cli"] = {"pipeline", "report", "quality", "verification", "system", "diagnostics", "source", "resources", "__init__"}
+_MAY_IMPORT["pipeline"] = {*_MAY_IMPORT, "__init__"}
+_MAY_IMPORT["cli"] = {"pipeline", "export", "report", "quality", "verification", "system", "diagnostics", "source", "resources", "__init__"}
 _MAY_IMPORT["__main__"] = {"cli"}
 _MAY_IMPORT["__init__"] = {"pipeline", "verification", "source"}
 

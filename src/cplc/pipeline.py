@@ -19,6 +19,7 @@ from cplc.source import Source, Span
 from cplc.syntax.parser import parse, parse_formula, unread_words
 
 if TYPE_CHECKING:
+    from cplc.export import Export
     from cplc.lowering import View
     from cplc.quality.coverage import Outcome
     from cplc.semantics.model import CheckedModel
@@ -212,6 +213,32 @@ class Compilation:
         for one in asked:
             verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
             yield verifier.answer(one.question, vacuity=vacuity)
+
+    def export(self, target: str, asked: Sequence[Asked], *, states: bool = False) -> Export:
+        """Return the system and these questions in the form that another tool reads.
+
+        There is one system for all of them, with every view that one of them mentions. A check that is asked of a
+        system of its own goes alone.
+        """
+        from cplc import __version__
+        from cplc.export import ExportedFormula, Origin, Request, export
+
+        alone = asked[0].question.system if len(asked) == 1 else None
+        together = [one for one in asked if one.question.system in (None, alone)]
+        mentioned = [views for views, system in self._systems.items() if any(one.system is system for one in together)]
+        questions = [one.question for one in together]
+        request = Request(
+            alone or self.system_with(frozenset().union(*mentioned)),
+            [ExportedFormula(q.name, q.formula, q.text, q.assuming, q.expected) for q in questions],
+            Origin(self.source.name, __version__),
+            states,
+            tuple(
+                f"`{one.question.name}`, which is asked of a system of its own; --property exports it alone"
+                for one in asked
+                if one not in together
+            ),
+        )
+        return export(target, request)
 
     def coverage(self, names: Sequence[str] = (), engine: EngineName = "auto") -> Iterator[Outcome]:
         """Yield, for each small change to the protocol, whether what the file asks (or these of it) would notice."""

@@ -1,0 +1,132 @@
+"""``cplc export``: the system and its questions in the form that another tool reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, compilation_of, exit_for, finished, questions_of
+from cplc.cli.options import colour_option, model_options, names
+from cplc.cli.output import Colour
+from cplc.diagnostics.core import Diagnostic
+from cplc.export import TARGETS
+
+if TYPE_CHECKING:
+    from cplc.export import Export
+
+
+@click.command(
+    "export",
+    short_help="Write a file as another model checker or tool reads it.",
+    epilog=f"""{EXPLAINED}
+What a target cannot say is left out; standard error and the head of the file say what and why.
+
+\b
+Examples:
+  cplc export examples/netbill.cpl --to smv -o netbill.smv
+  cplc export examples/netbill.cpl --to smv -D customers=2 --property safe
+  cplc export examples/netbill.cpl --to json --formula 'EF fulfilled(goods[1])'
+""",
+)
+@model_options
+@click.option("--to", "target", type=click.Choice(TARGETS), required=True, help="What to write.")
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write to this file; what belongs in a second file goes beside it.  [default: standard output]",
+)
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Export this one only. May be repeated.")
+@click.option("--formula", metavar="FORMULA", help="Export this formula instead of what the file asks.")
+@click.option("--assuming", type=names, metavar="ROLES", help="Roles that keep going, for --formula.")
+@colour_option
+def command(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    target: str,
+    path: Path | None,
+    force: bool,
+    properties: Sequence[str],
+    formula: str | None,
+    assuming: tuple[str, ...] | None,
+    colour: Colour,
+) -> Exit:
+    """Write the system of FILE, and what the file asks, in the form that another tool reads."""
+    if formula is not None and properties:
+        raise click.UsageError("--formula and --property exclude each other")
+    if assuming is not None and formula is None:
+        raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
+    if path == Path("-"):
+        path = None
+    if path is not None:
+        _check_place(path, file, force=force)
+
+    def work() -> tuple[Export | None, tuple[Diagnostic, ...]]:
+        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+        if compilation is None:
+            return None, diagnostics
+        if formula is None:
+            asked = questions_of(compilation, properties)
+        else:
+            question = compilation.formula_question(formula, assuming or ())
+            if isinstance(question, tuple):
+                return None, (*diagnostics, *question)
+            asked = (question,)
+        return compilation.export(target, asked), diagnostics
+
+    outcome = finished(work, Limits(), "exporting")
+    if isinstance(outcome, str):
+        output.write(f"{outcome}\n", err=True)
+        return Exit.UNKNOWN
+    exported, diagnostics = outcome
+    output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
+    if exported is not None:
+        for note in exported.notes:
+            output.write(f"left out: {note}\n", err=True)
+        if path is None:
+            _write_out(exported)
+        else:
+            _write_files(exported, path, force=force)
+    return exit_for(diagnostics, strict=False)
+
+
+def _check_place(path: Path, file: str, *, force: bool) -> None:
+    """Refuse what cannot be meant before any work is done."""
+    if path.is_dir():
+        raise click.UsageError(f"`{path}` is a directory, not a file")
+    if path.exists() and Path(file).exists() and path.samefile(file):
+        raise click.UsageError(f"`{path}` is the file that is exported")
+    if path.exists() and not force:
+        raise click.UsageError(f"`{path}` is there already; --force replaces it")
+
+
+def _write_out(exported: Export) -> None:
+    output.write(exported.text)
+    for suffix, text in exported.beside:
+        output.write(f"{exported.comment} --- {suffix}\n{text}")
+
+
+def _write_files(exported: Export, path: Path, *, force: bool) -> None:
+    """Write each file whole or not at all; none is written where one of them may not be."""
+    texts = {path: exported.text} | {path.with_suffix(suffix): text for suffix, text in exported.beside}
+    if len(texts) <= len(exported.beside):
+        raise click.UsageError(f"`{path}` has the name of a file that goes beside it")
+    for place in texts:
+        if place != path and place.exists() and not force:
+            raise click.UsageError(f"`{place}` is there already; --force replaces it")
+    for place, text in texts.items():
+        try:
+            output.write_file(place, text)
+        except OSError as problem:
+            raise click.UsageError(f"cannot write `{place}`: {problem.strerror or problem}") from None

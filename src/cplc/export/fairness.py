@@ -1,0 +1,200 @@
+"""Justice as conditions on states, for targets whose fairness speaks of nothing else.
+
+A justice is met where none of its steps is enabled, or by taking one. Where taking one always leads to a state in
+which none is enabled, "infinitely often not enabled" says the same: who takes one infinitely often comes to such
+states infinitely often. Otherwise a bit is added that flips with these steps and nothing else, and "infinitely often
+set or not enabled" together with "infinitely often clear or not enabled" says it: if the steps stay enabled from some
+point on, both together ask for infinitely many flips.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from cplc.export.request import ExportedFormula
+from cplc.export.simplify import Domains, never, substitute
+from cplc.system import expr as e
+from cplc.system import formula as f
+from cplc.system.expr import Expr
+from cplc.system.formula import Formula
+from cplc.system.model import Justice, Step, System, Variable
+
+
+@dataclass(frozen=True)
+class FairSystem:
+    """A system in which fairness is a matter of states."""
+
+    system: System
+    """The system itself, or with bits added; these belong to ``Env`` and nobody sees them."""
+    bits: tuple[str, ...]
+    conditions: tuple[tuple[str, Expr], ...]
+    """What must hold infinitely often, each with what it is for."""
+
+
+def fair_system(system: System, assuming: frozenset[str]) -> FairSystem:
+    """Return the system with a condition for all justice that holds when these roles keep going, and all fairness."""
+    names = {variable.name for variable in system.variables}
+    bits: dict[int, str] = {}
+    conditions: list[tuple[str, Expr]] = []
+    for justice in system.constraints(assuming):
+        idle = e.negate(system.enabled(justice))
+        if switches_itself_off(system, justice):
+            conditions.append((justice.name, idle))
+            continue
+        bit = _fresh(f"taken {justice.name}", {*names, *bits.values()})
+        bits |= dict.fromkeys(justice.steps, bit)
+        conditions.append((f"{justice.name}, again and again", e.disj((e.Read(bit), idle))))
+        conditions.append((f"{justice.name}, again and again", e.disj((e.Not(e.Read(bit)), idle))))
+    conditions += (("fairness", condition) for condition in system.fairness)
+    return FairSystem(_flipping(system, bits), tuple(dict.fromkeys(bits.values())), tuple(conditions))
+
+
+def switches_itself_off(system: System, justice: Justice) -> bool:
+    """Whether none of its steps is ever enabled right after one of them was taken."""
+    enabled = system.enabled(justice)
+    return all(never(*_afterwards(system, system.steps[index], enabled)) for index in justice.steps)
+
+
+def _afterwards(system: System, step: Step, condition: Expr) -> tuple[Expr, Domains]:
+    """Return that the step is possible and the condition true after it, and the domains of what is read there."""
+    domains = {variable.name: variable.domain for variable in system.variables}
+    chosen = {name: _fresh(f"{name}'", set(domains)) for name in step.free}
+    after: dict[str, Expr] = dict(step.updates) | {name: e.Read(later) for name, later in chosen.items()}
+    choices = {later: system.variable[name].initial for name, later in chosen.items()}
+    return e.conj((step.guard, substitute(condition, after))), domains | choices
+
+
+def _flipping(system: System, bits: dict[int, str]) -> System:
+    if not bits:
+        return system
+    added = tuple(Variable(bit, (False, True), (False,), "parity", "Env", bit) for bit in dict.fromkeys(bits.values()))
+    steps = tuple(
+        replace(step, updates=(*step.updates, (bits[index], e.Not(e.Read(bits[index]))))) if index in bits else step
+        for index, step in enumerate(system.steps)
+    )
+    return replace(system, variables=(*system.variables, *added), steps=steps)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name
+
+
+# --- which formulas ask for fair runs
+
+
+def needs_fairness(system: System, formula: Formula) -> bool:
+    """Whether it can make a difference that only fair runs count.
+
+    Every justice can be met from every state, by taking its steps in turn. So without ``fairness`` in the file every
+    finite beginning of a run is that of a fair run, and what CTL says of finitely many steps needs no fair run. With
+    it, everything said of runs does.
+    """
+    return any(_asks_for_fair_runs(system, part) for part in f.subformulas(formula))
+
+
+def _asks_for_fair_runs(system: System, part: Formula) -> bool:
+    match part:
+        case f.Enforces():
+            return True
+        case f.OnPaths() if system.fairness:
+            return True
+        case f.OnPaths(quantifier, path):
+            return not _is_finite(quantifier, f.ctl_path(part)) and not f.is_state_formula(path)
+        case _:
+            return False
+
+
+def _is_finite(quantifier: str, path: f.Path | None) -> bool:
+    """Whether a run that does what ``E`` asks, or breaks what ``A`` asks, has done so after finitely many steps."""
+    match path:
+        case f.Next():
+            return True
+        case f.Finally(_, bound) | f.Until(_, _, bound):
+            return quantifier == "E" or bound is not None
+        case f.Globally(_, bound):
+            return quantifier == "A" or bound is not None
+        case f.WeakUntil() | f.Release():
+            return quantifier == "A"
+        case None:
+            return False
+
+
+def assumed_by_most(formulas: Iterable[ExportedFormula]) -> frozenset[str]:
+    """Return what most of them assume; of equals, what comes first."""
+    counted = Counter(formula.assuming for formula in formulas)
+    return max(counted, key=lambda assuming: counted[assuming]) if counted else frozenset()
+
+
+# --- formulas of linear time
+
+
+def linear(formula: Formula) -> Formula | None:
+    """Return a path formula that every run from a state satisfies iff the state satisfies this; None if unknown.
+
+    Besides ``A`` over anything without quantifiers inside these are the deterministic formulas of ACTL (Maidl, 2000):
+    there ``A`` can be dropped throughout, because at most one of the operands of an alternative speaks of runs, and a
+    condition on states tells when it is that operand's turn.
+    """
+    match formula:
+        case f.Atom():
+            return formula
+        case f.OnPaths("A", path, None) if _has_no_quantifier(path):
+            return path
+        case f.And(operands):
+            found = [linear(operand) for operand in operands]
+            return None if None in found else f.And(tuple(part for part in found if part is not None))
+        case f.Implies(left, right) if _is_condition(left):
+            return _over(formula, (left, linear(right)))
+        case f.Or(operands) if sum(not _is_condition(operand) for operand in operands) <= 1:
+            return _over(formula, [part if _is_condition(part) else linear(part) for part in operands])
+        case f.OnPaths("A", path, None):
+            return _linear_path(path)
+        case _ if _is_condition(formula):
+            return formula
+        case _:
+            return None
+
+
+def _linear_path(path: Formula) -> Formula | None:
+    """Return what is said of a run with the quantifiers in it dropped; with past in it they could not be."""
+    if any(isinstance(part, f.Past) for part in f.subformulas(path)):
+        return None
+    match path:
+        case f.Next(operand) | f.Globally(operand):
+            return _over(path, (linear(operand),))
+        case f.Finally(operand) if _is_condition(operand):
+            return path
+        case f.Until(left, right) | f.WeakUntil(left, right) if _is_condition(right):
+            return _over(path, (linear(left), right))
+        case f.Release(left, right) if _is_condition(left):
+            return _over(path, (left, linear(right)))
+        case _ if f.is_state_formula(path):
+            return linear(path)
+        case _:
+            return None
+
+
+def _over(formula: Formula, operands: Sequence[Formula | None]) -> Formula | None:
+    found = tuple(operand for operand in operands if operand is not None)
+    return f.with_children(formula, found) if len(found) == len(operands) else None
+
+
+def _is_condition(formula: Formula) -> bool:
+    """Whether it is a Boolean combination of conditions on the present state."""
+    match formula:
+        case f.Atom():
+            return True
+        case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
+            return all(map(_is_condition, f.children(formula)))
+        case _:
+            return False
+
+
+def _has_no_quantifier(path: Formula) -> bool:
+    return not any(
+        isinstance(part, f.OnPaths | f.Enforces | f.Commits | f.Fulfils | f.Knows) for part in f.subformulas(path)
+    )

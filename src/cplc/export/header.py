@@ -1,0 +1,33 @@
+"""What stands at the top of every exported file: where it comes from, what it means, what is not in it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from cplc.export.request import Request
+
+_WIDTH = 100
+
+
+def header_lines(request: Request, remarks: Iterable[str] = (), left_out: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the lines of the header, in ASCII and without the target's marks of a comment.
+
+    ``left_out`` is what the exporter itself leaves out.
+    """
+    origin = request.origin
+    lines = [f"{request.system.name}, exported from {origin.source} by cplc {origin.version}"]
+    lines += [f"{key}: {value}" for key, value in request.system.header]
+    for remark in remarks:
+        lines += ["", *textwrap.wrap(remark, _WIDTH)]
+    notes = (*request.left_out, *left_out)
+    if notes:
+        lines += ["", "Left out:"]
+    for note in notes:
+        lines += textwrap.wrap(f"{note}.", _WIDTH, initial_indent="* ", subsequent_indent="  ")
+    return tuple(map(comment, lines))
+
+
+def comment(text: str) -> str:
+    """Return the text as one line of ASCII, fit for a comment that ends with its line."""
+    return " ".join(text.splitlines()).encode("ascii", "backslashreplace").decode("ascii")

@@ -1,0 +1,64 @@
+"""Names that a target accepts, made from those of the system: legal, recognisable and distinct.
+
+``pay[1]@Mer`` becomes ``pay_1_at_Mer``. Different names stay different, also for a target that does not tell capital
+letters from small ones, and the same names in the same order always give the same result.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_SAID: tuple[tuple[str, str], ...] = (
+    (r"@", " at "),
+    (r"(?<![^\s(\[,=])-(?=\d)", " minus "),
+    (r"[^a-zA-Z0-9_]+", "_"),
+    (r"__+", "_"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """What a target takes for a name: a letter, then letters, digits and underscores, unless it is reserved."""
+
+    reserved: frozenset[str] = frozenset()
+    folds_case: bool = False
+    """Whether names that differ in capital letters alone are the same to it."""
+
+    def key(self, name: str) -> str:
+        return name.casefold() if self.folds_case else name
+
+
+def legal_names(originals: Iterable[str], lexicon: Lexicon, taken: Iterable[str] = ()) -> dict[str, str]:
+    """Return a name for each of the originals; none is reserved, taken or given twice."""
+    used = {lexicon.key(name) for name in (*lexicon.reserved, *taken)}
+    found: dict[str, str] = {}
+    for original in dict.fromkeys(originals):
+        stem = recognisable(original)
+        name, number = stem, 1
+        while lexicon.key(name) in used:
+            number += 1
+            name = f"{stem}_{number}"
+        used.add(lexicon.key(name))
+        found[original] = name
+    return found
+
+
+def recognisable(original: str) -> str:
+    """Return letters, digits and single underscores that remind of the original; other names may give the same."""
+    plain = "".join(map(_plain, unicodedata.normalize("NFKD", original)))
+    for pattern, said in _SAID:
+        plain = re.sub(pattern, said, plain)
+    plain = plain.strip("_")
+    return plain if re.match(r"[a-zA-Z]", plain) else f"n_{plain}".rstrip("_")
+
+
+def _plain(character: str) -> str:
+    """Return what stands for the character in ASCII: itself, nothing for an accent, its number for a letter."""
+    if character.isascii():
+        return character
+    if unicodedata.combining(character):
+        return ""
+    return f"_u{ord(character):x}_" if character.isalnum() else "_"

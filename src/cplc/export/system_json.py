@@ -1,0 +1,194 @@
+"""The whole system and its formulas as JSON, for tools that nobody has written yet.
+
+Expressions and formulas are lists that begin with what they are, as in ``["and", ["read", "pay@Mer"], …]``; the page
+``docs/export/json.md`` has all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Final
+
+from cplc.export.request import Export, ExportedFormula, Request
+from cplc.system import expr as e
+from cplc.system import formula as f
+from cplc.system.expr import Expr
+from cplc.system.formula import Formula
+from cplc.system.model import Step, System
+
+FORMAT_VERSION: Final = 1
+"""Rises when a document of the former version would be misread."""
+
+
+def export(request: Request) -> Export:
+    """Return the document; nothing is left out of it."""
+    document = {
+        "format": "cplc system",
+        "format_version": FORMAT_VERSION,
+        "exported_by": f"cplc {request.origin.version}",
+        "source": request.origin.source,
+        **system_data(request.system),
+        "formulas": [_exported(formula) for formula in request.formulas],
+    }
+    text = ",\n".join(f"{_text(key)}: {_entries(value)}" for key, value in document.items())
+    return Export(f"{{\n{text}\n}}\n", written=tuple(formula.name for formula in request.formulas))
+
+
+def _entries(value: object) -> str:
+    """Return a list with one entry to a line, anything else in one line."""
+    if not isinstance(value, list) or not value:
+        return _text(value)
+    return "[\n" + ",\n".join(f"  {_text(entry)}" for entry in value) + "\n]"
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def system_data(system: System) -> dict[str, object]:
+    """Return all that a system consists of, but the places in the text it was made from."""
+    return {
+        "name": system.name,
+        "header": dict(system.header),
+        "variables": [
+            {field.name: getattr(variable, field.name) for field in fields(variable)} for variable in system.variables
+        ],
+        "agents": [{"name": a.name, "family": a.family, "local": a.local} for a in system.agents],
+        "shared": [
+            {"first": s.first, "second": s.second, "at_first": s.at_first, "at_second": s.at_second}
+            for s in system.shared
+        ],
+        "messages": [
+            {
+                "name": message.name,
+                "sender": message.sender,
+                "receiver": message.receiver,
+                "parameters": message.parameters,
+                "sent": expr_data(message.sent),
+                "received": expr_data(message.received),
+                "in_flight": expr_data(message.in_flight),
+            }
+            for message in system.messages
+        ],
+        "commitments": [
+            {
+                "name": commitment.name,
+                "debtor": commitment.debtor,
+                "creditor": commitment.creditor,
+                "variable": commitment.variable,
+                "antecedent": expr_data(commitment.antecedent),
+                "consequent": expr_data(commitment.consequent),
+                "within": commitment.within,
+                "expires": commitment.expires,
+                "views": dict(commitment.views),
+            }
+            for commitment in system.commitments
+        ],
+        "claims": [
+            {
+                "name": claim.name,
+                "maker": claim.maker,
+                "addressee": claim.addressee,
+                "variable": claim.variable,
+                "content": expr_data(claim.content),
+                "views": dict(claim.views),
+            }
+            for claim in system.claims
+        ],
+        "steps": [_step(step) for step in system.steps],
+        "justice": [
+            {"name": justice.name, "steps": [system.steps[index].name for index in justice.steps], "role": justice.role}
+            for justice in system.justice
+        ],
+        "fairness": [expr_data(condition) for condition in system.fairness],
+        "hazards": [{"text": text, "condition": expr_data(condition)} for text, condition, _ in system.hazards],
+    }
+
+
+def _step(step: Step) -> dict[str, object]:
+    return {
+        "name": step.name,
+        "kind": step.kind,
+        "actor": step.actor,
+        "event": step.event,
+        "payload": dict(step.payload),
+        "guard": expr_data(step.guard),
+        "updates": {name: expr_data(value) for name, value in step.updates},
+        "free": step.free,
+        "operations": [
+            {
+                "verb": operation.verb,
+                "of": operation.commitment,
+                "target": operation.target,
+                "joined": operation.joined,
+                "applicable": expr_data(operation.applicable),
+                "state_before": expr_data(operation.state_before),
+            }
+            for operation in step.operations
+        ],
+    }
+
+
+def _exported(question: ExportedFormula) -> dict[str, object]:
+    return {
+        "name": question.name,
+        "text": question.text,
+        "assuming": sorted(question.assuming),
+        "expected": question.expected,
+        "formula": formula_data(question.formula),
+    }
+
+
+def expr_data(expr: Expr) -> list[object]:
+    match expr:
+        case e.Const(value):
+            return ["const", value]
+        case e.Read(variable):
+            return ["read", variable]
+        case e.Not(operand):
+            return ["not", expr_data(operand)]
+        case e.And(operands):
+            return ["and", *map(expr_data, operands)]
+        case e.Or(operands):
+            return ["or", *map(expr_data, operands)]
+        case e.Equal(left, right):
+            return ["=", expr_data(left), expr_data(right)]
+        case e.Less(left, right):
+            return ["<", expr_data(left), expr_data(right)]
+        case e.Arith(op, left, right):
+            return [op, expr_data(left), expr_data(right)]
+        case e.Ite(condition, then, otherwise):
+            return ["if", expr_data(condition), expr_data(then), expr_data(otherwise)]
+
+
+def formula_data(formula: Formula) -> list[object]:
+    match formula:
+        case f.Atom(condition, text):
+            return ["atom", expr_data(condition), text]
+        case f.Taken():
+            return ["does", *_taken(formula)]
+        case f.Iff(left, right):
+            return ["iff", formula_data(left), formula_data(right)]
+        case f.Finally(operand, bound) | f.Globally(operand, bound):
+            return [_word(formula), formula_data(operand), bound]
+        case f.Until(left, right, bound):
+            return ["until", formula_data(left), formula_data(right), bound]
+        case f.OnPaths(quantifier, path, along):
+            return [quantifier, formula_data(path), None if along is None else _taken(along)]
+        case f.Enforces(group, goal, uniform):
+            return ["enforces", group, formula_data(goal), "uniform" if uniform else "full"]
+        case f.Commits(debtor, creditor, operand) | f.Fulfils(debtor, creditor, operand):
+            return [_word(formula), debtor, creditor, formula_data(operand)]
+        case f.Knows(mode, agents, operand):
+            return ["knows", mode, agents, formula_data(operand)]
+        case _:
+            return [_word(formula), *map(formula_data, f.children(formula))]
+
+
+def _taken(taken: f.Taken) -> list[object]:
+    return [sorted(taken.steps), taken.text]
+
+
+def _word(formula: Formula) -> str:
+    return {"WeakUntil": "weak until"}.get(type(formula).__name__, type(formula).__name__.lower())
