@@ -46,11 +46,6 @@ FIGURES = (
         ("verify", "examples/iterated_cryptographers.cpl", "-D", "n=10", "--property", "unnoticed"),
         2.0,
     ),
-    Figure(
-        "iterated cryptographers, 20",
-        ("verify", "examples/iterated_cryptographers.cpl", "-D", "n=20", "--property", "unnoticed"),
-        20.0,
-    ),
     Figure("verify netbill with bank", ("verify", "examples/netbill_bank.cpl"), 1.0),
     Figure("verify deadlines", ("verify", "examples/deadlines.cpl"), 1.0),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.engines.every_engine import MakeEngine, on_symbolic_engines
 from tests.engines.test_hand_made import is_, own, step, system
 
+from cplc.engines.symbolic import SymbolicEngine
 from cplc.system.expr import Const, Equal, Read
 from cplc.system.formula import And, Finally, Formula, Globally, Next, Not, Once, OnPaths, Previous, Taken
 
@@ -21,13 +22,15 @@ MOVED = Taken(frozenset({"up", "down", "away"}), "moved")
 LEFT = Taken(frozenset({"up", "down"}), "up or down")
 
 
-def where(make: MakeEngine, formula: Formula) -> set[object]:
+def where(make: MakeEngine, formula: OnPaths) -> set[object]:
     engine = make(PLACES)
+    assert isinstance(engine, SymbolicEngine)
     found = engine.satisfying(formula)
+    assert found == engine.by_tableau(formula)
     return {value for value in (0, 1, 2) if engine.contains(found, {"x": value})}
 
 
-def some(path: Formula, along: Taken | None = None) -> Formula:
+def some(path: Formula, along: Taken | None = None) -> OnPaths:
     return OnPaths("E", path, along)
 
 

@@ -112,6 +112,10 @@ class SomeRun:
         """Return from where some run does not satisfy it."""
         return self._of(normal(Not(path)))
 
+    def satisfying_by_tableau(self, path: Formula) -> Node:
+        """Return the same without taking the formula apart."""
+        return self._by_tableau(conjuncts(normal(path)))
+
     def _of(self, *formulas: Formula) -> Node:
         """Return where ``E`` of the conjunction holds."""
         parts = tuple(dict.fromkeys(part for formula in formulas for part in conjuncts(formula)))

@@ -287,6 +287,14 @@ class SymbolicEngine(Engine[Node]):
             )
         return known
 
+    @_bounded
+    def by_tableau(self, formula: OnPaths, assuming: frozenset[str] = frozenset()) -> Node:
+        """Return the states that satisfy it, found without the laws that make it simpler: slowly, as a check."""
+        some_run = self._some_run(formula.along, assuming)
+        if formula.quantifier == "E":
+            return self._reachable & some_run.satisfying_by_tableau(formula.path)
+        return self._reachable & ~some_run.satisfying_by_tableau(Not(formula.path))
+
     def _fair_runs_along(self, along: Taken | None) -> tuple[FairRuns, frozenset[int]]:
         if along is None:
             return self._fair_runs, frozenset(range(len(self.system.steps)))
