@@ -12,7 +12,6 @@ from cplc.semantics.types import Type, described
 from cplc.semantics.vocabulary import CLAIM_STATES, STATES
 from cplc.syntax import ast
 
-
 _COUNTERPARTS = {"fulfilled": "satisfied", "satisfied": "fulfilled"}
 """What is said of commitments, and of claims, that come out as they should."""
 

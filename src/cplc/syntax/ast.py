@@ -138,7 +138,7 @@ class Knowledge:
 
 
 Joining = Literal["to", "with"]
-"""The word between what an operation is performed on and what else it needs."""
+"""The word between what an operation is performed on and what else it needs, if it needs anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,6 @@ class Does:
     subject: Ref
     other: Ref | None = None
     joined: Joining = "to"
-    """The word before the other, if there is one."""
     span: Span = _span()
 
 
@@ -237,7 +236,6 @@ class Operation:
     target: Ref | None = None
     retaining: bool = False
     joined: Joining = "to"
-    """The word before the target, if there is one."""
     span: Span = _span()
 
 
@@ -443,9 +441,8 @@ class Fairness:
     span: Span = _span()
 
 
-Declaration = (
-    Role | Message | Choice | Fact | Commitment | Claim | Channel | For | Use | Define | Property | Check | Fairness
-)
+Obligation = Commitment | Claim
+Declaration = Role | Message | Choice | Fact | Obligation | Channel | For | Use | Define | Property | Check | Fairness
 
 
 @dataclass(frozen=True, slots=True)
