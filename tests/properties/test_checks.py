@@ -10,13 +10,14 @@ from typing import Literal
 
 import pytest
 from hypothesis import assume, given, note, settings
+from tests.naive_games import Game
 from tests.strategies_formulas import Sample, protocols
 
 from cplc.lowering import all_views, lower
 from cplc.pipeline import Compilation
 from cplc.source import Source
 from cplc.system.expr import Expr
-from cplc.system.model import State, System
+from cplc.system.model import Commitment, State, System
 from cplc.verification.checks import CHECKS, build_check
 from cplc.verification.interpreter import Interpreter, Key, holds, key
 from cplc.verification.replay import replay
@@ -263,11 +264,29 @@ def _components(edges: dict[Key, list[tuple[int, Key]]]) -> list[set[Key]]:
     return components
 
 
+def honourable(walk: Walk) -> bool:
+    justice = tuple(frozenset(justice.steps) for justice in walk.system.constraints(frozenset()))
+
+    def keeps(commitment: Commitment) -> bool:
+        sends = {
+            number
+            for number, step in enumerate(walk.system.steps)
+            if step.kind in {"send", "exchange"} and step.actor == commitment.debtor
+        }
+        game = Game(walk.edges, {commitment.debtor: frozenset(sends)}, justice)
+        kept = {known for known, state in walk.states.items() if holds(commitment.consequent, state)}
+        can = game.reaches(frozenset(walk.states), frozenset(kept))
+        return all(known in can for known, state in walk.states.items() if state[commitment.variable] == "active")
+
+    return all(map(keeps, walk.system.commitments))
+
+
 DEFINITIONS: dict[str, Callable[[Walk], bool]] = {
     definition.__name__: definition
     for definition in (
         deadlock_free, sound, live, fulfillable, resolvable, effective, consistent, robust, aligned, violable,
         no_delegation_loop,
+        honourable,
     )
 }  # fmt: skip
 
