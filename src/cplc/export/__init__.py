@@ -14,6 +14,7 @@ from cplc.export.request import Export, ExportedFormula, Origin, Request
 __all__ = ["TARGETS", "Export", "ExportedFormula", "Origin", "Request", "export"]
 
 TARGETS: dict[str, str] = {
+    "smv": "smv",
     "json": "system_json",
 }
 """Each target and its module here, whose function ``export`` makes the `Export`."""

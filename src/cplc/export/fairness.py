@@ -9,11 +9,9 @@ point on, both together ask for infinitely many flips.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cplc.export.request import ExportedFormula
 from cplc.export.simplify import Domains, never, substitute
 from cplc.system import expr as e
 from cplc.system import formula as f
@@ -22,32 +20,46 @@ from cplc.system.formula import Formula
 from cplc.system.model import Justice, Step, System, Variable
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold infinitely often."""
+
+    purpose: str
+    role: str | None
+    """The role that must be assumed to keep going; None where it always holds."""
+    holds: Expr
+
+
 @dataclass(frozen=True)
 class FairSystem:
     """A system in which fairness is a matter of states."""
 
     system: System
     """The system itself, or with bits added; these belong to ``Env`` and nobody sees them."""
-    bits: tuple[str, ...]
-    conditions: tuple[tuple[str, Expr], ...]
-    """What must hold infinitely often, each with what it is for."""
+    bits: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    def met(self, assuming: frozenset[str]) -> tuple[tuple[str, Expr], ...]:
+        """Return what holds infinitely often when these roles keep going, each with what it is for."""
+        return tuple((c.purpose, c.holds) for c in self.conditions if c.role is None or c.role in assuming)
 
 
 def fair_system(system: System, assuming: frozenset[str]) -> FairSystem:
     """Return the system with a condition for all justice that holds when these roles keep going, and all fairness."""
     names = {variable.name for variable in system.variables}
     bits: dict[int, str] = {}
-    conditions: list[tuple[str, Expr]] = []
+    conditions: list[Condition] = []
     for justice in system.constraints(assuming):
         idle = e.negate(system.enabled(justice))
         if switches_itself_off(system, justice):
-            conditions.append((justice.name, idle))
+            conditions.append(Condition(justice.name, justice.role, idle))
             continue
         bit = _fresh(f"taken {justice.name}", {*names, *bits.values()})
         bits |= dict.fromkeys(justice.steps, bit)
-        conditions.append((f"{justice.name}, again and again", e.disj((e.Read(bit), idle))))
-        conditions.append((f"{justice.name}, again and again", e.disj((e.Not(e.Read(bit)), idle))))
-    conditions += (("fairness", condition) for condition in system.fairness)
+        for flipped in (e.Read(bit), e.Not(e.Read(bit))):
+            purpose = f"{justice.name}, again and again"
+            conditions.append(Condition(purpose, justice.role, e.disj((flipped, idle))))
+    conditions += (Condition("fairness", None, condition) for condition in system.fairness)
     return FairSystem(_flipping(system, bits), tuple(dict.fromkeys(bits.values())), tuple(conditions))
 
 
@@ -121,12 +133,6 @@ def _is_finite(quantifier: str, path: f.Path | None) -> bool:
             return quantifier == "A"
         case None:
             return False
-
-
-def assumed_by_most(formulas: Iterable[ExportedFormula]) -> frozenset[str]:
-    """Return what most of them assume; of equals, what comes first."""
-    counted = Counter(formula.assuming for formula in formulas)
-    return max(counted, key=lambda assuming: counted[assuming]) if counted else frozenset()
 
 
 # --- formulas of linear time

@@ -1,0 +1,126 @@
+"""Systems for NuSMV 2.6.
+
+Each variable is a variable. An input chooses the step; where the step that it names is not possible the system idles,
+as it does for the input ``idle``. So the transitions are those of the system, with the idle step in every state, and
+the reachable states are the same. Formulas go to CTL or LTL; what a run does next is what the input names there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cplc.export.header import comment, header_lines
+from cplc.export.request import Export, Request
+from cplc.export.smv_asking import Asked, Plan, plan
+from cplc.export.smv_text import IDLE, STEP, Vocabulary
+from cplc.export.templating import render
+from cplc.system.model import System, Variable
+
+
+def export(request: Request) -> Export:
+    """Return the system as one module, with a specification for each formula that CTL or LTL can say."""
+    planned = plan(request.system, list(request.formulas), Vocabulary)
+    vocabulary = Vocabulary(planned.fair.system)
+    names = vocabulary.fresh(one.question.name for one in planned.asked)
+    text = render(
+        "smv.j2",
+        header=header_lines(request, _remarks(request, planned), planned.left_out),
+        steps=[IDLE, *vocabulary.steps.values()],
+        step=STEP,
+        groups=groups(vocabulary),
+        guards=[(vocabulary.guards[s.name], s.name, vocabulary.written_out(s.guard)) for s in vocabulary.system.steps],
+        fairness=_fairness(planned, vocabulary),
+        specifications=[_specification(one, names[one.question.name], planned, vocabulary) for one in planned.asked],
+        comment=comment,
+    )
+    return Export(text, planned.left_out, comment="--", written=tuple(one.question.name for one in planned.asked))
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """What a template needs to know of one variable."""
+
+    name: str
+    original: str
+    type: str
+    initial: str | None
+    """None where it may have any value at first."""
+    arms: tuple[tuple[str, str], ...]
+    """Conditions and values of its next value; where none holds it stays."""
+
+
+def groups(vocabulary: Vocabulary) -> list[tuple[str, list[Assigned]]]:
+    """Return the variables of each agent, and those of nobody."""
+    system = vocabulary.system
+    owners = [*(agent.name for agent in system.agents), "Env"]
+    found = [(owner, [v for v in system.variables if v.owner == owner]) for owner in owners]
+    writers = _writers(system)
+    return [(owner, [_assigned(v, writers[v.name], vocabulary) for v in owned]) for owner, owned in found if owned]
+
+
+def _writers(system: System) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {variable.name: [] for variable in system.variables}
+    for index, step in enumerate(system.steps):
+        for name in sorted(step.writes):
+            found[name].append(index)
+    return found
+
+
+def _assigned(variable: Variable, writers: list[int], vocabulary: Vocabulary) -> Assigned:
+    initial = None if set(variable.initial) == set(variable.domain) else vocabulary.values(variable.initial)
+    arms = tuple(arm for index in writers for arm in _arms(variable, index, vocabulary))
+    return Assigned(vocabulary.variables[variable.name], variable.name, vocabulary.type_of(variable), initial, arms)
+
+
+def _arms(variable: Variable, index: int, vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:
+    """Yield what a step makes of the variable: one arm for each case of its update."""
+    step = vocabulary.system.steps[index]
+    taken = f"{STEP} = {vocabulary.steps[step.name]} & {vocabulary.guards[step.name]}"
+    if variable.name in step.free:
+        yield taken, vocabulary.values(variable.initial)
+        return
+    for condition, value in vocabulary.cases_within(dict(step.updates)[variable.name], variable.domain):
+        yield (taken if condition is None else f"{taken} & {condition}"), value
+
+
+def _remarks(request: Request, planned: Plan) -> Iterator[str]:
+    yield (
+        f"The input `{STEP}` chooses what happens next. Where the step that it names is not possible, as for "
+        f"`{IDLE}`, nothing changes. So there are as many reachable states as in the system"
+        + (
+            ", and more where the bits below tell them apart: up to twice as many for each bit, which flips with "
+            "steps that can be taken again at once and makes fairness towards them a matter of states."
+            if planned.fair.bits
+            else "."
+        )
+    )
+    if planned.is_fair:
+        roles = ", ".join(sorted(planned.assuming))
+        yield (
+            "FAIRNESS: receipts, restarts and ticks are not possible for ever and never taken"
+            + (f"; nor are sends by {roles}." if roles else ".")
+            + (" An initial state where no fair run begins is passed over by NuSMV." if request.system.fairness else "")
+        )
+
+
+def _fairness(planned: Plan, vocabulary: Vocabulary) -> list[tuple[str, str]]:
+    if not planned.is_fair:
+        return []
+    return [(what, vocabulary.text(condition)) for what, condition in planned.fair.met(planned.assuming)]
+
+
+def _specification(one: Asked, name: str, planned: Plan, vocabulary: Vocabulary) -> dict[str, object]:
+    question = one.question
+    text = one.text
+    if one.beyond:
+        met = dict.fromkeys(condition for _, condition in planned.fair.met(planned.assuming))
+        more = dict.fromkeys(c for _, c in planned.fair.met(planned.assuming | one.beyond) if c not in met)
+        assumed = " & ".join(f"(G F {vocabulary.text(condition)})" for condition in more)
+        text = f"({assumed}) -> {text}"
+    remarks = [
+        f"{question.name}: {question.text}",
+        *([f"assuming {', '.join(sorted(question.assuming))}"] if question.assuming else []),
+        *([f"expected: it {question.expected}"] if question.expected else []),
+    ]
+    return {"remarks": remarks, "keyword": f"{one.logic}SPEC", "name": name, "text": text}
