@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.literate import ENGINES
@@ -149,3 +150,8 @@ def test_every_pattern_is_explained() -> None:
     blocks = re.split(r"\n\n+", _LIBRARY)
     silent = [block for block in blocks if "define" in block and not block.startswith("//")]
     assert silent == []
+
+
+def test_every_pattern_is_in_the_manual() -> None:
+    manual = (Path(__file__).parents[1] / "docs" / "patterns.md").read_text(encoding="utf-8")
+    assert [name for name in _DEFINED if f"`{name}`" not in manual and f"`{name}(" not in manual] == []
