@@ -18,7 +18,6 @@ class Reached:
         self._came: dict[int, tuple[int, int] | None] = {}
         self._next = 0
         self._views: dict[int, tuple[dict[int, list[int]], list[int]]] = {}
-        self._initial = world.initial()
         self._begun = False
         self._attempts = 0
 
@@ -42,7 +41,7 @@ class Reached:
         """Find some states more; return whether there may be any."""
         if not self._begun:
             self._begun = True
-            for state in self._initial:
+            for state in self.world.initial():
                 self._add(state, None)
         if self._next == len(self.states):
             return False

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from cplc.engines.interface import ResourceExhausted
-from cplc.system.expr import is_false, is_true
+from cplc.system.expr import TRUE, is_false, is_true
 from cplc.system.formula import (
     And,
     Atom,
@@ -205,7 +205,7 @@ class Tableau:
             case Taken():
                 return self._number(_Takes(formula, value))
             case Next(operand):
-                return self._number(_Soon(self._goal(operand, value)))
+                return self._number(_Soon(self._worth_a_step(self._goal(operand, value))))
             case Finally(operand, bound):
                 return self._until(self._true, self._goal(operand, True), bound, value, self._goal(operand, False))
             case Globally(operand, bound):
@@ -241,6 +241,10 @@ class Tableau:
                 return self._true if is_true(condition) == value else self._false
             case _:
                 return self._number(_Holds(formula, value))
+
+    def _worth_a_step(self, goal: int) -> int:
+        """Return the goal; what is always so becomes one that takes a step to see."""
+        return self._number(_Holds(Atom(TRUE, "true"), True)) if goal == self._true else goal
 
     def _until(self, left: int, right: int, bound: int | None, value: bool, not_right: int) -> int:
         return self._number(_Until(left, right, bound) if value else _Release(self._false, not_right, bound))
