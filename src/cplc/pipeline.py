@@ -48,6 +48,8 @@ class Asked:
 
     question: Question
     system: System
+    warnings: tuple[Diagnostic, ...] = ()
+    """What there is to say of a formula of the command line."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,7 @@ class Compilation:
         formula = lower_formula(term, self.model, system, self._uniform)
         span = Span(source, 0, len(text))
         question = Question("formula", "formula", formula, text, assuming=frozenset(roles), span=span)
-        return Asked(question, system)
+        return Asked(question, system, problems)
 
     def verify(self, asked: Sequence[Asked], engine: EngineName = "auto", *, vacuity: bool = False) -> Iterator[Result]:
         """Yield the verdict of each question as soon as it is known; see `Verifier.answer`."""

@@ -115,6 +115,7 @@ def command(
         if not isinstance(asked, Questions):
             yield asked
             return
+        yield tuple(warning for one in asked.asked for warning in one.warnings)
         yield asked
         yield from compilation.verify(asked.asked, engine, vacuity=vacuity)
 
