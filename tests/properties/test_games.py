@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.engines.every_engine import MakeEngine, members, on_every_engine
 from tests.naive import Naive
 from tests.naive_games import TooManyStrategies
@@ -18,8 +18,9 @@ from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic import SymbolicEngine
 from cplc.system import expr as e
+from cplc.system.expr import Expr
 from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, Next, Not, OnPaths, Until
-from cplc.system.model import System
+from cplc.system.model import Agent, Justice, Step, System, Variable
 from cplc.system.printer import formula_text
 from cplc.verification.evidence import explain
 from cplc.verification.playing import strategy_problems
@@ -63,6 +64,56 @@ def test_against_the_definition(make: MakeEngine, uniform: bool, data: st.DataOb
     except TooManyStrategies:
         assume(False)
     assert _found(make(system), formula, assuming) == expected, formula_text(formula)
+
+
+@st.composite
+def blind_walks(draw: DrawFn) -> System:
+    """A walker sees its place alone, and where its three moves lead depends on what somebody else has set."""
+    places, settings_ = (0, 1, 2, 3), (0, 1)
+    where, hidden = e.Read("place"), e.Read("hidden")
+
+    def led() -> Expr:
+        cases = [(p, h, draw(st.sampled_from(places))) for p in places for h in settings_]
+        found: Expr = e.Const(0)
+        for p, h, to in cases:
+            here = e.conj((e.equal(where, e.Const(p)), e.equal(hidden, e.Const(h))))
+            found = e.ite(here, e.Const(to), found)
+        return found
+
+    def move(number: int) -> Step:
+        return Step(f"move {number}", "send", "Walker", "", (), e.TRUE, (("place", led()),))
+
+    changeable = e.disj(e.equal(where, e.Const(p)) for p in draw(st.sets(st.sampled_from(places))))
+    change = Step("change", "send", "Other", "", (), changeable, (("hidden", e.arith("-", e.Const(1), hidden)),))
+    return System(
+        "Blind",
+        (),
+        (
+            Variable("place", places, (0,), "own", "Walker", "place"),
+            Variable("hidden", settings_, draw(st.sampled_from(((0,), settings_))), "own", "Other", "hidden"),
+        ),
+        (Agent("Walker", "Walker", ("place",)), Agent("Other", "Other", ("hidden",))),
+        (),
+        (),
+        (),
+        (*map(move, range(3)), change),
+        (Justice("change", (3,), draw(st.sampled_from((None, "Other")))),),
+        (),
+    )
+
+
+@pytest.mark.parametrize("make", [ExplicitEngine, SymbolicEngine])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_choices_that_have_to_be_tried(make: MakeEngine, data: st.DataObject) -> None:
+    """What looks best in each state is often wrong for those that look the same, and something else is right."""
+    system = data.draw(blind_walks())
+    there = Atom(e.Equal(e.Read("place"), e.Const(3)), "place = 3")
+    formula = Enforces(("Walker",), Finally(there), uniform=True)
+    engine = make(system)
+    assert _found(engine, formula, frozenset()) == Naive(system).satisfying(formula)
+    for state in members(engine, engine.satisfying(formula)):
+        assert not list(strategy_problems(system, explain(engine, formula, state, True), frozenset()))
 
 
 def _outside(system: System, group: tuple[str, ...]) -> System:
