@@ -48,6 +48,7 @@ Examples:
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Export this one only. May be repeated.")
 @click.option("--formula", metavar="FORMULA", help="Export this formula instead of what the file asks.")
 @click.option("--assuming", type=names, metavar="ROLES", help="Roles that keep going, for --formula.")
+@click.option("--states", is_flag=True, help="Draw the reachable states, not who says what to whom (dot).")
 @colour_option
 def command(
     file: str,
@@ -60,6 +61,7 @@ def command(
     properties: Sequence[str],
     formula: str | None,
     assuming: tuple[str, ...] | None,
+    states: bool,
     colour: Colour,
 ) -> Exit:
     """Write the system of FILE, and what the file asks, in the form that another tool reads."""
@@ -67,6 +69,8 @@ def command(
         raise click.UsageError("--formula and --property exclude each other")
     if assuming is not None and formula is None:
         raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
+    if states and target != "dot":
+        raise click.UsageError("--states goes with --to dot")
     if path == Path("-"):
         path = None
     if path is not None:
@@ -83,7 +87,7 @@ def command(
             if isinstance(question, tuple):
                 return None, (*diagnostics, *question)
             asked = (question,)
-        return compilation.export(target, asked), diagnostics
+        return compilation.export(target, asked, states=states), diagnostics
 
     outcome = finished(work, Limits(), "exporting")
     if isinstance(outcome, str):

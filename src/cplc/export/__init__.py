@@ -15,6 +15,8 @@ __all__ = ["TARGETS", "Export", "ExportedFormula", "Origin", "Request", "export"
 
 TARGETS: dict[str, str] = {
     "smv": "smv",
+    "dot": "dot",
+    "ispl": "ispl",
     "json": "system_json",
 }
 """Each target and its module here, whose function ``export`` makes the `Export`."""

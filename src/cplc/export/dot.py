@@ -1,0 +1,224 @@
+"""Drawings for Graphviz: who says what to whom and what that means, or the reachable states and the steps between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cplc.export.exploring import Explored, Values, explore
+from cplc.export.header import header_lines
+from cplc.export.request import Export, Request
+from cplc.export.templating import render
+from cplc.system.expr import Value
+from cplc.system.model import Message, System
+from cplc.system.printer import expr_text, value_text
+
+DRAWN: Final = 200
+"""More states than this are not drawn one by one."""
+EXPLORED: Final = 10_000
+"""More states than this are not even looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    name: str
+    lines: tuple[str, ...]
+    style: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    source: str
+    target: str
+    lines: tuple[str, ...] = ()
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    remark: str
+    nodes: Sequence[Node]
+    edges: Sequence[Edge]
+    left_out: tuple[str, ...] = ()
+
+
+def export(request: Request) -> Export:
+    """Return the drawing; what the file asks has no place in it."""
+    drawing = _states(request.system) if request.states else _overview(request.system)
+    text = render(
+        "dot.j2",
+        header=header_lines(request, (drawing.remark,), drawing.left_out),
+        name=request.system.name,
+        drawing=drawing,
+        quoted=quoted,
+    )
+    return Export(text, drawing.left_out, comment="//")
+
+
+def quoted(*lines: str) -> str:
+    """Return the lines as one string of DOT."""
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"{}"'.format("\\n".join(escaped))
+
+
+# --- who says what to whom
+
+
+def _overview(system: System) -> Drawing:
+    return Drawing(
+        "A box is an agent, a rounded box a commitment or claim. A message goes from its sender to its receiver; "
+        "dashed arrows say what it does to commitments and claims.",
+        [*_agents(system), *_standings(system), *_messages(system)],
+        [edge for message in system.messages for edge in _of_message(system, message)],
+    )
+
+
+def _agents(system: System) -> Iterator[Node]:
+    for agent in system.agents:
+        yield Node(f"agent {agent.name}", (agent.name,), "shape=box, style=bold")
+
+
+def _standings(system: System) -> Iterator[Node]:
+    for one in system.commitments:
+        limits = [f"{word} {n}" for word, n in (("within", one.within), ("expires", one.expires)) if n is not None]
+        what = f"{_short(expr_text(one.antecedent))} ⇒ {_short(expr_text(one.consequent))}"
+        lines = (one.name, f"{one.debtor} → {one.creditor}", what, *limits)
+        yield Node(one.name, lines, "shape=box, style=rounded")
+    for claim in system.claims:
+        lines = (claim.name, f"{claim.maker} → {claim.addressee}", _short(expr_text(claim.content)))
+        yield Node(claim.name, lines, 'shape=box, style="rounded,dashed"')
+
+
+def _messages(system: System) -> Iterator[Node]:
+    for message in system.messages:
+        text = f"{message.name}({', '.join(message.parameters)})" if message.parameters else message.name
+        yield Node(f"message {message.name}", (text,), "shape=plaintext")
+
+
+def _of_message(system: System, message: Message) -> Iterator[Edge]:
+    name = f"message {message.name}"
+    yield Edge(f"agent {message.sender}", name, style="arrowhead=none")
+    yield Edge(name, f"agent {message.receiver}")
+    done: dict[str, dict[str, None]] = {}
+    for step in system.steps:
+        for operation in step.operations if step.event == message.name and step.kind != "restart" else ():
+            joined = f" {operation.joined} {operation.target}" if operation.target is not None else ""
+            done.setdefault(operation.commitment, {})[f"{operation.verb}{joined}"] = None
+    for one, verbs in done.items():
+        yield Edge(name, one, tuple(verbs), "style=dashed")
+
+
+def _short(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+# --- reachable states
+
+
+def _states(system: System) -> Drawing:
+    found = explore(system, EXPLORED)
+    if found.complete and len(found.states) <= DRAWN:
+        return _one_by_one(system, found)
+    alike = _alike(system, found) if found.complete else None
+    if alike is not None:
+        return alike
+    first = Explored(
+        found.initial[:DRAWN],
+        found.states[:DRAWN],
+        tuple(edge for edge in found.edges if edge[0] in set(found.states[:DRAWN])),
+        complete=False,
+    )
+    total = f"there are {len(found.states):,}" if found.complete else f"there are more than {EXPLORED:,}"
+    return _one_by_one(system, first, (f"all states but the first {DRAWN}, for {total}",))
+
+
+def _one_by_one(system: System, found: Explored, left_out: tuple[str, ...] = ()) -> Drawing:
+    number = {state: str(n) for n, state in enumerate(found.states)}
+    fixed = [variable.initial[0] if len(variable.initial) == 1 else None for variable in system.variables]
+    nodes = [Node(name, _differences(system, state, fixed), "shape=box") for state, name in number.items()]
+    steps: dict[tuple[str, str], dict[str, None]] = {}
+    for source, step, target in found.edges:
+        steps.setdefault((number[source], number.get(target, "more")), {})[step.name] = None
+    if any(target == "more" for _, target in steps):
+        nodes.append(Node("more", ("…",), "shape=plaintext"))
+    return Drawing(
+        "Each box is a reachable state and says what is not as it was at first: `m@A` that A "
+        "has its copy of m, `m` that everybody has; a black point leads to where runs "
+        "begin. The idle step, which is possible everywhere, is left out.",
+        [*nodes, _BEGIN],
+        [*_beginnings(number[state] for state in found.initial), *_steps(steps)],
+        left_out,
+    )
+
+
+def _alike(system: System, found: Explored) -> Drawing | None:
+    """Draw states with the same commitments and claims as one, if that leaves something to be seen."""
+    standing = [n for n, variable in enumerate(system.variables) if variable.kind in ("commitment", "claim")]
+
+    def part(state: Values) -> Values:
+        return tuple(state[n] for n in standing)
+
+    members: dict[Values, int] = {}
+    for state in found.states:
+        members[part(state)] = members.get(part(state), 0) + 1
+    if not 1 < len(members) <= DRAWN:
+        return None
+    number = {values: str(n) for n, values in enumerate(members)}
+    names = [system.variables[n].name for n in standing]
+    steps: dict[tuple[str, str], dict[str, None]] = {}
+    for source, step, target in found.edges:
+        if part(source) != part(target):
+            steps.setdefault((number[part(source)], number[part(target)]), {})[step.name] = None
+    nodes = [
+        Node(
+            number[values],
+            (*(f"{name} = {value_text(value)}" for name, value in zip(names, values, strict=True)), _count(size)),
+            "shape=box",
+        )
+        for values, size in members.items()
+    ]
+    return Drawing(
+        "Each box stands for the reachable states with these commitments and claims. An arrow says that from some of "
+        "them the step leads to some of those; steps that change no commitment or claim are left out.",
+        [*nodes, _BEGIN],
+        [*_beginnings(dict.fromkeys(number[part(state)] for state in found.initial)), *_steps(steps)],
+        (f"what tells the {len(found.states):,} states apart besides commitments and claims",),
+    )
+
+
+_BEGIN: Final = Node("begin", (), "shape=point")
+
+
+def _beginnings(targets: Iterable[str]) -> Iterator[Edge]:
+    return (Edge("begin", target) for target in targets)
+
+
+def _steps(steps: dict[tuple[str, str], dict[str, None]]) -> Iterator[Edge]:
+    return (Edge(source, target, tuple(names)) for (source, target), names in steps.items())
+
+
+def _count(states: int) -> str:
+    return f"{states:,} states" if states != 1 else "1 state"
+
+
+def _differences(system: System, state: Values, fixed: Sequence[Value | None]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    everywhere = _received(system, state)
+    for variable, value, usual in zip(system.variables, state, fixed, strict=True):
+        if usual is not None and value == usual:
+            continue
+        match value:
+            case True if variable.about in everywhere and variable.kind == "copy":
+                found[variable.about] = None
+            case bool():
+                found[variable.name if value else f"!{variable.name}"] = None
+            case _:
+                found[f"{variable.name} = {value_text(value)}"] = None
+    return tuple(found)
+
+
+def _received(system: System, state: Values) -> set[str]:
+    """Return the messages that are there in every copy; their name alone says so."""
+    copies = [(v.about, value) for v, value in zip(system.variables, state, strict=True) if v.kind == "copy"]
+    return {about for about, _ in copies} - {about for about, value in copies if value is False}

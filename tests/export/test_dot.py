@@ -1,0 +1,104 @@
+"""Drawings are read by a reader of DOT that is not ours, and show what is there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pydot
+import pytest
+from hypothesis import given, settings
+from tests.naive import Naive
+from tests.strategies import systems
+
+from cplc.export import Origin, Request, export
+from cplc.export.dot import DRAWN, quoted
+from cplc.pipeline import Compilation, load
+from cplc.system.model import System
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated - use:DeprecationWarning")  # pydot's own calls
+
+_ROOT = Path(__file__).parents[2]
+_FILES = sorted((*_ROOT.glob("examples/*.cpl"), *_ROOT.glob("tests/cases/*.cpl")))
+
+
+def _system(path: Path) -> System:
+    compilation = load(str(path))
+    assert isinstance(compilation, Compilation)
+    return compilation.system
+
+
+def _drawn(system: System, *, states: bool) -> tuple[pydot.Dot, tuple[str, ...]]:
+    exported = export("dot", Request(system, (), Origin("a.cpl", "0"), states))
+    graphs = pydot.graph_from_dot_data(exported.text)
+    assert graphs is not None
+    assert len(graphs) == 1
+    return graphs[0], exported.notes
+
+
+def _label(item: pydot.Node | pydot.Edge) -> str:
+    return str(item.get("label") or "").strip('"')
+
+
+def _nodes(graph: pydot.Dot) -> dict[str, pydot.Node]:
+    return {node.get_name(): node for node in graph.get_nodes() if node.get_name() not in ("node", "edge")}
+
+
+@pytest.mark.parametrize("path", _FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_agents_messages_and_commitments_are_drawn(path: Path) -> None:
+    system = _system(path)
+    graph, notes = _drawn(system, states=False)
+    assert notes == ()
+    names = {f'"agent {agent.name}"' for agent in system.agents}
+    names |= {f'"message {message.name}"' for message in system.messages}
+    names |= {f'"{commitment.name}"' for commitment in system.commitments}
+    names |= {f'"{claim.name}"' for claim in system.claims}
+    assert set(_nodes(graph)) == names
+    edges = {(edge.get_source(), edge.get_destination()) for edge in graph.get_edges()}
+    for message in system.messages:
+        assert (f'"agent {message.sender}"', f'"message {message.name}"') in edges
+        assert (f'"message {message.name}"', f'"agent {message.receiver}"') in edges
+    touched = {
+        (f'"message {step.event}"', f'"{operation.commitment}"')
+        for step in system.steps
+        if step.kind != "restart"
+        for operation in step.operations
+    }
+    assert len(edges) == 2 * len(system.messages) + len(touched)
+    assert touched <= edges
+
+
+@settings(max_examples=20)
+@given(systems(states=24))
+def test_every_state_and_step_is_drawn(system: System) -> None:
+    graph, notes = _drawn(system, states=True)
+    naive = Naive(system)
+    assert notes == ()
+    assert len(_nodes(graph)) == len(naive.reachable) + 1
+    drawn = Counter(
+        name for edge in graph.get_edges() if edge.get_source() != '"begin"' for name in _label(edge).split("\\n")
+    )
+    taken = Counter(system.steps[step].name for edges in naive.edges.values() for step, _ in edges)
+    assert drawn == taken
+    begin = {edge.get_destination() for edge in graph.get_edges() if edge.get_source() == '"begin"'}
+    assert len(begin) == len(naive.initial)
+
+
+def test_too_many_states_are_drawn_by_commitments() -> None:
+    compilation = load(str(_ROOT / "examples" / "netbill.cpl"), {"customers": "2"})
+    assert isinstance(compilation, Compilation)
+    graph, notes = _drawn(compilation.system, states=True)
+    assert notes == ("what tells the 441 states apart besides commitments and claims",)
+    sizes = [int(_label(node).split("\\n")[-1].split()[0]) for node in _nodes(graph).values() if _label(node)]
+    assert sum(sizes) == 441
+
+
+def test_where_that_says_nothing_the_first_are_drawn() -> None:
+    graph, notes = _drawn(_system(_ROOT / "examples" / "dining_cryptographers.cpl"), states=True)
+    assert notes == ("all states but the first 200, for there are 868",)
+    assert len(_nodes(graph)) == DRAWN + 2
+    assert any(edge.get_destination() == '"more"' for edge in graph.get_edges())
+
+
+def test_strings_are_quoted() -> None:
+    assert quoted('say "so"', "back\\slash") == '"say \\"so\\"\\nback\\\\slash"'
