@@ -1,0 +1,222 @@
+"""Systems for MCMAS 1.3.
+
+The environment keeps all variables and takes the steps: an action of its own names each, and `idle` changes nothing.
+Each role is an agent that watches: it sees those variables that make up its local state. So knowledge is that of the
+system, and there are as many reachable states.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, TypeVar
+
+from cplc.export.fairness import linear
+from cplc.export.header import comment, header_lines
+from cplc.export.ispl_asking import Asked, Plan, plan
+from cplc.export.ispl_logic import ALWAYS, Ctl, Said, Star, Unsaid, bits_of, is_ctl, watchers
+from cplc.export.ispl_text import IDLE, LEXICON, Vocabulary
+from cplc.export.names import legal_names, recognisable
+from cplc.export.request import Export, Request
+from cplc.export.templating import render
+from cplc.system import expr as e
+from cplc.system import formula as f
+from cplc.system.expr import Expr
+from cplc.system.model import Step, System, Variable
+
+K = TypeVar("K", bound=Hashable)
+
+_WIDTH: Final = 120
+_LONG: Final = 48
+"""Names made of what is written in formulas are cut after this many letters."""
+
+
+def export(request: Request) -> Export:
+    """Return the system with everything asked of it that CTL* and knowledge can say."""
+    planned = plan(request.system, request.formulas)
+    file = _File(planned)
+    asked, left_out = [], list(planned.left_out)
+    for one in planned.asked:
+        try:
+            asked.append((one, file.formula(one)))
+        except Unsaid as problem:
+            left_out.append(f"`{one.question.name}`, for it has {problem}")
+    text = render(
+        "ispl.j2",
+        header=header_lines(request, _remarks(file), left_out),
+        idle=IDLE,
+        groups=list(file.variables()),
+        steps=[(s.name, file.vocabulary.steps[s.name], file.vocabulary.text(s.guard)) for s in file.system.steps],
+        evolution=list(file.evolution()),
+        agents=list(file.agents()),
+        propositions=list(file.evaluation()),
+        initial=list(file.initial()),
+        coalitions=list(file.coalitions()),
+        fairness=[(what, file.said.propositions[holds]) for what, holds in planned.section],
+        formulas=[(_remarks_on(one), text) for one, text in asked] or [(["nothing is asked"], ALWAYS)],
+        comment=comment,
+        wrap=_wrap,
+    )
+    return Export(text, tuple(left_out), comment="--", written=tuple(one.question.name for one, _ in asked))
+
+
+@dataclass(frozen=True)
+class _File:
+    """Everything in the file, by name."""
+
+    planned: Plan
+
+    @cached_property
+    def bits(self) -> dict[str, frozenset[str]]:
+        """What is set while the step taken last is one of these."""
+        return bits_of((one.question.formula for one in self.planned.asked), self.planned.fair.system)
+
+    @cached_property
+    def system(self) -> System:
+        """The system with everything that the file has besides."""
+        system = self.planned.fair.system
+        bits = tuple(Variable(bit, (False, True), (False,), "parity", "Env", bit) for bit in self.bits)
+        agents = watchers((one.question.formula for one in self.planned.asked), system)
+        variables = (*system.variables, *bits) or (_NOTHING,)
+        return replace(system, variables=variables, agents=(*system.agents, *agents))
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.system)
+
+    @cached_property
+    def _conditions(self) -> dict[Expr, str]:
+        """What propositions stand for, each with a text to remind of it."""
+        parts = (part for one in self.planned.asked for part in f.subformulas(one.formula))
+        found = {part.condition: part.text for part in parts if isinstance(part, f.Atom)}
+        assumed = (pair for one in self.planned.asked for pair in one.assumed)
+        for what, holds in (*self.planned.section, *assumed):
+            found.setdefault(holds, f"fair to {what}")
+        return found
+
+    @cached_property
+    def _coalitions(self) -> dict[frozenset[str], str]:
+        parts = (part for one in self.planned.asked for part in f.subformulas(one.formula))
+        known = (part for part in parts if isinstance(part, f.Knows))
+        groups = (part.agents for part in known if part.mode != "each" or len(part.agents) > 1)
+        return {frozenset(group): " and ".join(group) for group in groups}
+
+    @cached_property
+    def said(self) -> Said:
+        propositions = _short_names(self._conditions, self.vocabulary.taken)
+        taken = (*self.vocabulary.taken, *propositions.values())
+        return Said(propositions, self.vocabulary.agents, _short_names(self._coalitions, taken))
+
+    def formula(self, asked: Asked) -> str:
+        if asked.assumed or not is_ctl(asked.formula):
+            system = self.planned.fair.system
+            path = linear(asked.formula) if asked.assumed and not system.fairness else None
+            formula = asked.formula if path is None else f.OnPaths("A", path)
+            return f"CTL* {Star(self.said, system, tuple(holds for _, holds in asked.assumed)).text(formula)}"
+        return Ctl(self.said).text(asked.formula)
+
+    # --- what the template prints
+
+    def variables(self) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
+        for owner in dict.fromkeys(variable.owner for variable in self.system.variables):
+            owned = (variable for variable in self.system.variables if variable.owner == owner)
+            names = self.vocabulary.variables
+            yield (
+                owner,
+                [(variable.name, names[variable.name], self.vocabulary.type_of(variable)) for variable in owned],
+            )
+
+    def evolution(self) -> Iterator[tuple[str, str]]:
+        """Yield each assignment and when it is made: for each variable one that applies, if any does."""
+        for variable in self.system.variables:
+            for step in self.system.steps:
+                for value, condition in self._assigned(variable, step):
+                    taken = f"Action = {self.vocabulary.steps[step.name]}"
+                    yield (
+                        f"{self.vocabulary.variables[variable.name]} = {value}",
+                        f"{taken} and ({condition})" if condition else taken,
+                    )
+        for bit, steps in self.bits.items():
+            name = self.vocabulary.variables[bit]
+            taken = " or ".join(f"Action = {text}" for step, text in self.vocabulary.steps.items() if step in steps)
+            if taken:
+                yield f"{name} = true", taken
+                yield f"{name} = false", f"!({taken})"
+
+    def _assigned(self, variable: Variable, step: Step) -> Iterator[tuple[str, str | None]]:
+        if variable.name in step.free:
+            yield from ((self.vocabulary.value(value), None) for value in variable.initial)
+            return
+        for name, value in step.updates:
+            if name == variable.name:
+                yield from self.vocabulary.assigned(variable, value)
+
+    def agents(self) -> Iterator[tuple[str, str, list[str]]]:
+        for agent in self.system.agents:
+            yield agent.name, self.vocabulary.agents[agent.name], [self.vocabulary.variables[v] for v in agent.local]
+
+    def evaluation(self) -> Iterator[tuple[str, str, str]]:
+        yield "true", ALWAYS, self.vocabulary.text(e.TRUE, "Environment.")
+        for condition, name in self.said.propositions.items():
+            yield self._conditions[condition], name, self.vocabulary.text(condition, "Environment.")
+
+    def initial(self) -> Iterator[str]:
+        for variable in self.system.variables:
+            name = f"Environment.{self.vocabulary.variables[variable.name]}"
+            values = " or ".join(f"{name} = {self.vocabulary.value(value)}" for value in variable.initial)
+            yield values if len(variable.initial) == 1 else f"({values})"
+
+    def coalitions(self) -> Iterator[tuple[str, list[str]]]:
+        for group, name in self.said.coalitions.items():
+            yield name, [text for agent, text in self.vocabulary.agents.items() if agent in group]
+
+
+_NOTHING: Final = Variable("nothing", (False, True), (False,), "own", "Env", "nothing")
+"""For a system without variables; MCMAS wants one."""
+
+
+def _short_names(texts: Mapping[K, str], taken: Iterable[str]) -> dict[K, str]:
+    """Return a name for each key that reminds of its text."""
+    used = list(taken)
+    found: dict[K, str] = {}
+    for key, text in texts.items():
+        stem = recognisable(text)[:_LONG].rstrip("_")
+        (found[key],) = legal_names([stem], LEXICON, used).values()
+        used.append(found[key])
+    return found
+
+
+def _wrap(text: str) -> str:
+    """Break it into lines that can be read: before connectives and after commas."""
+    kept = re.sub(r"(?<!,) (?!(?:and|or|->|U|if|:) )", "\xa0", text)
+    lines = textwrap.fill(
+        kept, _WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False, break_long_words=False
+    )
+    return lines.replace("\xa0", " ")
+
+
+def _remarks(file: _File) -> Iterator[str]:
+    yield (
+        f"The environment keeps all variables and takes all steps; with the action `{IDLE}`, possible in every state, "
+        "nothing changes. Each agent sees the variables of its own local state, and nothing else."
+    )
+    if file.planned.fair.bits or file.bits:
+        yield (
+            "There are more reachable states than in the system, for these bits of the environment tell them apart: "
+            + ", ".join(file.vocabulary.variables[bit] for bit in (*file.planned.fair.bits, *file.bits))
+            + ". Nobody sees them and no step asks for them."
+        )
+    else:
+        yield "There are as many reachable states as in the system."
+
+
+def _remarks_on(asked: Asked) -> list[str]:
+    question = asked.question
+    return [
+        f"{question.name}: {question.text}",
+        *([f"assuming {', '.join(sorted(question.assuming))}"] if question.assuming else []),
+        *([f"expected: it {question.expected}"] if question.expected else []),
+    ]
