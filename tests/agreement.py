@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from time import perf_counter
 from typing import Any
@@ -21,11 +21,12 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from tests.engines.every_engine import ENGINES
 from tests.naive import Frozen, Naive, States
+from tests.naive_games import TooManyStrategies
 from tests.reference.logic import holds as holds_of_the_protocol
 from tests.reference.semantics import Reference, TooLarge
 from tests.strategies import roles, systems
 from tests.strategies_formulas import Sample, protocols
-from tests.strategies_logic import logic_formulas, operators
+from tests.strategies_logic import games, logic_formulas, operators
 
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.engines.onthefly import engine as onthefly
@@ -248,6 +249,18 @@ def systems_compared(
     return compare
 
 
+def games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[st.DataObject], None]:
+    """Compare what groups can do on systems so small that every strategy can be tried."""
+
+    def compare(data: st.DataObject) -> None:
+        system = data.draw(systems(lifelike=True, states=24))
+        formula = data.draw(games(system, uniform=data.draw(st.booleans())))
+        with suppress(TooManyStrategies):
+            compare_system(system, formula, frozenset(), engines, figures)
+
+    return compare
+
+
 def protocols_compared(figures: Figures, engines: Sequence[EngineName]) -> Callable[[st.DataObject], None]:
     def compare(data: st.DataObject) -> None:
         compare_protocol(data.draw(protocols(formula_count=4)), engines, figures)
@@ -269,6 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.only != "protocols":
         others = [name for name in ENGINES if name not in asked.engines]
         batches.append((systems_compared(figures, asked.engines, others), BATCH))
+        batches.append((games_compared(figures, asked.engines), BATCH // 5))
     if asked.only != "systems":
         batches.append((protocols_compared(figures, named), BATCH // 10))
     number, begin = asked.seed * 1_000_003, perf_counter()
