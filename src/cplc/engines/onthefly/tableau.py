@@ -123,8 +123,8 @@ class _Branch:
 
     todo: tuple[int, ...]
     proven: frozenset[int] = frozenset()
-    claims: frozenset[Claim] = frozenset()
-    demands: frozenset[Demand] = frozenset()
+    claims: tuple[Claim, ...] = ()
+    demands: tuple[Demand, ...] = ()
     later: frozenset[int] = frozenset()
     put_off: int = 0
     decided: int = 0
@@ -361,7 +361,7 @@ class Tableau:
         for number in goals:
             wanted |= self._past_of(number)
         target = self._state((goals, branch.now & wanted))
-        return Edge(tuple(claims), tuple(branch.demands), self.all_marks & ~branch.put_off, target)
+        return Edge(tuple(claims), branch.demands, self.all_marks & ~branch.put_off, target)
 
     def _leading(self, edges: list[Edge]) -> tuple[Edge, ...]:
         """Leave out what another edge does as well under fewer conditions, with fewer goals left."""
@@ -393,10 +393,10 @@ class Tableau:
         match self._goals[number]:
             case _Holds(formula, value):
                 if (formula, not value) not in branch.claims:
-                    yield replace(on, claims=branch.claims | {(formula, value)})
+                    yield replace(on, claims=(*branch.claims, (formula, value)))
             case _Takes(taken, value):
                 if (taken, not value) not in branch.demands:
-                    yield replace(on, demands=branch.demands | {(taken, value)})
+                    yield replace(on, demands=(*branch.demands, (taken, value)))
             case _Was(asked, value):
                 if bool(before >> asked & 1) == value:
                     yield on
