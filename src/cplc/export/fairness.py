@@ -9,7 +9,7 @@ point on, both together ask for infinitely many flips.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cplc.export.simplify import Domains, never, substitute
@@ -47,20 +47,23 @@ class FairSystem:
 def fair_system(system: System, assuming: frozenset[str]) -> FairSystem:
     """Return the system with a condition for all justice that holds when these roles keep going, and all fairness."""
     names = {variable.name for variable in system.variables}
-    bits: dict[int, str] = {}
+    bits: list[str] = []
+    flipped_by: dict[int, list[str]] = {}
     conditions: list[Condition] = []
     for justice in system.constraints(assuming):
         idle = e.negate(system.enabled(justice))
         if switches_itself_off(system, justice):
             conditions.append(Condition(justice.name, justice.role, idle))
             continue
-        bit = _fresh(f"taken {justice.name}", {*names, *bits.values()})
-        bits |= dict.fromkeys(justice.steps, bit)
+        bit = _fresh(f"taken {justice.name}", {*names, *bits})
+        bits.append(bit)
+        for index in justice.steps:
+            flipped_by.setdefault(index, []).append(bit)
         for flipped in (e.Read(bit), e.Not(e.Read(bit))):
             purpose = f"{justice.name}, again and again"
             conditions.append(Condition(purpose, justice.role, e.disj((flipped, idle))))
     conditions += (Condition("fairness", None, condition) for condition in system.fairness)
-    return FairSystem(_flipping(system, bits), tuple(dict.fromkeys(bits.values())), tuple(conditions))
+    return FairSystem(_flipping(system, bits, flipped_by), tuple(bits), tuple(conditions))
 
 
 def switches_itself_off(system: System, justice: Justice) -> bool:
@@ -78,12 +81,12 @@ def _afterwards(system: System, step: Step, condition: Expr) -> tuple[Expr, Doma
     return e.conj((step.guard, substitute(condition, after))), domains | choices
 
 
-def _flipping(system: System, bits: dict[int, str]) -> System:
+def _flipping(system: System, bits: Sequence[str], flipped_by: Mapping[int, Sequence[str]]) -> System:
     if not bits:
         return system
-    added = tuple(Variable(bit, (False, True), (False,), "parity", "Env", bit) for bit in dict.fromkeys(bits.values()))
+    added = tuple(Variable(bit, (False, True), (False,), "parity", "Env", bit) for bit in bits)
     steps = tuple(
-        replace(step, updates=(*step.updates, (bits[index], e.Not(e.Read(bits[index]))))) if index in bits else step
+        replace(step, updates=(*step.updates, *((bit, e.Not(e.Read(bit))) for bit in flipped_by.get(index, ()))))
         for index, step in enumerate(system.steps)
     )
     return replace(system, variables=(*system.variables, *added), steps=steps)
