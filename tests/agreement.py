@@ -26,6 +26,7 @@ from tests.reference.logic import holds as holds_of_the_protocol
 from tests.reference.semantics import Reference, TooLarge
 from tests.strategies import roles, systems
 from tests.strategies_formulas import Sample, protocols
+from tests.strategies_guessing import guessing_games, guessing_goals
 from tests.strategies_logic import games, logic_formulas, operators
 
 from cplc.engines.interface import Engine, ResourceExhausted
@@ -253,8 +254,12 @@ def games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[st.Dat
     """Compare what groups can do on systems so small that every strategy can be tried."""
 
     def compare(data: st.DataObject) -> None:
-        system = data.draw(systems(lifelike=True, states=24))
-        formula = data.draw(games(system, uniform=data.draw(st.booleans())))
+        formula: Formula
+        if data.draw(st.booleans()):
+            system, formula = data.draw(guessing_games()), data.draw(guessing_goals())
+        else:
+            system = data.draw(systems(lifelike=True, states=24))
+            formula = data.draw(games(system, uniform=data.draw(st.booleans())))
         with suppress(TooManyStrategies):
             compare_system(system, formula, frozenset(), engines, figures)
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agreement import USUAL, Figures, compare_system
 from tests.engines.every_engine import ENGINES, MakeEngine, members, on_symbolic_engines
-from tests.naive_games import TooManyStrategies
 from tests.strategies import atoms, conditions_over, every_kind, formulas, roles, systems
+from tests.strategies_guessing import guessing_games, guessing_goals
 from tests.strategies_logic import SIMPLE, WHOLE, games, logic_formulas, quantified
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import Engine
-from cplc.system.formula import state_subformulas
-from cplc.system.model import State
+from cplc.system.formula import Formula, state_subformulas
+from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 
 
@@ -53,15 +53,10 @@ def test_games(data: st.DataObject) -> None:
     compare_system(system, formula, assuming, USUAL, Figures())
 
 
-@settings(max_examples=20)
-@given(st.data())
-def test_games_with_little_sight(data: st.DataObject) -> None:
-    system = data.draw(systems(lifelike=True, states=24))
-    formula = data.draw(games(system, uniform=True))
-    try:
-        compare_system(system, formula, frozenset(), USUAL, Figures())
-    except TooManyStrategies:
-        assume(False)
+@settings(max_examples=40)
+@given(guessing_games(), guessing_goals())
+def test_games_with_little_sight(system: System, formula: Formula) -> None:
+    compare_system(system, formula, frozenset(), USUAL, Figures())
 
 
 @settings(max_examples=10)
