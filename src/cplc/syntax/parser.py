@@ -40,9 +40,9 @@ _SHALLOW: Final = 15
 
 def parse(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     """Read a file: as much of its tree as can be read, and everything that is wrong with it."""
-    unreadable = _unreadable(source)
-    if unreadable:
-        return _file(source, (), []), (unreadable,)
+    problem = unreadable(source)
+    if problem:
+        return _file(source, (), []), (problem,)
     scanned = scan(source)
     problems = list(scanned.problems)
     if not problems and scanned.balanced:
@@ -57,9 +57,9 @@ def parse(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
 
 def parse_formula(source: Source) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:
     """Read a text that is one formula."""
-    unreadable = _unreadable(source)
-    if unreadable:
-        return None, (unreadable,)
+    problem = unreadable(source)
+    if problem:
+        return None, (problem,)
     scanned = scan(source)
     if scanned.problems:
         return None, scanned.problems
@@ -76,7 +76,7 @@ def unread_words(problems: Iterable[Diagnostic]) -> frozenset[str] | None:
     return frozenset(word for line in lines for word in re.findall(r"\w+", line[:_LONGEST_LINE]))
 
 
-def _unreadable(source: Source) -> Diagnostic | None:
+def unreadable(source: Source) -> Diagnostic | None:
     """Say why a text should not be looked at more closely."""
     size = len(source.text)
     if size > MAX_SIZE:
