@@ -65,12 +65,16 @@ class Game(Generic[S]):
 
     def _pushed(self, push: frozenset[int], through: frozenset[S], won: frozenset[S]) -> frozenset[S]:
         """Return where these steps stay possible and lead to victory, unless others lead there before."""
-        found = frozenset(
-            state for state in through if (targets := self._lead(state, push)) and targets <= won
-        )  # fmt: skip
+        found = frozenset(state for state in through if self._helps(state, push, won))
         while (fewer := frozenset(state for state in found if self._others_lead(state) <= found | won)) != found:
             found = fewer
         return found
+
+    def _helps(self, state: S, push: frozenset[int], won: frozenset[S]) -> bool:
+        """Whether a step of the push is possible that leads to victory: one of their own, or all of the others'."""
+        theirs = self._lead(state, push - self.own)
+        mine = [self._lead(state, frozenset({step})) for step in push & self.own]
+        return theirs <= won and (bool(theirs) or any(targets and targets <= won for targets in mine))
 
     def _lead(self, state: S, steps: frozenset[int]) -> frozenset[S]:
         return frozenset(target for step, target in self.moves[state] if step in steps)

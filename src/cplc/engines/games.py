@@ -8,7 +8,7 @@ not bind them. Members may always refrain, so nothing moves against the group bu
 To reach a goal, the group insists on one send at a time, or waits for one constraint of justice. Let k be that send or
 constraint, and Y what is won already. Where k is possible and can lead into Y only, and every step of the others leads
 into Y or to where the same is so, some step of k is taken in the end or another one has led into Y: a greatest
-fixpoint inside of the least one. This is the rule for response under justice, which is complete: where the goal is
+fixpoint inside of the least one. Of a constraint on members themselves some send that leads into Y is enough. This is the rule for response under justice, which is complete: where the goal is
 reached on all just runs, some k helps from each state on. To keep what is so, or to have it next, the group refrains.
 
 References: Alur, Henzinger and Kupferman, "Alternating-time temporal logic", 2002; Manna and Pnueli, "Completing the
@@ -161,6 +161,11 @@ class Game(Generic[S]):
     def _moves(self) -> Moves[S]:
         return Moves(self.others)
 
+    @cached_property
+    def _free(self) -> Choices[S]:
+        """What members can choose who see everything."""
+        return Choices((), dict.fromkeys(self.sends, self.arena.everything))
+
     def keeping(self, safe: S) -> S:
         """Return from where the group can make sure that all that happens stays in the set."""
         return self.arena.staying(safe, self.arena.nothing, self._moves)
@@ -210,10 +215,9 @@ class Game(Generic[S]):
         """Return where the helper is possible and leads to what is won only, and what is to be insisted on there."""
         arena = self.arena
         if isinstance(helper, Justice):
-            if choices is None or not set(helper.steps) & set(self.sends):
-                own = (step for step in helper.steps if step in self.sends)
-                return arena.forcing(helper.steps, won), tuple((step, arena.enabled((step,))) for step in own)
-            return self._own_justice(helper, won, choices)
+            if set(helper.steps).isdisjoint(self.sends):
+                return arena.forcing(helper.steps, won), ()
+            return self._own_justice(helper, won, choices or self._free)
         helping = arena.forcing((helper,), won)
         if choices is not None:
             helping = arena.both(helping, choices.allowed[helper])
@@ -222,7 +226,8 @@ class Game(Generic[S]):
     def _own_justice(self, justice: Justice, won: S, choices: Choices[S]) -> tuple[S, tuple[tuple[int, S], ...]]:
         """Return where steps of the constraint help that are left when the members have chosen.
 
-        A send that is not insisted on is not there, so the constraint does not ask for it.
+        A send that is not insisted on is not there, so the constraint does not ask for it; and members who are assumed
+        to keep going may insist on one send here and on another there, and some of them will be taken.
         """
         arena = self.arena
         others = tuple(step for step in justice.steps if step in self.others)
