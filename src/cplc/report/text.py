@@ -14,7 +14,7 @@ from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
 from cplc.verification.blame import could_send, endless
-from cplc.verification.results import Answer, Blame, Remark, Result
+from cplc.verification.results import QUICK, Answer, Blame, Remark, Result
 
 Part = Literal["good", "bad", "warning", "strong", "faint", "place"]
 Style = Callable[[str, Part], str]
@@ -64,6 +64,8 @@ def _result(result: Result, style: Style, detail: Detail) -> Iterator[str]:
     for remark in result.remarks:
         for line in _remark(result.system, remark, style):
             yield f"  {line}"
+    if result.engine and (detail == "everything" or result.engine_reason == QUICK):
+        yield style(f"  engine {result.engine}: {result.engine_reason}", "faint")
     shown = detail == "everything" or (detail == "failures" and result.answer == "fails")
     if shown and result.evidence is not None and tells(result.evidence):
         yield ""

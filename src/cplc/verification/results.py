@@ -15,6 +15,10 @@ Kind = Literal["property", "check", "formula", "model"]
 """A property or check of the file, a formula of the command line, or the model's own well-behaviour."""
 
 
+QUICK = "a quick search settled it"
+"""Why `auto` did without the engine that it takes by default."""
+
+
 @dataclass(frozen=True)
 class Question:
     """One formula to decide. A built-in check is one question, its formula a conjunction of what it says."""

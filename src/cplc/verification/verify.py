@@ -25,7 +25,7 @@ from cplc.verification.evidence import explain_initial
 from cplc.verification.independence import independent_atoms
 from cplc.verification.no_return import point_of_no_return
 from cplc.verification.replay import EvidenceError, replay
-from cplc.verification.results import Answer, Question, Remark, Result
+from cplc.verification.results import QUICK, Answer, Question, Remark, Result
 from cplc.verification.vacuity import Example, not_serial, vacuous_implications
 
 Method = Literal["symbolic", "explicit", "onthefly"]
@@ -146,7 +146,7 @@ class _Exploration:
         if not self._auto:
             return self.method, "as asked"
         if isinstance(engine, OnTheFlyEngine):
-            return "onthefly", "a quick search settled it"
+            return "onthefly", QUICK
         if self.method == "explicit":
             return "explicit", "no library for decision diagrams is installed"
         return "symbolic", "decision diagrams know every state"
