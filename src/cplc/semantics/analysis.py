@@ -9,7 +9,7 @@ from typing import Literal
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
-from cplc.semantics import tree
+from cplc.semantics import statements, tree
 from cplc.semantics.declare import broken_symbols, check_macros, declare, forbid_recursion
 from cplc.semantics.expressions import Expressions, Purpose
 from cplc.semantics.ground import Ground
@@ -145,7 +145,7 @@ def _chosen(
 
 
 def _instantiated(
-    templates: Mapping[tree.Signature, tree.Template],
+    templates: Mapping[tree.Signature, statements.Template],
     signature: tree.Signature,
     world: World,
     given: Mapping[str, str],

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
-from cplc.semantics import tree
+from cplc.semantics import statements, tree
 from cplc.semantics.cycles import cycles
 from cplc.semantics.expressions import Expressions
 from cplc.semantics.references import Scope
@@ -112,7 +112,7 @@ def _children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
             return ()
 
 
-def broken_symbols(templates: Mapping[tree.Signature, tree.Template], loops: set[object]) -> set[object]:
+def broken_symbols(templates: Mapping[tree.Signature, statements.Template], loops: set[object]) -> set[object]:
     """Return what is declared and, for an error in it, cannot be unrolled."""
     broken: set[object] = set()
     for signature, template in templates.items():
@@ -126,14 +126,14 @@ def broken_symbols(templates: Mapping[tree.Signature, tree.Template], loops: set
     return broken
 
 
-def _declared(bodies: Iterable[tree.Body]) -> Iterator[object]:
+def _declared(bodies: Iterable[statements.Body]) -> Iterator[object]:
     for body in bodies:
         match body:
-            case tree.Loop(_, inside):
+            case statements.Loop(_, inside):
                 yield from _declared(inside)
             case (
-                tree.Message(symbol) | tree.Fact(symbol) | tree.Commitment(symbol) | tree.Claim(symbol)
-                | tree.Part(symbol)
+                statements.Message(symbol) | statements.Fact(symbol) | statements.Commitment(symbol)
+                | statements.Claim(symbol) | statements.Part(symbol)
             ):  # fmt: skip
                 yield symbol
             case _:

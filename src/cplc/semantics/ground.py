@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
-from cplc.semantics import model, tree
+from cplc.semantics import model, statements, tree
 from cplc.semantics import terms as t
 from cplc.semantics.cycles import cycles
 from cplc.semantics.folding import combined
@@ -30,7 +30,7 @@ class Ground:
         self._unroller = unroller
 
     def checked(
-        self, template: tree.Template, parameters: dict[str, Value], channels: str | None
+        self, template: statements.Template, parameters: dict[str, Value], channels: str | None
     ) -> model.CheckedModel:
         facts = self._facts()
         rivals = self._rivals()
@@ -164,7 +164,7 @@ class Ground:
 
     def _report_cycle(self, circle: list[str]) -> None:
         name = circle[0]
-        jobs: Job[tree.Fact] | Job[tree.Commitment] | Job[tree.Claim]
+        jobs: Job[statements.Fact] | Job[statements.Commitment] | Job[statements.Claim]
         jobs = self._world.facts.get(name) or self._world.commitments.get(name) or self._world.claims[name]
         shown = " -> ".join(f"`{one}`" for one in (*circle, name))
         self._world.report(rules.CYCLIC_CONDITION, jobs.body.symbol.span, f"`{name}` depends on itself: {shown}")
@@ -184,7 +184,7 @@ class Ground:
 
     # --- messages -------------------------------------------------------------------------------
 
-    def _message(self, job: Job[tree.Message], rivals: dict[str, dict[str, None]]) -> model.Message:
+    def _message(self, job: Job[statements.Message], rivals: dict[str, dict[str, None]]) -> model.Message:
         body, symbol = job.body, job.body.symbol
         ends = self._world.ends[job.name]
         sending = Viewer(self._world, ends.first, f"sends `{job.name}`")
@@ -221,7 +221,7 @@ class Ground:
             self._world.report(rules.TOO_LARGE, symbol.span, message)
         return tuple(found)
 
-    def _operations(self, operations: Iterable[tree.Operation], resolver: Resolver) -> Iterator[model.Operation]:
+    def _operations(self, operations: Iterable[statements.Operation], resolver: Resolver) -> Iterator[model.Operation]:
         for operation in operations:
             name = resolver.instance(operation.commitment)
             target = None if operation.target is None else resolver.instance(operation.target)
@@ -229,7 +229,7 @@ class Ground:
                 yield model.Operation(operation.verb, name, target, operation.retaining, span=operation.span)
 
     def _assignments(
-        self, assignments: Iterable[tree.Assignment], resolver: Resolver, job: Job[tree.Message], agent: str
+        self, assignments: Iterable[statements.Assignment], resolver: Resolver, job: Job[statements.Message], agent: str
     ) -> Iterator[model.Assignment]:
         seen: set[str] = set()
         plain = Resolver(self._world, job.frame, job.values)
@@ -249,7 +249,7 @@ class Ground:
                 seen.add(target.variable)
                 yield model.Assignment(target.variable, value, span=assignment.span)
 
-    def _resets(self, body: tree.Message, resolver: Resolver, job: Job[tree.Message]) -> Iterator[str]:
+    def _resets(self, body: statements.Message, resolver: Resolver, job: Job[statements.Message]) -> Iterator[str]:
         ends = self._world.ends[job.name]
         for reset in body.resets:
             name = resolver.instance(reset)
@@ -267,7 +267,7 @@ class Ground:
         """Return the other members of each message's choices."""
         rivals: dict[str, dict[str, None]] = {}
         for job in self._world.others:
-            if not isinstance(job.body, tree.Choice):
+            if not isinstance(job.body, statements.Choice):
                 continue
             resolver = Resolver(self._world, job.frame, job.values)
             members = [name for member in job.body.members if (name := resolver.instance(member)) is not None]
@@ -300,7 +300,7 @@ class Ground:
 
     def _unordered(self) -> Iterator[tuple[str, str]]:
         for job in self._world.others:
-            if isinstance(job.body, tree.Channel):
+            if isinstance(job.body, statements.Channel):
                 resolver = Resolver(self._world, job.frame, job.values)
                 senders, receivers = resolver.agents(job.body.sender), resolver.agents(job.body.receiver)
                 for sender in senders:
@@ -310,12 +310,12 @@ class Ground:
 
     def _fairness(self) -> Iterator[Term]:
         for job in self._world.others:
-            if isinstance(job.body, tree.Fairness):
+            if isinstance(job.body, statements.Fairness):
                 yield Resolver(self._world, job.frame, job.values).term(job.body.condition)
 
     def _properties(self) -> Iterator[model.Property]:
         for job in self._world.others:
-            if not isinstance(job.body, tree.Property) or job.frame.path:
+            if not isinstance(job.body, statements.Property) or job.frame.path:
                 continue
             before = self._world.problems.errors
             node = job.body.node
@@ -336,7 +336,7 @@ class Ground:
 
     def _checks(self) -> Iterator[model.Check]:
         for job in self._world.others:
-            if isinstance(job.body, tree.Check) and not job.frame.path:
+            if isinstance(job.body, statements.Check) and not job.frame.path:
                 for item in job.body.node.checks:
                     if item.name.text in CHECKS:
                         yield model.Check(item.name.text, item.expect == "holds", span=item.name.span)

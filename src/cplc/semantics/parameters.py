@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
-from cplc.semantics import tree
+from cplc.semantics import statements, tree
 from cplc.semantics.problems import Problems
 from cplc.semantics.resolve import Resolver
 from cplc.semantics.terms import Value
@@ -18,7 +18,7 @@ from cplc.source import Source, Span
 
 
 def parameter_values(
-    unroller: Unroller, template: tree.Template, given: Mapping[str, str], problems: Problems
+    unroller: Unroller, template: statements.Template, given: Mapping[str, str], problems: Problems
 ) -> dict[str, Value] | None:
     """Return the value of every parameter; None if one is missing or wrong, which is reported."""
     return _values(unroller, template, given, problems) if _are_known(template.signature, given, problems) else None
@@ -40,7 +40,7 @@ def _are_known(signature: tree.Signature, given: Mapping[str, str], problems: Pr
 
 
 def _values(
-    unroller: Unroller, template: tree.Template, given: Mapping[str, str], problems: Problems
+    unroller: Unroller, template: statements.Template, given: Mapping[str, str], problems: Problems
 ) -> dict[str, Value] | None:
     signature = template.signature
     is_fit = True

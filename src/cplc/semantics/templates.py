@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
-from cplc.semantics import tree, types
+from cplc.semantics import statements, tree, types
 from cplc.semantics.expressions import Expressions, Purpose
 from cplc.semantics.model import ClaimVerb, Verb
 from cplc.semantics.problems import Problems
@@ -25,14 +25,14 @@ class Templates:
         self._expressions = expressions
         self._property_names: dict[str, Span] = {}
 
-    def template(self, signature: tree.Signature) -> tree.Template:
+    def template(self, signature: tree.Signature) -> statements.Template:
         scope = Scope(signature.unit, signature)
         self._property_names.clear()
-        return tree.Template(signature, tuple(self._bodies(signature.node.declarations, signature, scope)))
+        return statements.Template(signature, tuple(self._bodies(signature.node.declarations, signature, scope)))
 
     def _bodies(
         self, declarations: Iterable[ast.Declaration], signature: tree.Signature, scope: Scope
-    ) -> Iterator[tree.Body]:
+    ) -> Iterator[statements.Body]:
         for declaration in declarations:
             match declaration:
                 case ast.For():
@@ -41,7 +41,7 @@ class Templates:
                         inner = Scope(
                             scope.unit, signature, (*scope.chain, binder), {**scope.locals, binder.name: binder}
                         )
-                        yield tree.Loop(binder, tuple(self._bodies(declaration.body, signature, inner)))
+                        yield statements.Loop(binder, tuple(self._bodies(declaration.body, signature, inner)))
                 case ast.Message(name):
                     symbol = signature.symbols.get(name.text)
                     if isinstance(symbol, tree.MessageSymbol) and symbol.node is declaration:
@@ -49,7 +49,9 @@ class Templates:
                 case ast.Fact(name):
                     fact = signature.symbols.get(name.text)
                     if isinstance(fact, tree.FactSymbol) and fact.node is declaration:
-                        yield tree.Fact(fact, self._expressions.condition(declaration.value, scope, Purpose.STATE))
+                        yield statements.Fact(
+                            fact, self._expressions.condition(declaration.value, scope, Purpose.STATE)
+                        )
                 case ast.Commitment(name):
                     commitment = signature.symbols.get(name.text)
                     if isinstance(commitment, tree.CommitmentSymbol) and commitment.node is declaration:
@@ -80,13 +82,13 @@ class Templates:
                         yield from checks
                 case ast.Fairness():
                     condition = self._expressions.condition(declaration.condition, scope, Purpose.STATE)
-                    yield tree.Fairness(condition, declaration.span)
+                    yield statements.Fairness(condition, declaration.span)
                 case ast.Role() | ast.Define():
                     pass
 
     # --- messages -------------------------------------------------------------------------------
 
-    def _message(self, symbol: tree.MessageSymbol, scope: Scope) -> Iterator[tree.Message]:
+    def _message(self, symbol: tree.MessageSymbol, scope: Scope) -> Iterator[statements.Message]:
         node = symbol.node
         sender = self._expressions.names.role(node.sender, scope)
         receiver = self._expressions.names.role(node.receiver, scope)
@@ -96,9 +98,9 @@ class Templates:
         sending = replace(scope, locals={**scope.locals, **own}, actor=_actor(sender))
         receiving = replace(sending, actor=_actor(receiver))
         guards: list[tree.Tree] = []
-        operations: list[tree.Operation] = []
-        updates: list[tree.Assignment] = []
-        receipt: list[tree.Assignment] = []
+        operations: list[statements.Operation] = []
+        updates: list[statements.Assignment] = []
+        receipt: list[statements.Assignment] = []
         resets: list[tree.Instance] = []
         for clause in node.clauses:
             match clause:
@@ -120,7 +122,7 @@ class Templates:
                     pass
         if sender is None or receiver is None:
             return
-        yield tree.Message(
+        yield statements.Message(
             symbol,
             sender,
             receiver,
@@ -133,7 +135,7 @@ class Templates:
             any(isinstance(clause, ast.Repeatable) for clause in node.clauses),
         )
 
-    def _operations(self, performed: Iterable[ast.Operation], scope: Scope) -> Iterator[tree.Operation]:
+    def _operations(self, performed: Iterable[ast.Operation], scope: Scope) -> Iterator[statements.Operation]:
         for operation in performed:
             subject = self._expressions.names.obligation(operation.subject, scope)
             verb = self._verb(operation, subject)
@@ -149,7 +151,7 @@ class Templates:
                 and subject is not None
                 and (operation.target is None or target is not None)
             ):
-                yield tree.Operation(verb, subject, target, operation.retaining, operation.span)
+                yield statements.Operation(verb, subject, target, operation.retaining, operation.span)
 
     def _verb(self, operation: ast.Operation, subject: tree.Instance | None) -> Verb | ClaimVerb | None:
         """Return the verb, if it is one for what it is performed on; as far as that is known."""
@@ -190,17 +192,17 @@ class Templates:
         self._problems.report(rules.WRONG_TARGET, operation.span, what, hint)
         return False
 
-    def _assignments(self, assignments: Iterable[ast.Assignment], scope: Scope) -> Iterator[tree.Assignment]:
+    def _assignments(self, assignments: Iterable[ast.Assignment], scope: Scope) -> Iterator[statements.Assignment]:
         for assignment in assignments:
             target = self._expressions.names.assignable(assignment.variable, scope)
             expected = target[1] if target else types.UNKNOWN
             value = self._expressions.value(assignment.value, scope, expected, Purpose.LOCAL)
             if target:
-                yield tree.Assignment(target[0].role, target[0].name, value, assignment.span)
+                yield statements.Assignment(target[0].role, target[0].name, value, assignment.span)
 
     # --- commitments, choices, channels ---------------------------------------------------------
 
-    def _commitment(self, symbol: tree.CommitmentSymbol, scope: Scope) -> Iterator[tree.Commitment]:
+    def _commitment(self, symbol: tree.CommitmentSymbol, scope: Scope) -> Iterator[statements.Commitment]:
         node = symbol.node
         debtor = self._expressions.names.role(node.debtor, scope)
         creditor = self._expressions.names.role(node.creditor, scope)
@@ -209,32 +211,32 @@ class Templates:
         within = None if node.within is None else self._expressions.number(node.within, scope)
         expires = None if node.expires is None else self._expressions.number(node.expires, scope)
         if debtor is not None and creditor is not None:
-            yield tree.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
+            yield statements.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
 
-    def _claim(self, symbol: tree.ClaimSymbol, scope: Scope) -> Iterator[tree.Claim]:
+    def _claim(self, symbol: tree.ClaimSymbol, scope: Scope) -> Iterator[statements.Claim]:
         maker = self._expressions.names.role(symbol.node.maker, scope)
         addressee = self._expressions.names.role(symbol.node.addressee, scope)
         content = self._expressions.condition(symbol.node.content, scope, Purpose.STATE)
         if maker is not None and addressee is not None:
-            yield tree.Claim(symbol, maker, addressee, content)
+            yield statements.Claim(symbol, maker, addressee, content)
 
-    def _choice(self, choice: ast.Choice, scope: Scope) -> Iterator[tree.Choice]:
+    def _choice(self, choice: ast.Choice, scope: Scope) -> Iterator[statements.Choice]:
         found = [self._expressions.names.message(ref, scope) for ref in choice.members]
         members = tuple(member for member in found if member is not None)
         if len(choice.members) < 2:
             self._problems.report(rules.WRONG_ARGUMENTS, choice.span, "A choice is between at least two messages")
         elif len(members) == len(found):
-            yield tree.Choice(members, choice.span)
+            yield statements.Choice(members, choice.span)
 
-    def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[tree.Channel]:
+    def _channel(self, channel: ast.Channel, scope: Scope) -> Iterator[statements.Channel]:
         sender = self._expressions.names.roles(channel.sender, scope)
         receiver = self._expressions.names.roles(channel.receiver, scope)
         if sender is not None and receiver is not None:
-            yield tree.Channel(sender, receiver, channel.span)
+            yield statements.Channel(sender, receiver, channel.span)
 
     # --- used protocols -------------------------------------------------------------------------
 
-    def _part(self, part: tree.PartSymbol, scope: Scope) -> tree.Part:
+    def _part(self, part: tree.PartSymbol, scope: Scope) -> statements.Part:
         roles: list[tuple[tree.RoleSymbol, tree.RoleTree | tree.AllOf, ast.Argument]] = []
         values: list[tuple[tree.ParameterSymbol, tree.Tree, ast.Argument]] = []
         inside = part.signature
@@ -268,7 +270,7 @@ class Templates:
             if parameter.name not in seen and parameter.default is None:
                 message = f"The parameter `{parameter.name}` of `{inside.name}` has no default and is given no value"
                 self._problems.report(rules.MISSING_VALUE, use, message, Note("declared here", parameter.span))
-        return tree.Part(
+        return statements.Part(
             part,
             tuple((role, bound, argument.value.span) for role, bound, argument in roles),
             tuple((parameter, value, argument.value.span) for parameter, value, argument in values),
@@ -291,7 +293,7 @@ class Templates:
 
     # --- properties -----------------------------------------------------------------------------
 
-    def _property(self, node: ast.Property, scope: Scope) -> Iterator[tree.Property]:
+    def _property(self, node: ast.Property, scope: Scope) -> Iterator[statements.Property]:
         before = self._problems.errors
         earlier = self._property_names.setdefault(node.name.text, node.name.span)
         if earlier is not node.name.span:
@@ -305,15 +307,15 @@ class Templates:
                 assuming.append(role)
         formula = self._expressions.condition(node.formula, scope, Purpose.FORMULA)
         if self._problems.errors == before:
-            yield tree.Property(node, tuple(assuming), formula)
+            yield statements.Property(node, tuple(assuming), formula)
 
-    def _check(self, node: ast.Check) -> Iterator[tree.Check]:
+    def _check(self, node: ast.Check) -> Iterator[statements.Check]:
         for item in node.checks:
             name = item.name
             if name.text not in CHECKS:
                 notes = did_you_mean(name.text, CHECKS) or (Note("checks are " + ", ".join(CHECKS)),)
                 self._problems.report(rules.UNKNOWN_CHECK, name.span, f"No check is called `{name.text}`", *notes)
-        yield tree.Check(node)
+        yield statements.Check(node)
 
 
 def _actor(role: tree.RoleTree | None) -> tuple[tree.RoleTree, tree.RoleSymbol] | None:

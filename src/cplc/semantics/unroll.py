@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
-from cplc.semantics import model, tree
+from cplc.semantics import model, statements, tree
 from cplc.semantics.resolve import Resolver
 from cplc.semantics.terms import Value
 from cplc.semantics.types import Bool, Enum, Int
@@ -17,13 +17,13 @@ from cplc.source import Span
 class Unroller:
     """Fills a world with the instances of one protocol."""
 
-    def __init__(self, world: World, templates: Mapping[tree.Signature, tree.Template]) -> None:
+    def __init__(self, world: World, templates: Mapping[tree.Signature, statements.Template]) -> None:
         self.world = world
         self._templates = templates
         self._scope_names: set[str] = set()
         self._counted: dict[object, int | None] = {}
 
-    def unroll(self, template: tree.Template, parameters: Mapping[str, Value], *, most: int) -> Frame | None:
+    def unroll(self, template: statements.Template, parameters: Mapping[str, Value], *, most: int) -> Frame | None:
         """Add everything; None where there are more instances than ``most``, and then nothing is added.
 
         That is reported where they are too many for any protocol.
@@ -52,7 +52,7 @@ class Unroller:
 
     # --- sizes ----------------------------------------------------------------------------------
 
-    def _size_is_fit(self, template: tree.Template, frame: Frame) -> bool:
+    def _size_is_fit(self, template: statements.Template, frame: Frame) -> bool:
         """Report families that are too large, or smaller than nothing."""
         total = 0
         for role in template.signature.roles:
@@ -72,15 +72,15 @@ class Unroller:
             total += size
         return total <= MOST_INSTANCES
 
-    def _count(self, bodies: Iterable[tree.Body], frame: Frame, values: Values, room: int) -> int | None:
+    def _count(self, bodies: Iterable[statements.Body], frame: Frame, values: Values, room: int) -> int | None:
         """Return how many instances there are, or a number above ``room``; None if a domain is wrong."""
         total = 0
         for body in bodies:
             inner: int | None
             match body:
-                case tree.Loop(binder, inside):
+                case statements.Loop(binder, inside):
                     inner = self._count_loop(binder, inside, frame, values, room - total)
-                case tree.Part(symbol):
+                case statements.Part(symbol):
                     used = None if symbol in self.world.broken else self._part_frame(body, frame, values, ())
                     inner = self._count_part(used) if used else 1
                 case _:
@@ -102,7 +102,7 @@ class Unroller:
         return None if counted is None else counted + 1
 
     def _count_loop(
-        self, binder: tree.Binder, inside: tuple[tree.Body, ...], frame: Frame, values: Values, room: int
+        self, binder: tree.Binder, inside: tuple[statements.Body, ...], frame: Frame, values: Values, room: int
     ) -> int | None:
         before = self.world.problems.errors
         domain = list(Resolver(self.world, frame, values).domain(binder.domain, binder.span))
@@ -177,40 +177,40 @@ class Unroller:
     # --- instances ------------------------------------------------------------------------------
 
     def _bodies(
-        self, bodies: Iterable[tree.Body], frame: Frame, values: Values, indices: tuple[int, ...], scope: str
+        self, bodies: Iterable[statements.Body], frame: Frame, values: Values, indices: tuple[int, ...], scope: str
     ) -> None:
         for body in bodies:
             match body:
-                case tree.Loop(binder, inside):
+                case statements.Loop(binder, inside):
                     for value in Resolver(self.world, frame, values).domain(binder.domain, binder.span):
                         index = value.position or 0 if isinstance(value, RoleValue) else value
                         inner = self._loop_scope(binder, value, frame, scope)
                         self._bodies(inside, frame, {**values, binder: value}, (*indices, index), inner)
-                case tree.Message(symbol):
+                case statements.Message(symbol):
                     ends = self._ends(body.sender, body.receiver, frame, values)
                     name = frame.name_of(symbol.name, indices=indices)
                     if self._is_between_two(ends, symbol, name, bool(frame.outer or indices)) and ends:
                         self.world.ends[name] = ends
                         self.world.messages[name] = Job(name, body, frame, values, scope)
-                case tree.Commitment(symbol):
+                case statements.Commitment(symbol):
                     ends = self._ends(body.debtor, body.creditor, frame, values)
                     name = frame.name_of(symbol.name, indices=indices)
                     if self._is_between_two(ends, symbol, name, bool(frame.outer or indices)) and ends:
                         self.world.ends[name] = ends
                         self.world.commitments[name] = Job(name, body, frame, values, scope)
-                case tree.Claim(symbol):
+                case statements.Claim(symbol):
                     ends = self._ends(body.maker, body.addressee, frame, values)
                     name = frame.name_of(symbol.name, indices=indices)
                     if self._is_between_two(ends, symbol, name, bool(frame.outer or indices)) and ends:
                         self.world.ends[name] = ends
                         self.world.claims[name] = Job(name, body, frame, values, scope)
-                case tree.Fact(symbol):
+                case statements.Fact(symbol):
                     name = frame.name_of(symbol.name, indices=indices)
                     self.world.facts[name] = Job(name, body, frame, values, scope)
-                case tree.Part(symbol):
+                case statements.Part(symbol):
                     if symbol not in self.world.broken:
                         self._part(body, frame, values, indices, scope)
-                case tree.Property(node):
+                case statements.Property(node):
                     name = frame.name_of(node.name.text, indices=indices)
                     self.world.others.append(Job(name, body, frame, values, scope))
                 case _:
@@ -259,7 +259,7 @@ class Unroller:
         self.world.scopes.append(model.Scope(unique, outer, roles))
         return unique
 
-    def _part(self, part: tree.Part, frame: Frame, values: Values, indices: tuple[int, ...], scope: str) -> None:
+    def _part(self, part: statements.Part, frame: Frame, values: Values, indices: tuple[int, ...], scope: str) -> None:
         bound = self._part_frame(part, frame, values, indices)
         if bound is None:
             self.world.broken.add(part.symbol)
@@ -270,7 +270,9 @@ class Unroller:
         self._variables(used)
         self._bodies(used.template.body, used, {}, (), name)
 
-    def _part_frame(self, part: tree.Part, frame: Frame, values: Values, indices: tuple[int, ...]) -> Frame | None:
+    def _part_frame(
+        self, part: statements.Part, frame: Frame, values: Values, indices: tuple[int, ...]
+    ) -> Frame | None:
         """Return the part with its roles and parameters bound; None if that goes wrong, which is reported."""
         before = self.world.problems.errors
         signature = part.symbol.signature
@@ -319,8 +321,8 @@ class Unroller:
         return False
 
 
-def _is_flat(body: tree.Body) -> bool:
-    return not isinstance(body, tree.Loop | tree.Part)
+def _is_flat(body: statements.Body) -> bool:
+    return not isinstance(body, statements.Loop | statements.Part)
 
 
 def shown(value: Value) -> str:

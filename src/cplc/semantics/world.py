@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from cplc.diagnostics.core import Rule
-from cplc.semantics import model, tree
+from cplc.semantics import model, statements, tree
 from cplc.semantics.problems import Problems
 from cplc.semantics.terms import Term, Value
 from cplc.source import Span
@@ -39,7 +39,7 @@ Values = dict[tree.Binder, int | RoleValue]
 class Frame:
     """One protocol in use: the main one, or one instance of a part."""
 
-    template: tree.Template
+    template: statements.Template
     path: tuple[str, ...]
     outer: tuple[int, ...]
     """The indices of the loops in which the part and those around it are used."""
@@ -90,13 +90,13 @@ class World:
     variables: dict[str, model.Variable] = field(default_factory=dict)
     scopes: list[model.Scope] = field(default_factory=list)
     parts: dict[str, Frame] = field(default_factory=dict)
-    messages: dict[str, Job[tree.Message]] = field(default_factory=dict)
-    commitments: dict[str, Job[tree.Commitment]] = field(default_factory=dict)
-    claims: dict[str, Job[tree.Claim]] = field(default_factory=dict)
-    facts: dict[str, Job[tree.Fact]] = field(default_factory=dict)
-    others: list[Job[tree.Choice | tree.Channel | tree.Fairness | tree.Property | tree.Check]] = field(
-        default_factory=list
-    )
+    messages: dict[str, Job[statements.Message]] = field(default_factory=dict)
+    commitments: dict[str, Job[statements.Commitment]] = field(default_factory=dict)
+    claims: dict[str, Job[statements.Claim]] = field(default_factory=dict)
+    facts: dict[str, Job[statements.Fact]] = field(default_factory=dict)
+    others: list[
+        Job[statements.Choice | statements.Channel | statements.Fairness | statements.Property | statements.Check]
+    ] = field(default_factory=list)
     ends: dict[str, Ends] = field(default_factory=dict)
     """Of every message, commitment and claim."""
     left_out: set[str] = field(default_factory=set)

@@ -1,0 +1,134 @@
+"""What declarations say: the names they use are resolved, once for a whole family, and nothing is unrolled yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cplc.semantics.model import ClaimVerb, Verb
+from cplc.semantics.tree import (
+    AllOf,
+    Binder,
+    ClaimSymbol,
+    CommitmentSymbol,
+    FactSymbol,
+    Instance,
+    MessageSymbol,
+    ParameterSymbol,
+    PartSymbol,
+    RoleSymbol,
+    RoleTree,
+    Signature,
+    Tree,
+)
+from cplc.source import Span
+from cplc.syntax import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    verb: Verb | ClaimVerb
+    commitment: Instance
+    target: Instance | None
+    retaining: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    role: RoleTree
+    variable: str
+    value: Tree
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    symbol: MessageSymbol
+    sender: RoleTree
+    receiver: RoleTree
+    guards: tuple[Tree, ...]
+    operations: tuple[Operation, ...]
+    updates: tuple[Assignment, ...]
+    receipt: tuple[Assignment, ...]
+    resets: tuple[Instance, ...]
+    restarts: bool
+    repeatable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    members: tuple[Instance, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    symbol: FactSymbol
+    meaning: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    symbol: CommitmentSymbol
+    debtor: RoleTree
+    creditor: RoleTree
+    antecedent: Tree
+    consequent: Tree
+    within: Tree | None
+    expires: Tree | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    symbol: ClaimSymbol
+    maker: RoleTree
+    addressee: RoleTree
+    content: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    sender: RoleTree | AllOf
+    receiver: RoleTree | AllOf
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    binder: Binder
+    body: tuple[Body, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    symbol: PartSymbol
+    roles: tuple[tuple[RoleSymbol, RoleTree | AllOf, Span], ...]
+    values: tuple[tuple[ParameterSymbol, Tree, Span], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    node: ast.Property
+    assuming: tuple[RoleTree | AllOf | None, ...]
+    """None stands for ``all``."""
+    formula: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    node: ast.Check
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    condition: Tree
+    span: Span
+
+
+Body = Message | Choice | Fact | Commitment | Claim | Channel | Loop | Part | Property | Check | Fairness
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    signature: Signature
+    body: tuple[Body, ...]
