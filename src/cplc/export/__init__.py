@@ -15,6 +15,7 @@ __all__ = ["TARGETS", "Export", "ExportedFormula", "Origin", "Request", "export"
 
 TARGETS: dict[str, str] = {
     "smv": "smv",
+    "prism": "prism",
     "dot": "dot",
     "ispl": "ispl",
     "json": "system_json",
