@@ -19,13 +19,17 @@ from cplc.source import Source, Span
 from cplc.syntax.parser import parse, parse_formula, unread_words
 
 if TYPE_CHECKING:
-    from cplc.export import Export
+    from cplc.export import Export, Request
     from cplc.lowering import View
     from cplc.quality.coverage import Outcome
+    from cplc.semantics.ispl import Checked
+    from cplc.semantics.ispl.model import Model as IsplModel
     from cplc.semantics.model import CheckedModel
     from cplc.syntax import ast
+    from cplc.syntax.ispl import ast as ispl_ast
     from cplc.system.model import System
     from cplc.verification.results import Question, Result
+    from cplc.verification.verify import Settled
 
 Channels = Literal["sync", "async"]
 Strategies = Literal["full", "uniform"]
@@ -207,40 +211,52 @@ class Compilation:
         question = Question("formula", "formula", formula, text, assuming=frozenset(roles), span=span)
         return Asked(question, system, problems)
 
-    def verify(self, asked: Sequence[Asked], engine: EngineName = "auto", *, vacuity: bool = False) -> Iterator[Result]:
+    def verify(
+        self,
+        asked: Sequence[Asked],
+        engine: EngineName = "auto",
+        *,
+        vacuity: bool = False,
+        settled: Settled = lambda *_: None,
+    ) -> Iterator[Result]:
         """Yield the verdict of each question as soon as it is known; see `Verifier.answer`."""
         from cplc.verification.verify import Verifier
 
         verifiers: dict[int, Verifier] = {}
         for one in asked:
             verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
-            yield verifier.answer(one.question, vacuity=vacuity)
+            yield verifier.answer(one.question, vacuity=vacuity, settled=settled)
 
     def export(self, target: str, asked: Sequence[Asked], *, states: bool = False) -> Export:
-        """Return the system and these questions in the form that another tool reads.
+        """Return the system and these questions in the form that another tool reads."""
+        from cplc.export import export
 
-        There is one system for all of them, with every view that one of them mentions. A check that is asked of a
-        system of its own goes alone.
+        return export(target, self.to_be_exported(asked, states=states))
+
+    def to_be_exported(self, asked: Sequence[Asked], *, states: bool = False) -> Request:
+        """Return what an exporter is asked for: these questions, and one system for all of them.
+
+        It has every view that one of them mentions. A check that is asked of a system of its own goes alone.
         """
         from cplc import __version__
-        from cplc.export import ExportedFormula, Origin, Request, export
+        from cplc.export import ExportedFormula, Origin, Request
 
         alone = asked[0].question.system if len(asked) == 1 else None
         together = [one for one in asked if one.question.system in (None, alone)]
         mentioned = [views for views, system in self._systems.items() if any(one.system is system for one in together)]
         questions = [one.question for one in together]
-        request = Request(
+        return Request(
             alone or self.system_with(frozenset().union(*mentioned)),
             [ExportedFormula(q.name, q.formula, q.text, q.assuming, q.expected) for q in questions],
             Origin(self.source.name, __version__),
             states,
             tuple(
-                f"`{one.question.name}`, which is asked of a system of its own; --property exports it alone"
+                f"`{one.question.name}`, which is asked of a system of its own; "
+                f"--property {one.question.name} exports it alone"
                 for one in asked
                 if one not in together
             ),
         )
-        return export(target, request)
 
     def coverage(self, names: Sequence[str] = (), engine: EngineName = "auto") -> Iterator[Outcome]:
         """Yield, for each small change to the protocol, whether what the file asks (or these of it) would notice."""
@@ -253,20 +269,73 @@ class Compilation:
         return coverage(self.model, asking, engine)
 
 
+@dataclass(frozen=True)
+class IsplReading:
+    """Everything known of one text in ISPL. It is read and checked, and becomes no system yet."""
+
+    source: Source
+
+    @cached_property
+    def _parsed(self) -> tuple[ispl_ast.File, tuple[Diagnostic, ...]]:
+        from cplc.syntax.ispl.parser import parse
+
+        return parse(self.source)
+
+    @cached_property
+    def _checked(self) -> Checked:
+        from cplc.semantics.ispl import check
+
+        file, problems = self._parsed
+        is_incomplete = any(problem.is_error for problem in problems)
+        return check(file, unread=unread_words(problems), is_incomplete=is_incomplete)
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Every problem of the text, in its order."""
+        found = dict.fromkeys((*self._parsed[1], *self._checked.diagnostics))
+        return tuple(sorted(found, key=lambda problem: (problem.span.start, problem.span.end)))
+
+    @property
+    def ok(self) -> bool:
+        return self._checked.model is not None and not any(problem.is_error for problem in self.diagnostics)
+
+    @property
+    def model(self) -> IsplModel:
+        found = self._checked.model
+        assert found is not None
+        return found
+
+
+def is_ispl(name: str) -> bool:
+    """Tell by its name whether a file is a model in ISPL."""
+    return name.lower().endswith(".ispl")
+
+
+def load_ispl(name: str) -> IsplReading | Diagnostic:
+    """Return what is known of a file in ISPL, or the problem that keeps it from being read."""
+    text = _text(name)
+    return text if isinstance(text, Diagnostic) else IsplReading(Source(name, text))
+
+
 def load(
     name: str, parameters: Mapping[str, str] | None = None, channels: Channels | None = None
 ) -> Compilation | Diagnostic:
     """Return the compilation of a file, or the problem that keeps it from being read."""
-    path = Path(name)
+    text = _text(name)
+    if isinstance(text, Diagnostic):
+        return text
+    return Compilation(Source(name, text), Path(name), parameters or {}, channels)
+
+
+def _text(name: str) -> str | Diagnostic:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return Path(name).read_bytes().decode("utf-8-sig")
     except IsADirectoryError:
         return _unreadable(name, f"`{name}` is a directory, not a file")
     except UnicodeDecodeError as problem:
         return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")
     except (OSError, ValueError) as problem:
         return _unreadable(name, f"cannot read `{name}`: {getattr(problem, 'strerror', None) or problem}")
-    return Compilation(Source(name, text), path, parameters or {}, channels)
 
 
 def _unreadable(name: str, message: str) -> Diagnostic:

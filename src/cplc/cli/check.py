@@ -9,7 +9,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, exit_for, finished
+from cplc.cli.load import Channels, diagnostics_of, exit_for, finished
 from cplc.cli.options import colour_option, format_option, model_options, strict_option
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.render import in_order, summary
@@ -38,8 +38,11 @@ def command(
     colour: Colour,
     strict: bool,
 ) -> Exit:
-    """Report what is wrong with FILE, without verifying anything; `-` reads standard input."""
-    found = finished(lambda: compilation_of(file, definitions, channels, protocol)[1], Limits(), "checking")
+    """Report what is wrong with FILE, without verifying anything; `-` reads standard input.
+
+    A file that ends in `.ispl` is read as a model in ISPL, the language of MCMAS.
+    """
+    found = finished(lambda: diagnostics_of(file, definitions, channels, protocol), Limits(), "checking")
     if isinstance(found, str):
         output.write(f"{found}\n", err=True)
         return Exit.UNKNOWN

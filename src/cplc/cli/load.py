@@ -31,14 +31,30 @@ def compilation_of(
     strategies: Strategies = "full",
 ) -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
     """Return what the file is compiled to, unless it cannot be read or is wrong, and all that is to be said of it."""
-    from cplc.pipeline import Compilation, load
+    from cplc.pipeline import Compilation, is_ispl, load
 
+    if is_ispl(file):
+        raise UsageError(f"`{file}` is a model in ISPL: these are read by `cplc check`, and not yet verified")
     parameters = dict(definitions)
     loaded = _standard_input(parameters, channels) if file == "-" else load(file, parameters, channels)
     if not isinstance(loaded, Compilation):
         return None, (loaded,)
     compilation = replace(loaded, protocol=protocol, strategies=strategies)
     return (compilation if compilation.ok else None), compilation.diagnostics
+
+
+def diagnostics_of(
+    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
+) -> tuple[Diagnostic, ...]:
+    """Return all that is to be said of a file: a protocol, or a model in ISPL."""
+    from cplc.pipeline import is_ispl, load_ispl
+
+    if not is_ispl(file):
+        return compilation_of(file, definitions, channels, protocol)[1]
+    if definitions or channels or protocol:
+        raise UsageError("a model in ISPL has no parameters, no channels and no protocols to choose")
+    loaded = load_ispl(file)
+    return (loaded,) if isinstance(loaded, Diagnostic) else loaded.diagnostics
 
 
 def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compilation | Diagnostic:

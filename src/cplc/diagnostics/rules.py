@@ -9,7 +9,7 @@ from cplc.diagnostics.core import Rule
 
 # --- reading
 UNREADABLE_FILE = Rule("unreadable-file", "a file that is missing, a directory or not UTF-8 text")
-SYNTAX = Rule("syntax", "text that is not CPL")
+SYNTAX = Rule("syntax", "text that is not of the language")
 TOO_DEEP = Rule("too-deep", "an expression nested deeper than can be read")
 FILE_TOO_LARGE = Rule("file-too-large", "a file larger than can be read")
 UNSUPPORTED_DECLARATION = Rule("unsupported-declaration", "a declaration that this version does not read")
@@ -76,5 +76,15 @@ NEVER_DONE = Rule("never-done", "an operation in `does(…)` that no message per
 NOTHING_SHARED = Rule("nothing-shared", "a commitment modality between agents who share no variable")
 UNKNOWN_CHECK = Rule("unknown-check", "a built-in check that does not exist")
 DUPLICATE_PROPERTY = Rule("duplicate-property", "two properties of one name", severity="warning")
+
+# --- models in ISPL
+OTHER_DIALECT = Rule("other-dialect", "ISPL that MCMAS 1.3 does not read, or reads otherwise", severity="warning")
+WRONG_LOGIC = Rule("wrong-logic", "an operator that the logic of its formula does not have")
+UNSUPPORTED_OPERATOR = Rule("unsupported-operator", "an operator of MCMAS+ that is not supported")
+SEVERAL_ASSIGNMENTS = Rule("several-assignments", "a line that changes several variables where each has its own")
+REPEATED_NAME = Rule("repeated-name", "a name that stands twice in one set", severity="warning")
+NO_ACTION = Rule("no-action", "a state in which an agent may do nothing", severity="warning")
+NEVER_FIRES = Rule("never-fires", "a line of an evolution that can never apply", severity="warning")
+NO_INITIAL_STATE = Rule("no-initial-state", "initial states that do not exist", severity="warning")
 
 RULES: tuple[Rule, ...] = tuple(value for value in list(vars().values()) if isinstance(value, Rule))

@@ -164,6 +164,10 @@ class Builder:
         left, sign, right = items
         return ast.Binary("U" if sign == "U" else "->", left, right, span=self.span(left, right))
 
+    def until(self, items: tuple[Token, ast.Formula, Token, ast.Formula, Token]) -> ast.Binary:
+        opening, left, _, right, closing = items
+        return ast.Binary("U", left, right, span=self.span(opening, closing))
+
     def knows(self, items: tuple[Token, Token, Token, ast.Formula, Token]) -> ast.Knows:
         sign, _, who, operand, closing = items
         op = cast("ast.Knowledge", str(sign))

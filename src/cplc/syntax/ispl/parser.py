@@ -29,7 +29,7 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z_0-9]*")
 _KINDS: Final[dict[str, Kind]] = {
     "Semantics": "semantics", "Obsvars": "variable", "Lobsvars": "set", "Vars": "variable", "RedStates": "condition",
     "Actions": "set", "Protocol": "protocol_line", "Evolution": "evolution_line", "Evaluation": "proposition",
-    "InitStates": "condition", "Groups": "group", "Fairness": "formula", "Formulae": "formula",
+    "InitStates": "condition", "Groups": "group", "Fairness": "branching", "Formulae": "branching",
 }  # fmt: skip
 """What the statements of a section are."""
 
@@ -55,7 +55,9 @@ def parse_formula(source: Source, logic: ast.Logic = "CTL") -> tuple[ast.Formula
     if problem:
         return None, (problem,)
     text = reading.prepared()
-    formula = reading.node("formula", Statement(0, len(text), "the end of the formula"))
+    formula = reading.node(
+        "branching" if logic == "CTL" else "formula", Statement(0, len(text), "the end of the formula")
+    )
     return cast("ast.Formula | None", formula), _ordered(reading.problems)
 
 
@@ -260,7 +262,7 @@ class _Reading:
                     logic = "LTL"
                 elif prefix and prefix[2]:
                     logic = "CTL*"
-                node = self.node("formula", replace(statement, start=start))
+                node = self.node("branching" if logic == "CTL" else "formula", replace(statement, start=start))
                 if node is not None:
                     formula = cast("ast.Formula", node)
                     first = prefix.start(1) if logic == "LTL" and prefix else formula.span.start

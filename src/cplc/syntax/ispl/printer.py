@@ -162,7 +162,7 @@ def _formula(node: ast.Formula, level: int) -> str:
         case ast.Binary("->", left, right):
             return _enclosed(f"{_formula(left, _OR)} -> {_formula(right, _IMPLIES)}", level > _IMPLIES)
         case ast.Binary(_, left, right):
-            return _enclosed(f"{_formula(left, _UNTIL)} U {_formula(right, _TIGHT)}", level > _UNTIL)
+            return f"({_formula(left, _UNTIL)} U {_formula(right, _TIGHT)})"
         case ast.Unary(op, operand):
             return f"{op} {_formula(operand, _TIGHT)}"
         case ast.Enforces(group, goal):

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "variable", "set", "names", "semantics", "protocol_line", "evolution_line", "proposition", "condition", "group",
-    "formula",
+    "formula", "branching",
 ]  # fmt: skip
 KINDS: Final[tuple[Kind, ...]] = (
     "variable", "set", "names", "semantics", "protocol_line", "evolution_line", "proposition", "condition", "group",
-    "formula",
+    "formula", "branching",
 )  # fmt: skip
 
 FORMS: Final[dict[Kind, str]] = {
@@ -167,7 +167,7 @@ def _notes(kind: Kind, expected: set[str], last: str, here: str) -> tuple[Note, 
     for written in (here, last):
         if written in _WRITTEN_AS:
             return (Note(_WRITTEN_AS[written]),)
-    if kind == "formula":
+    if kind in ("formula", "branching"):
         return _about_formulas(expected, here)
     if "RELATION" in expected and "INT" not in expected:
         return (Note(f"a condition compares: write `{last}=true` of a boolean"),) if last.isidentifier() else ()
@@ -183,6 +183,8 @@ def _about_formulas(expected: set[str], here: str) -> tuple[Note, ...]:
         return (Note("formulas have no truth values: declare a proposition in `Evaluation`"),)
     if here in ("=", "<>", "!=", ".") and "_AND" in expected:
         return (Note("formulas are about propositions: declare one in `Evaluation`, `name if condition;`"),)
+    if here == "U" and "_AND" in expected:
+        return (Note("in CTL this stands in parentheses: `A(p U q)`; or begin the formula with `LTL`"),)
     if here == "<->":
         return (Note("write both implications: `(p -> q) and (q -> p)`"),)
     return ()

@@ -1,0 +1,5 @@
+"""What an ISPL model means: every name resolved, every mistake reported in one run."""
+
+from cplc.semantics.ispl.check import Checked, check
+
+__all__ = ["Checked", "check"]
