@@ -16,6 +16,8 @@ from cplc.system.model import System, Variable
 STEP: Final = "step"
 """The input that names the step to be taken."""
 IDLE: Final = "idle"
+NEVER: Final = "never"
+"""A value that nothing ever has."""
 
 _WORDS: Final = (
     "MODULE DEFINE MDEFINE CONSTANTS VAR IVAR FROZENVAR FUN INIT TRANS INVAR SPEC CTLSPEC LTLSPEC PSLSPEC "
@@ -24,7 +26,7 @@ _WORDS: Final = (
     "bool signed unsigned extend resize sizeof uwconst swconst toint count floor EX AX EF AF EG AG E F O "
     "G H X Y Z A U S V T BU EBF ABF EBG ABG case esac mod next init union in xor xnor self TRUE FALSE abs "
     "max min READ WRITE CONSTARRAY typeof EAX AAX EAF AAF EAG AAG EA AA W REACHABLE START OUTPUT INPUT "
-    "IMPLEMENTS STATE GOTO GAME PLAYER_1 PLAYER_2 main step idle clock wordarray time "
+    "IMPLEMENTS STATE GOTO GAME PLAYER_1 PLAYER_2 main step idle never clock wordarray time "
 )
 LEXICON: Final = Lexicon(frozenset(_WORDS.split()))
 """Words of every version, and those that the export itself uses."""
@@ -91,10 +93,13 @@ class Vocabulary:
         return texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
 
     def type_of(self, variable: Variable) -> str:
+        """Return the domain; where there is one value alone one more, since NuSMV assigns nothing to a constant."""
         if isinstance(variable.domain[0], bool):
             return "boolean"
         numbers = [value for value in variable.domain if isinstance(value, int)]
-        if len(numbers) > 1 and numbers == list(range(numbers[0], numbers[0] + len(variable.domain))):
+        if len(variable.domain) == 1:
+            return f"{numbers[0]}..{numbers[0] + 1}" if numbers else f"{{{self.value(variable.domain[0])}, {NEVER}}}"
+        if numbers and numbers == list(range(numbers[0], numbers[0] + len(variable.domain))):
             return f"{numbers[0]}..{numbers[-1]}"
         return f"{{{', '.join(map(self.value, variable.domain))}}}"
 
