@@ -199,12 +199,16 @@ class Field:
         while True:
             nearer = near
             for push in pushes:
-                works = frozenset(n for n in through if self._works(push, n, near))
+                works = frozenset(n for n in through if self._works(group, push, n, near))
                 nearer |= self._kept(group, works, near)
             if nearer == near:
                 return near
             near = nearer
 
-    def _works(self, push: Callable[[Move], bool], state: int, near: States) -> bool:
-        targets = {target for move, target in self.graph.steps[state] if push(move)}
-        return bool(targets) and targets <= near
+    def _works(self, group: tuple[str, ...], push: Callable[[Move], bool], state: int, near: States) -> bool:
+        """Whether it must lead nearer: wherever others may take it, and somewhere if it is ours to choose where."""
+        steps = [(move, target) for move, target in self.graph.steps[state] if push(move)]
+        theirs = {target for move, target in steps if not self._is_ours(group, move)}
+        ours = {move for move, _ in steps if self._is_ours(group, move)}
+        good = {move for move in ours if all(target in near for other, target in steps if other == move)}
+        return bool(theirs or good) and theirs <= near
