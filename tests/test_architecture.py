@@ -25,7 +25,18 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "export": {"system"},
 }
 _MAY_IMPORT["pipeline"] = {*_MAY_IMPORT, "__init__"}
-_MAY_IMPORT["cli"] = {"pipeline", "export", "report", "quality", "verification", "system", "diagnostics", "source", "resources", "__init__"}
+_MAY_IMPORT["cli"] = {
+    "pipeline",
+    "export",
+    "report",
+    "quality",
+    "verification",
+    "system",
+    "diagnostics",
+    "source",
+    "resources",
+    "__init__",
+}
 _MAY_IMPORT["__main__"] = {"cli"}
 _MAY_IMPORT["__init__"] = {"pipeline", "verification", "source"}
 

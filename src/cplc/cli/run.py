@@ -19,7 +19,7 @@ from cplc.diagnostics.render import in_order
 if TYPE_CHECKING:
     from cplc.pipeline import Asked
     from cplc.report.text import Detail
-    from cplc.verification.results import Result
+    from cplc.verification.results import Answer, Question, Result
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Run:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     asked: tuple[Asked, ...] = ()
     results: list[Result] = field(default_factory=list)
+    settled: tuple[Question, Answer] | None = None
+    """What is known of a question of which not all is; told by whoever answers it."""
     interrupted: str | None = None
     error: str | None = None
     progress: output.Progress = field(init=False)
@@ -73,14 +75,21 @@ class Run:
             self.results.append(event)
             self._show(event)
 
+    def settle(self, question: Question, answer: Answer) -> None:
+        self.settled = question, answer
+
     def stop(self, reason: str) -> None:
-        """Answer what is not answered yet: it is unknown, for this reason."""
+        """Answer what is not answered yet: it is unknown, for this reason, but for what lacks its run only."""
         from cplc.verification.results import Result
 
         self.progress.clear()
         self.interrupted = reason
         for asked in self.asked[len(self.results) :]:
-            result = Result(asked.question, "unknown", "", 0.0, asked.system, reason=reason)
+            answer: Answer = "unknown"
+            why = reason
+            if self.settled is not None and self.settled[0] is asked.question:
+                answer, why = self.settled[1], f"the run that shows it was not made: {reason}"
+            result = Result(asked.question, answer, "", 0.0, asked.system, reason=why)
             self.results.append(result)
             self._show(result)
         if not self.asked and self.form != "json":

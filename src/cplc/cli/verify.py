@@ -117,7 +117,7 @@ def command(
             return
         yield tuple(warning for one in asked.asked for warning in one.warnings)
         yield asked
-        yield from compilation.verify(asked.asked, engine, vacuity=vacuity)
+        yield from compilation.verify(asked.asked, engine, vacuity=vacuity, settled=run.settle)
 
     run = Run(
         file=file,

@@ -54,6 +54,10 @@ class _Part:
     formula: Formula
 
 
+Settled = Callable[[Question, Answer], None]
+"""Is told what is known of a question before all is."""
+
+
 class Verifier:
     """Answers questions about one system; what engines have found out is kept from one question to the next."""
 
@@ -63,13 +67,16 @@ class Verifier:
         self._auto = engine == "auto"
         self._explorations: dict[int, _Exploration] = {}
 
-    def answer(self, question: Question, *, vacuity: bool = False) -> Result:
-        """Return the answer with all that belongs to it; with ``vacuity`` also the atoms that do not matter."""
+    def answer(self, question: Question, *, vacuity: bool = False, settled: Settled = lambda *_: None) -> Result:
+        """Return the answer with all that belongs to it; with ``vacuity`` also the atoms that do not matter.
+
+        Whether it holds is told ``settled`` before the run that shows it is made, which may take longer.
+        """
         began = time.perf_counter()
         exploration = self._exploration(question)
         system = exploration.system
         try:
-            result = _Answering(question, exploration, vacuity).result()
+            result = _Answering(question, exploration, vacuity, settled).result()
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
         except EvidenceError as error:
@@ -219,15 +226,23 @@ def _takes_one_run(formula: Formula) -> bool:
 class _Answering:
     """One question on its way to a result."""
 
-    def __init__(self, question: Question, exploration: _Exploration, vacuity: bool = False) -> None:
+    def __init__(
+        self,
+        question: Question,
+        exploration: _Exploration,
+        vacuity: bool = False,
+        settled: Settled = lambda *_: None,
+    ) -> None:
         self.question = question
         self.vacuity = vacuity
+        self.settled = settled
         self.exploration = exploration
         self.assuming = question.assuming
 
     def result(self) -> Result:
         parts = tuple(self._parts())
         failing = self._failing(parts)
+        self.settled(self.question, "fails" if failing else "holds")
         if not failing:
             return self._holding(parts)
         first, problem = failing[0], None

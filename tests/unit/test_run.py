@@ -1,0 +1,33 @@
+"""What a run that is stopped says of what it knows already."""
+
+from __future__ import annotations
+
+import pytest
+
+from cplc.cli.exits import Exit
+from cplc.cli.run import Questions, Run
+from cplc.pipeline import Compilation
+from cplc.source import Source
+
+TEXT = """protocol P {
+  role A
+  role B
+  A -> B : m
+  property one: EF m
+  property two: AF m
+}"""
+
+
+@pytest.mark.parametrize(("answer", "code"), [("holds", Exit.UNKNOWN), ("fails", Exit.UNEXPECTED)])
+def test_a_verdict_is_not_lost_with_the_run_that_would_show_it(
+    answer: str, code: Exit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compilation = Compilation(Source("p.cpl", TEXT))
+    run = Run("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
+    asked = compilation.questions()
+    run.take(Questions(asked))
+    run.settle(asked[0].question, answer)  # type: ignore[arg-type]
+    run.stop("the time limit of 1 s was reached")
+    assert [result.answer for result in run.results] == [answer, "unknown"]
+    assert "the run that shows it was not made: the time limit of 1 s was reached" in capsys.readouterr().out
+    assert run.exit == code
