@@ -20,8 +20,8 @@ _MOST_STATES: Final = 2_000
 _MOST_LINES: Final = 100
 """How many lines of a protocol are compared with each line of an evolution."""
 
-_Subject = model.Variable | str
-"""What has one of several values: a variable, or an agent that does one of its actions."""
+_Subject = tuple[str, str] | str
+"""What has one of several values: a variable by its names, or an agent that does one of its actions."""
 
 _Known = dict[_Subject, frozenset[model.Datum]]
 """The values that are left."""
@@ -60,6 +60,7 @@ class _Plain:
 
     def __init__(self, actions: Mapping[str, frozenset[model.Datum]]) -> None:
         self.actions = actions
+        self._values: dict[_Subject, frozenset[model.Datum]] = {}
 
     def narrowed(self, condition: model.Condition, known: _Known, holds: bool = True) -> _Known | None:
         """Return what is left of the values where the condition holds, or None if it plainly cannot."""
@@ -97,11 +98,16 @@ class _Plain:
     def _compared(
         self, known: _Known, variable: model.Variable, op: str, value: model.Datum, holds: bool
     ) -> _Known | None:
-        values = frozenset(model.values_of(variable.type)) if _size([variable]) <= _MOST_STATES else None
-        if values is None:
+        if _count(variable.type) > _MOST_STATES:
             return known
+        subject = variable.agent, variable.name
+        if subject not in self._values:
+            self._values[subject] = frozenset(model.values_of(variable.type))
+        values = self._values[subject]
+        if op in ("=", "<>"):
+            return self._within(known, subject, values, frozenset([value]), holds == (op == "="))
         fit = frozenset(one for one in values if _compares(op, one, value))
-        return self._within(known, variable, values, fit, holds)
+        return self._within(known, subject, values, fit, holds)
 
     def _within(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, Literal, TypeVar, cast
 
@@ -87,15 +88,27 @@ class Builder:
 
     def plain(self, items: tuple[Token]) -> ast.Condition:
         (token,) = items
-        found = _PLAIN.fullmatch(token)
-        if found is None:
-            raise TypeError(f"`{token}` is no plain comparison")
-        start, whole = self._start(token), self.span(token, token)
+        (comparison,) = self._comparisons(token)
+        return comparison
+
+    def chained(self, items: list[Token | ast.Condition]) -> ast.Condition:
+        """Join the comparisons of one token with what follows them."""
+        chain = cast("Token", items[0])
+        operands = (*self._comparisons(chain), *(cast("ast.Condition", item) for item in items[1:]))
+        return ast.Junction("and", operands, span=self.span(operands[0], operands[-1]))
+
+    def _comparisons(self, token: Token) -> Iterator[ast.Condition]:
+        start = self._start(token)
+        for found in _PLAIN.finditer(token):
+            yield self._comparison(found, start)
+
+    def _comparison(self, found: re.Match[str], start: int) -> ast.Condition:
+        whole = Span(self.source, start + found.start(), start + found.end())
         owner, name, relation, number, other, value = found.groups()
         left = ast.Ref(
             self._piece(found, 1, start) if owner else None,
             self._piece(found, 2, start),
-            span=Span(self.source, start, start + found.end(2)),
+            span=Span(self.source, whole.start, start + found.end(2)),
         )
         if name == ACTION and value and relation == "=" and not other:
             return ast.Acts(left.owner, self._piece(found, 6, start), span=whole)
