@@ -15,6 +15,8 @@ __all__ = ["TARGETS", "Export", "ExportedFormula", "Origin", "Request", "export"
 
 TARGETS: dict[str, str] = {
     "smv": "smv",
+    "smv-arctl": "smv_arctl",
+    "ccs": "ccs",
     "prism": "prism",
     "dot": "dot",
     "ispl": "ispl",

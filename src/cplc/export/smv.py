@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cplc.export.header import comment, header_lines
-from cplc.export.request import Export, Request
+from cplc.export.request import Export, ExportedFormula, Request
 from cplc.export.smv_asking import Asked, Plan, plan
+from cplc.export.smv_logic import Ctl, Ltl
 from cplc.export.smv_text import IDLE, STEP, Vocabulary
 from cplc.export.templating import render
 from cplc.system.model import System, Variable
@@ -20,7 +21,8 @@ from cplc.system.model import System, Variable
 
 def export(request: Request) -> Export:
     """Return the system as one module, with a specification for each formula that CTL or LTL can say."""
-    planned = plan(request.system, list(request.formulas), Vocabulary)
+    asking = Vocabulary(request.system)
+    planned = plan(request.system, request.formulas, Ctl(asking).text, Ltl(asking).text)
     vocabulary = Vocabulary(planned.fair.system)
     names = vocabulary.fresh(one.question.name for one in planned.asked)
     text = render(
@@ -30,7 +32,7 @@ def export(request: Request) -> Export:
         step=STEP,
         groups=groups(vocabulary),
         guards=[(vocabulary.guards[s.name], s.name, vocabulary.written_out(s.guard)) for s in vocabulary.system.steps],
-        fairness=_fairness(planned, vocabulary),
+        fairness=fairness(planned, vocabulary),
         specifications=[_specification(one, names[one.question.name], planned, vocabulary) for one in planned.asked],
         comment=comment,
     )
@@ -68,7 +70,8 @@ def _writers(system: System) -> dict[str, list[int]]:
 
 
 def _assigned(variable: Variable, writers: list[int], vocabulary: Vocabulary) -> Assigned:
-    initial = None if set(variable.initial) == set(variable.domain) else vocabulary.values(variable.initial)
+    is_free = len(variable.domain) > 1 and set(variable.initial) == set(variable.domain)
+    initial = None if is_free else vocabulary.values(variable.initial)
     arms = tuple(arm for index in writers for arm in _arms(variable, index, vocabulary))
     return Assigned(vocabulary.variables[variable.name], variable.name, vocabulary.type_of(variable), initial, arms)
 
@@ -96,15 +99,20 @@ def _remarks(request: Request, planned: Plan) -> Iterator[str]:
         )
     )
     if planned.is_fair:
-        roles = ", ".join(sorted(planned.assuming))
-        yield (
-            "FAIRNESS: receipts, restarts and ticks are not possible for ever and never taken"
-            + (f"; nor are sends by {roles}." if roles else ".")
-            + (" An initial state where no fair run begins is passed over by NuSMV." if request.system.fairness else "")
-        )
+        yield of_fairness(request.system, planned)
 
 
-def _fairness(planned: Plan, vocabulary: Vocabulary) -> list[tuple[str, str]]:
+def of_fairness(system: System, planned: Plan) -> str:
+    """Return what the fairness of the file means."""
+    roles = ", ".join(sorted(planned.assuming))
+    return (
+        "FAIRNESS: receipts, restarts and ticks are not possible for ever and never taken"
+        + (f"; nor are sends by {roles}." if roles else ".")
+        + (" An initial state where no fair run begins is passed over by NuSMV." if system.fairness else "")
+    )
+
+
+def fairness(planned: Plan, vocabulary: Vocabulary) -> list[tuple[str, str]]:
     if not planned.is_fair:
         return []
     return [(what, vocabulary.text(condition)) for what, condition in planned.fair.met(planned.assuming)]
@@ -118,9 +126,13 @@ def _specification(one: Asked, name: str, planned: Plan, vocabulary: Vocabulary)
         more = dict.fromkeys(c for _, c in planned.fair.met(planned.assuming | one.beyond) if c not in met)
         assumed = " & ".join(f"(G F {vocabulary.text(condition)})" for condition in more)
         text = f"({assumed}) -> {text}"
-    remarks = [
+    return {"remarks": about(question), "keyword": f"{one.logic}SPEC", "name": name, "text": text}
+
+
+def about(question: ExportedFormula) -> list[str]:
+    """Return what stands above a specification."""
+    return [
         f"{question.name}: {question.text}",
         *([f"assuming {', '.join(sorted(question.assuming))}"] if question.assuming else []),
         *([f"expected: it {question.expected}"] if question.expected else []),
     ]
-    return {"remarks": remarks, "keyword": f"{one.logic}SPEC", "name": name, "text": text}

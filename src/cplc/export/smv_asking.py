@@ -6,14 +6,13 @@ its own; or, where it can be said in LTL, what it assumes beyond that stands bef
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from cplc.export.fairness import FairSystem, fair_system, linear, needs_fairness
 from cplc.export.request import ExportedFormula
-from cplc.export.smv_logic import Ctl, Ltl, Unsaid
-from cplc.export.smv_text import Vocabulary
+from cplc.export.smv_logic import Unsaid
 from cplc.system.formula import Formula
 from cplc.system.model import System
 
@@ -53,10 +52,13 @@ class Plan:
     left_out: tuple[str, ...]
 
 
-def plan(system: System, formulas: list[ExportedFormula], vocabulary_of: Callable[[System], Vocabulary]) -> Plan:
+Say = Callable[[Formula], str]
+"""Writes a formula, or raises `Unsaid`."""
+
+
+def plan(system: System, formulas: Sequence[ExportedFormula], ctl: Say, ltl: Say) -> Plan:
     """Choose the fairness that leaves out least, and say how each question is asked under it."""
-    vocabulary = vocabulary_of(system)
-    ways = [_asking(system, formula, vocabulary) for formula in formulas]
+    ways = [_asking(system, formula, ctl, ltl) for formula in formulas]
     fair_ones = [way for way in ways if way.is_fair and not way.hindrance]
     sets = list(dict.fromkeys(way.question.assuming for way in fair_ones))
     candidates = [frozenset.intersection(*sets), *sets] if sets else [NOBODY]
@@ -74,15 +76,15 @@ def plan(system: System, formulas: list[ExportedFormula], vocabulary_of: Callabl
     )
 
 
-def _asking(system: System, question: ExportedFormula, vocabulary: Vocabulary) -> Asking:
-    ctl, hindrance = _said(Ctl(vocabulary).text, question.formula)
+def _asking(system: System, question: ExportedFormula, say_ctl: Say, say_ltl: Say) -> Asking:
+    ctl, hindrance = _said(say_ctl, question.formula)
     path = linear(question.formula)
-    ltl, _ = _said(Ltl(vocabulary).text, path) if path is not None else (None, "")
+    ltl, _ = _said(say_ltl, path) if path is not None else (None, "")
     is_fair = ctl is None or needs_fairness(system, question.formula)
     return Asking(question, is_fair, ctl, ltl, hindrance if ctl is None and ltl is None else "")
 
 
-def _said(say: Callable[[Formula], str], formula: Formula) -> tuple[str | None, str]:
+def _said(say: Say, formula: Formula) -> tuple[str | None, str]:
     try:
         return say(formula), ""
     except Unsaid as problem:

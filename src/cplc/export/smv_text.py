@@ -26,7 +26,7 @@ _WORDS: Final = (
     "bool signed unsigned extend resize sizeof uwconst swconst toint count floor EX AX EF AF EG AG E F O "
     "G H X Y Z A U S V T BU EBF ABF EBG ABG case esac mod next init union in xor xnor self TRUE FALSE abs "
     "max min READ WRITE CONSTARRAY typeof EAX AAX EAF AAF EAG AAG EA AA W REACHABLE START OUTPUT INPUT "
-    "IMPLEMENTS STATE GOTO GAME PLAYER_1 PLAYER_2 main step idle never clock wordarray time "
+    "IMPLEMENTS STATE GOTO GAME PLAYER_1 PLAYER_2 main step idle never relation clock wordarray time "
 )
 LEXICON: Final = Lexicon(frozenset(_WORDS.split()))
 """Words of every version, and those that the export itself uses."""
@@ -36,10 +36,11 @@ LEXICON: Final = Lexicon(frozenset(_WORDS.split()))
 class Dialect:
     true: str
     false: str
+    has_negative_ranges: bool
 
 
-NUSMV: Final = Dialect("TRUE", "FALSE")
-NUSMV_2_2: Final = Dialect("1", "0")
+NUSMV: Final = Dialect("TRUE", "FALSE", has_negative_ranges=True)
+NUSMV_2_2: Final = Dialect("1", "0", has_negative_ranges=False)
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ class Vocabulary:
         numbers = [value for value in variable.domain if isinstance(value, int)]
         if len(variable.domain) == 1:
             return f"{numbers[0]}..{numbers[0] + 1}" if numbers else f"{{{self.value(variable.domain[0])}, {NEVER}}}"
-        if numbers and numbers == list(range(numbers[0], numbers[0] + len(variable.domain))):
+        is_written = numbers and (numbers[0] >= 0 or self.dialect.has_negative_ranges)
+        if is_written and numbers == list(range(numbers[0], numbers[0] + len(variable.domain))):
             return f"{numbers[0]}..{numbers[-1]}"
         return f"{{{', '.join(map(self.value, variable.domain))}}}"
 

@@ -1,0 +1,95 @@
+"""Systems for the NuSMV 2.2 that was extended with ARCTL: knowledge and social commitment by labelled transitions.
+
+A second input says what a transition is: a step in time, as in `cplc.export.smv`; a move between states that look
+alike to somebody; or a move along the accessibility of a commitment. What is known or committed to is what holds after
+every move of its kind to a reachable state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from cplc.export.arctl_logic import RELATION, Accessible, Arctl, Looks, Relation, relations
+from cplc.export.header import comment, header_lines
+from cplc.export.request import Export, Request
+from cplc.export.smv import about, fairness, groups, of_fairness
+from cplc.export.smv_asking import Plan, plan
+from cplc.export.smv_logic import Unsaid
+from cplc.export.smv_text import IDLE, NUSMV_2_2, STEP, Vocabulary
+from cplc.export.templating import render
+from cplc.system.formula import Formula
+
+TIME = "time"
+
+
+def export(request: Request) -> Export:
+    """Return the system as one module, with a specification for each formula that ARCTL can say."""
+    vocabulary_of = partial(Vocabulary, dialect=NUSMV_2_2)
+    asking = vocabulary_of(request.system)
+    labels = _labels(request, asking)
+    planned = plan(request.system, request.formulas, Arctl(asking, labels).text, _nothing)
+    vocabulary = vocabulary_of(planned.fair.system)
+    spoken_of = list(dict.fromkeys(relation for one in planned.asked for relation in relations(one.question.formula)))
+    text = render(
+        "smv_arctl.j2",
+        header=header_lines(request, _remarks(request, planned, bool(spoken_of)), planned.left_out),
+        steps=[IDLE, *vocabulary.steps.values()],
+        step=STEP,
+        relation=RELATION,
+        relations=[TIME, *(labels[relation] for relation in spoken_of), IDLE],
+        time=TIME,
+        groups=groups(vocabulary),
+        guards=[(vocabulary.guards[s.name], s.name, vocabulary.written_out(s.guard)) for s in vocabulary.system.steps],
+        moves=[(labels[one], list(_move(one, vocabulary))) for one in spoken_of],
+        fairness=fairness(planned, vocabulary),
+        specifications=[{"remarks": about(one.question), "text": one.text} for one in planned.asked],
+        comment=comment,
+    )
+    return Export(text, planned.left_out, comment="--", written=tuple(one.question.name for one in planned.asked))
+
+
+def _nothing(_: Formula) -> str:
+    raise Unsaid("linear time")
+
+
+def _labels(request: Request, vocabulary: Vocabulary) -> dict[Relation, str]:
+    found = list(dict.fromkeys(r for question in request.formulas for r in relations(question.formula)))
+    keys = [f"{relation.label} {number}" for number, relation in enumerate(found)]
+    names = vocabulary.fresh(relation.label for relation in found)
+    if len(names) < len(found):  # agents whose names, joined, are the same
+        names = vocabulary.fresh(keys)
+        return {relation: names[key] for relation, key in zip(found, keys, strict=True)}
+    return {relation: names[relation.label] for relation in found}
+
+
+def _move(relation: Relation, vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield the conditions on a move along the relation."""
+    system, name = vocabulary.system, vocabulary.variables
+    match relation:
+        case Looks(agents):
+            for variable in dict.fromkeys(v for agent in agents for v in system.agent[agent].local):
+                yield f"next({name[variable]}) = {name[variable]}"
+        case Accessible(debtor, creditor, back):
+            shared = system.shared_between(debtor, creditor)
+            copies = {there for _, there in shared}
+            unshared = [v for v in system.agent[creditor].local if v not in copies]
+            for variable in dict.fromkeys((*system.agent[debtor].local, *unshared)):
+                yield f"next({name[variable]}) = {name[variable]}"
+            for here, there in shared:
+                yield f"{name[here]} = {name[there]}" if back else f"next({name[there]}) = {name[here]}"
+
+
+def _remarks(request: Request, planned: Plan, has_relations: bool) -> Iterator[str]:
+    yield (
+        f"A transition with `{RELATION} = {TIME}` is a step: the input `{STEP}` chooses it, and where the step that it "
+        f"names is not possible, as for `{IDLE}`, nothing changes. So REACHABLE({RELATION} = {TIME}) are the "
+        f"reachable states."
+    )
+    if has_relations:
+        yield (
+            f"Transitions with another `{RELATION}` are no steps: `looks_A` leads to all that looks the same to A, "
+            "`alpha_A_B` to all that is accessible for a commitment of A to B, `beta_A_B` back from there."
+        )
+    if planned.is_fair:
+        yield of_fairness(request.system, planned)
