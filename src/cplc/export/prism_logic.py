@@ -2,8 +2,9 @@
 
 There every strategy gives one run, so what holds with probability 1 whatever is chosen holds on all runs, and what
 does not have probability 0 whatever is chosen holds on some run: ``A path`` is ``P>=1 [ path ]`` and ``E path`` is
-``!(P<=0 [ path ])``. Fairness is said within the brackets, where it makes a difference. Only ``!``, ``&``, ``|`` and labels are used, and
-of path operators ``X F G U``, with bounds on ``F`` and ``U`` alone, because Storm reads no more than that.
+``!(P<=0 [ path ])``. Fairness is said within the brackets, where it makes a difference. Only ``!``, ``&``, ``|`` and
+labels are used, and of path operators ``X F G U``, with bounds on ``F`` and ``U`` alone, as
+Storm reads no more than that.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Pctl:
                 return self._label(condition)
             case f.OnPaths(quantifier, path, None):
                 operator = f.ctl_path(formula)
-                fair = self.fair if self.asks(_alone(formula)) else ()
+                fair = self.fair if self.asks(alone(formula)) else ()
                 if fair or operator is None:
                     return self._linear(quantifier, path, fair)
                 return self._branching(quantifier, operator)
@@ -120,7 +121,7 @@ class Pctl:
         return text
 
 
-def _alone(formula: f.OnPaths) -> Formula:
+def alone(formula: f.OnPaths) -> Formula:
     """Return the quantifier and what it stands over, without the quantifiers inside."""
 
     def without(part: Formula) -> Formula:
@@ -128,7 +129,7 @@ def _alone(formula: f.OnPaths) -> Formula:
             return f.Atom(TRUE, "")
         return f.with_children(part, tuple(map(without, f.children(part))))
 
-    return f.OnPaths(formula.quantifier, without(formula.path))
+    return f.OnPaths(formula.quantifier, without(formula.path), formula.along)
 
 
 def _quantified(quantifier: str, path: str) -> str:

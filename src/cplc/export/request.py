@@ -10,6 +10,10 @@ from cplc.system.formula import Formula
 from cplc.system.model import System
 
 
+class CannotExport(Exception):
+    """The system is beyond what a target can be told; the text is a sentence that says in what."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExportedFormula:
     """A question to be written beside the system, so that another tool answers it."""

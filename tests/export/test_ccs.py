@@ -1,0 +1,83 @@
+"""Processes in CCS behave like the system they were made from, and their formulas say what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.ccs import TAU, Ccs, Gctl, Moves, Ref, State, branching_bisimilar, size
+from tests.naive import Naive
+from tests.strategies import roles, systems
+from tests.strategies_logic import logic_formulas
+
+from cplc.export import Export, ExportedFormula, Origin, Request, export
+from cplc.export.ccs_text import Vocabulary
+from cplc.pipeline import Compilation, load
+from cplc.system.formula import Formula
+from cplc.system.model import System
+
+_ROOT = Path(__file__).parents[2]
+_FILES = [
+    _ROOT / "examples" / "cancel_race.cpl",
+    _ROOT / "examples" / "netbill.cpl",
+    _ROOT / "tests" / "cases" / "deadline.cpl",
+    _ROOT / "tests" / "cases" / "rounds.cpl",
+    _ROOT / "tests" / "cases_extra" / "repeated_sync.cpl",
+]
+
+
+def _exported(system: System, formulas: Sequence[Formula] = (), assuming: frozenset[str] = frozenset()) -> Export:
+    asked = [ExportedFormula(f"q{n}", formula, "", assuming) for n, formula in enumerate(formulas)]
+    return export("ccs", Request(system, asked, Origin("a.cpl", "0")))
+
+
+def _behaves_like(exported: Export, system: System) -> bool:
+    """Whether what is seen of the processes is the system's steps; looks at cells change nothing and do not count."""
+    vocabulary = Vocabulary(system)
+    names = [vocabulary.step(step.name) for step in system.steps]
+    both: dict[State, tuple[tuple[str, State], ...]] = {}
+    for state, moves in Ccs(exported.text).reachable("Main").items():
+        assert all(after == state for action, after in moves if action.startswith("is_"))
+        both[state] = tuple((action, after) for action, after in moves if not action.startswith("is_"))
+    naive = Naive(system)
+    for known, edges in naive.edges.items():
+        both[known] = (("idle", known), *((names[step], after) for step, after in edges))
+    both["begin"] = tuple((TAU, first) for first in naive.initial) if len(naive.initial) > 1 else ()
+    start: State = "begin" if len(naive.initial) > 1 else next(iter(naive.initial))
+    return branching_bisimilar(both, start, Ref("Main"))
+
+
+@pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
+def test_files_behave_alike(path: Path) -> None:
+    compilation = load(str(path))
+    assert isinstance(compilation, Compilation)
+    exported = compilation.export("ccs", compilation.questions()[:2])
+    assert _behaves_like(exported, compilation.system)
+
+
+@settings(max_examples=10)
+@given(systems(states=10))
+def test_systems_behave_alike(system: System) -> None:
+    assert _behaves_like(_exported(system), system)
+
+
+@settings(max_examples=10)
+@given(st.data(), systems(states=8))
+def test_formulas_say_what_was_asked(data: st.DataObject, system: System) -> None:
+    formulas = [data.draw(logic_formulas(system)) for _ in range(3)]
+    assuming = data.draw(roles(system))
+    exported = _exported(system, formulas, assuming)
+    assume(exported.beside)
+    ((suffix, text),) = exported.beside
+    assert suffix == ".gctl"
+    moves: Moves = Ccs(exported.text).reachable("Main")
+    gctl = Gctl(text, moves)
+    naive = Naive(system)
+    for name in exported.written:
+        if size(gctl.formulas[name]) <= 9:
+            formula = formulas[int(name.removeprefix("q"))]
+            expected = naive.initial <= naive.satisfying(formula, assuming)
+            assert (Ref("Main") in gctl.satisfying(name)) == expected, formula
