@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeVar
 
-from cplc.export.fairness import linear
 from cplc.export.header import comment, header_lines
 from cplc.export.ispl_asking import Asked, Plan, plan
 from cplc.export.ispl_logic import ALWAYS, Ctl, Said, Star, Unsaid, bits_of, is_ctl, watchers
@@ -48,6 +47,7 @@ def export(request: Request) -> Export:
         "ispl.j2",
         header=header_lines(request, _remarks(file), left_out),
         idle=IDLE,
+        observed=file.observed(),
         groups=list(file.variables()),
         steps=[(s.name, file.vocabulary.steps[s.name], file.vocabulary.text(s.guard)) for s in file.system.steps],
         evolution=list(file.evolution()),
@@ -72,12 +72,16 @@ class _File:
     @cached_property
     def bits(self) -> dict[str, frozenset[str]]:
         """What is set while the step taken last is one of these."""
-        return bits_of((one.question.formula for one in self.planned.asked), self.planned.fair.system)
+        asked = self.planned.asked
+        parts = (part for one in asked for part in f.subformulas(one.formula) if isinstance(part, f.Atom))
+        read = frozenset().union(*(e.reads(part.condition) for part in parts))
+        bits = bits_of((one.question.formula for one in asked), self.planned.system)
+        return {bit: steps for bit, steps in bits.items() if bit in read}
 
     @cached_property
     def system(self) -> System:
         """The system with everything that the file has besides."""
-        system = self.planned.fair.system
+        system = self.planned.system
         bits = tuple(Variable(bit, (False, True), (False,), "parity", "Env", bit) for bit in self.bits)
         agents = watchers((one.question.formula for one in self.planned.asked), system)
         variables = (*system.variables, *bits) or (_NOTHING,)
@@ -92,7 +96,7 @@ class _File:
         """What propositions stand for, each with a text to remind of it."""
         parts = (part for one in self.planned.asked for part in f.subformulas(one.formula))
         found = {part.condition: part.text for part in parts if isinstance(part, f.Atom)}
-        assumed = (pair for one in self.planned.asked for pair in one.assumed)
+        assumed = (("all", holds) for one in self.planned.asked for holds in one.assumed)
         for what, holds in (*self.planned.section, *assumed):
             found.setdefault(holds, f"fair to {what}")
         return found
@@ -112,17 +116,20 @@ class _File:
 
     def formula(self, asked: Asked) -> str:
         if asked.assumed or not is_ctl(asked.formula):
-            system = self.planned.fair.system
-            path = linear(asked.formula) if asked.assumed and not system.fairness else None
-            formula = asked.formula if path is None else f.OnPaths("A", path)
-            return f"CTL* {Star(self.said, system, tuple(holds for _, holds in asked.assumed)).text(formula)}"
+            return f"CTL* {Star(self.said, self.planned.system, asked.assumed).text(asked.formula)}"
         return Ctl(self.said).text(asked.formula)
 
     # --- what the template prints
 
+    def observed(self) -> list[tuple[str, str]]:
+        """Return what everybody sees, name and type."""
+        told_by = (v for v in self.system.variables if v.name == self.planned.assuming)
+        return [(self.vocabulary.variables[v.name], self.vocabulary.type_of(v)) for v in told_by]
+
     def variables(self) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-        for owner in dict.fromkeys(variable.owner for variable in self.system.variables):
-            owned = (variable for variable in self.system.variables if variable.owner == owner)
+        kept = [variable for variable in self.system.variables if variable.name != self.planned.assuming]
+        for owner in dict.fromkeys(variable.owner for variable in kept):
+            owned = (variable for variable in kept if variable.owner == owner)
             names = self.vocabulary.variables
             yield (
                 owner,
@@ -199,18 +206,26 @@ def _wrap(text: str) -> str:
 
 
 def _remarks(file: _File) -> Iterator[str]:
+    names = file.vocabulary.variables
     yield (
         f"The environment keeps all variables and takes all steps; with the action `{IDLE}`, possible in every state, "
         "nothing changes. Each agent sees the variables of its own local state, and nothing else."
     )
-    if file.planned.fair.bits or file.bits:
+    assuming = file.planned.assuming
+    copies = len(file.system.variable[assuming].domain) if assuming is not None else 1
+    bits = [names[bit] for bit in (*file.planned.bits, *file.bits)]
+    if assuming is not None:
         yield (
-            "There are more reachable states than in the system, for these bits of the environment tell them apart: "
-            + ", ".join(file.vocabulary.variables[bit] for bit in (*file.planned.fair.bits, *file.bits))
-            + ". Nobody sees them and no step asks for them."
+            f"`{names[assuming]}` says which roles are assumed to keep going. It never changes, everybody sees it, and "
+            "each question concerns the runs on which it says what the question assumes."
         )
-    else:
-        yield "There are as many reachable states as in the system."
+    if bits:
+        yield f"Nobody sees {', '.join(bits)}, and no step asks for them. They only keep what was done."
+    many = "as many" if copies == 1 else f"{copies} times as many"
+    yield (
+        f"There are {many} reachable states as in the system"
+        + (", and more, for those bits tell states apart." if bits else ".")
+    )
 
 
 def _remarks_on(asked: Asked) -> list[str]:

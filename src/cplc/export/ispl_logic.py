@@ -36,9 +36,14 @@ def reduced(formula: Formula, system: System) -> Formula:
     ``s ~i→j s'`` says that a `watcher` of both sees the same at ``s`` and ``s'``, and that the copies agree at ``s'``.
     So ``C(i → j, p)`` is ``K(watcher, agree -> p)``. It is the same in all states that look the same to the watcher;
     hence ``Fu(i → j, p)``, to be accessible from such a state, is ``agree & C(i → j, p)``. A run takes a step of a
-    set next iff in the next state the step taken last is one of them.
+    set next iff in the next state the step taken last is one of them; without conditions of ``fairness`` it may do so
+    wherever one of them is possible.
     """
     match formula:
+        case f.OnPaths("E", f.Finally(f.Taken() as taken, None), None) if not system.fairness:
+            return f.OnPaths("E", f.Finally(_possible(taken, system)))
+        case f.OnPaths("A", f.Globally(f.Not(f.Taken() as taken), None), None) if not system.fairness:
+            return f.OnPaths("A", f.Globally(f.Not(_possible(taken, system))))
         case f.Commits(debtor, creditor, operand):
             seen = f.Implies(_agree(system, debtor, creditor), reduced(operand, system))
             return f.Knows("each", (watcher(debtor, creditor),), seen)
@@ -86,6 +91,10 @@ def _agree(system: System, debtor: str, creditor: str) -> f.Atom:
     return f.Atom(e.conj(e.Equal(e.Read(one), e.Read(other)) for one, other in pairs), f"{debtor} {creditor} agree")
 
 
+def _possible(taken: f.Taken, system: System) -> f.Atom:
+    return f.Atom(e.disj(step.guard for step in system.steps if step.name in taken.steps), f"possible {taken.text}")
+
+
 def last_taken(steps: frozenset[str], system: System) -> str:
     """Return the name of the bit that is set by these steps, and cleared by all others and by idling."""
     named = [step.name for step in system.steps if step.name in steps]
@@ -93,7 +102,7 @@ def last_taken(steps: frozenset[str], system: System) -> str:
 
 
 def bits_of(formulas: Iterable[Formula], system: System) -> dict[str, frozenset[str]]:
-    """Return all those bits that the formulas need, and the steps that set them."""
+    """Return all such bits that formulas may need, and the steps that set them."""
     parts = (part for formula in formulas for part in f.subformulas(formula))
     return {last_taken(part.steps, system): part.steps for part in parts if isinstance(part, f.Taken)}
 
@@ -197,10 +206,10 @@ class Star:
             case f.Until(left, right, int() as bound):
                 return unrolled("{0} or ({2} and {1})", "X", bound, self.text(right), self.text(left))
             case f.WeakUntil(left, right):
-                return self._weak(self.text(left), self.text(right))
-            case f.Release(left, right):
                 one, other = self.text(left), self.text(right)
-                return self._weak(other, f"({one} and {other})")
+                return short(f"(!((!{other}) U ((!{one}) and (!{other}))))")
+            case f.Release(left, right):
+                return f"(!((!{self.text(left)}) U (!{self.text(right)})))"
             case _:
                 return boolean(formula, [self.text(child) for child in f.children(formula)])
 
@@ -210,9 +219,6 @@ class Star:
             return f"({quantifier} {path})"
         link = "->" if quantifier == "A" else "and"
         return f"({quantifier} (({' and '.join(assumed)}) {link} {path}))"
-
-    def _weak(self, left: str, right: str) -> str:
-        return short(f"(({left} U {right}) or (G {left}))")
 
 
 def is_ctl(formula: Formula) -> bool:

@@ -106,7 +106,7 @@ class Vocabulary:
                     e.conj((one, other)) for (value, one), (limit, other) in pairs if _number(value) < _number(limit)
                 )
             case e.Ite(test, then, otherwise):
-                return e.ite(self.condition(test), self.condition(then), self.condition(otherwise))
+                return _chosen(self.condition(test), self.condition(then), self.condition(otherwise))
             case e.Arith():
                 raise AssertionError(condition)
 
@@ -157,6 +157,13 @@ class Vocabulary:
     def _same_type(self, one: str, other: str) -> bool:
         domains = (self.system.variable[one].domain, self.system.variable[other].domain)
         return set(domains[0]) == set(domains[1]) and type(domains[0][0]) is type(domains[1][0])
+
+
+def _chosen(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+    found = e.ite(condition, then, otherwise)
+    if not isinstance(found, e.Ite):
+        return found
+    return e.disj((e.conj((condition, then)), e.conj((e.negate(condition), otherwise))))
 
 
 def _joined(cases: Iterable[tuple[Value, Expr]]) -> Cases:
