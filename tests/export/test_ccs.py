@@ -59,13 +59,13 @@ def test_files_behave_alike(path: Path) -> None:
 
 
 @settings(max_examples=10)
-@given(systems(states=10))
+@given(systems(states=16))
 def test_systems_behave_alike(system: System) -> None:
     assert _behaves_like(_exported(system), system)
 
 
 @settings(max_examples=10)
-@given(st.data(), systems(states=8))
+@given(st.data(), systems(states=12))
 def test_formulas_say_what_was_asked(data: st.DataObject, system: System) -> None:
     formulas = [data.draw(logic_formulas(system)) for _ in range(3)]
     assuming = data.draw(roles(system))

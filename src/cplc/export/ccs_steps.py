@@ -96,7 +96,7 @@ class _Writing:
     def definitions(self) -> tuple[Process, ...]:
         begin = self._node()
         begin.uses = 2
-        self._then(begin, "'lock", self._testing(self.step.guard, begin, {}))
+        self._then(begin, "'lock", self._testing(substitute(self.step.guard, {}), begin, {}))
         return tuple(self._named(begin))
 
     def _node(self) -> _Node:

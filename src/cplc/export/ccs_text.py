@@ -116,7 +116,8 @@ class Vocabulary:
             case e.Or(operands):
                 return _joined(" \\/ ", map(self.condition, operands), "ff")
             case _:
-                return self._cases(expr)
+                plain = substitute(expr, {})
+                return self._cases(plain) if e.reads(plain) else self.condition(plain)
 
     def _cases(self, expr: Expr) -> str:
         """Distinguish by the values of the first variable that is read."""

@@ -27,7 +27,7 @@ from cplc.system.expr import Expr
 from cplc.system.model import Step, System
 from cplc.system.printer import expr_text
 
-_LABELS: Final = Lexicon(frozenset({"init", "deadlock"}) | LEXICON.reserved)
+LABELS: Final = Lexicon(frozenset({"init", "deadlock"}) | LEXICON.reserved)
 
 
 def export(request: Request) -> Export:
@@ -95,12 +95,12 @@ def _labels(fair: FairSystem, written: Sequence[ExportedFormula]) -> dict[Expr, 
         said.setdefault(condition.holds, f"fair {condition.purpose}")
     known = Counter(said.values())
     distinct = [text if known[text] == 1 else f"{text} {n}" for n, text in enumerate(said.values(), 1)]
-    names = legal_names(distinct, _LABELS)
+    names = legal_names(distinct, LABELS)
     return {condition: names[text] for condition, text in zip(said, distinct, strict=True)}
 
 
 def _properties(request: Request, written: Sequence[ExportedFormula], fair: FairSystem, labels: dict[Expr, str]) -> str:
-    names = legal_names((question.name for question in written), _LABELS)
+    names = legal_names((question.name for question in written), LABELS)
     properties = [
         (_about(question), names[question.name], _logic(fair, question, labels).text(question.formula))
         for question in written
