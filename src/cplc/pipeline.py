@@ -247,7 +247,10 @@ class Compilation:
         questions = [one.question for one in together]
         return Request(
             alone or self.system_with(frozenset().union(*mentioned)),
-            [ExportedFormula(q.name, q.formula, q.text, q.assuming, q.expected) for q in questions],
+            [
+                ExportedFormula(q.name, q.formula, q.text, q.assuming, None if q.kind == "formula" else q.expected)
+                for q in questions
+            ],
             Origin(self.source.name, __version__),
             states,
             tuple(

@@ -122,15 +122,14 @@ def _write_out(exported: Export) -> None:
 
 
 def _write_files(exported: Export, path: Path, *, force: bool) -> None:
-    """Write each file whole or not at all; none is written where one of them may not be."""
+    """Write the files, or none of them."""
     texts = {path: exported.text} | {path.with_suffix(suffix): text for suffix, text in exported.beside}
     if len(texts) <= len(exported.beside):
         raise click.UsageError(f"`{path}` has the name of a file that goes beside it")
     for place in texts:
         if place != path and place.exists() and not force:
             raise click.UsageError(f"`{place}` is there already; --force replaces it")
-    for place, text in texts.items():
-        try:
-            output.write_file(place, text)
-        except OSError as problem:
-            raise click.UsageError(f"cannot write `{place}`: {problem.strerror or problem}") from None
+    try:
+        output.write_files(texts)
+    except OSError as problem:
+        raise click.UsageError(f"cannot write `{path}`: {problem.strerror or problem}") from None

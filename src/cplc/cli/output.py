@@ -107,15 +107,24 @@ def diagnostic_data(diagnostic: Diagnostic) -> dict[str, object]:
 
 def write_file(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
+    write_files({path: text})
+
+
+def write_files(texts: Mapping[Path, str]) -> None:
+    """Write each file whole, and none before all of them are ready to take their places."""
+    ready: dict[Path, Path] = {}
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        temporary.replace(path)
+        for path, text in texts.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            ready[path] = Path(name)
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+        for path, temporary in ready.items():
+            temporary.replace(path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        for temporary in ready.values():
+            temporary.unlink(missing_ok=True)
         raise
 
 
