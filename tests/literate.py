@@ -6,7 +6,7 @@ line; the text, if it is given, is what the diagnostic underlines (a ``…`` at 
 not announced must not come. In a ```` ```cpl verify ```` block every property and check is verified by every engine
 and must come out as it expects; ``// vacuous`` announces that one holds vacuously. Further words of the fence:
 ``channels=sync``, ``strategies=uniform``, ``copies=9`` for a file that repeats the block, or ``name=value`` for a
-parameter of the protocol.
+parameter of the protocol. An ```` ```ispl ```` block is a model in that language, and announces with ``-- error: …``.
 
 Console tests (``tests/cli``, and every transcript of the documentation): a ```` ```console ```` block holds
 ``$ cplc …`` lines, each with its output and, unless the exit code is 0, a last line ``[exit 1]``. A line ``...``
@@ -44,8 +44,8 @@ ENGINES: tuple[Engine, ...] = ("symbolic", "explicit")
 
 _FENCE = re.compile(r"^(`{3,})\s*(.*)$")
 _HEADING = re.compile(r"^#{1,6}\s+(.*)$")
-_ASSERTION = re.compile(r'// (error|warning): \[([a-z0-9-]+)\](?: "((?:[^"\\]|\\.)*)")?\s*|// (vacuous)\s*$')
-_LIKE_ASSERTION = re.compile(r"//\s*(err|warn|vacuous)", re.IGNORECASE)
+_ASSERTION = re.compile(r'(?://|--) (error|warning): \[([a-z0-9-]+)\](?: "((?:[^"\\]|\\.)*)")?\s*|// (vacuous)\s*$')
+_LIKE_ASSERTION = re.compile(r"(?://|--)\s*(err|warn|vacuous)", re.IGNORECASE)
 _OPTIONS = ("channels", "strategies", "copies", "file")
 _SECONDS = re.compile(r'\d+(\.\d+)? ?(ms|s)\b|(?<="seconds": )\d[\d.e+-]*')
 
@@ -197,10 +197,10 @@ def language_tests(path: Path) -> list[LanguageTest]:
     for block in blocks(path):
         if "file" in block.options:
             files[block.options["file"]] = block.text
-        elif block.language == "cpl":
+        elif block.language in ("cpl", "ispl"):
             announced, vacuous = _assertions(block)
             tests.append(LanguageTest(names.next(block.heading), block, dict(files), announced, vacuous))
-            if block.flags - {"verify"}:
+            if block.flags - ({"verify"} if block.language == "cpl" else set()):
                 raise block.refuse(f"what does {sorted(block.flags)} mean?")
             if "verify" in block.flags and not re.search(r"\b(property|check)\b", block.text):
                 raise block.refuse("there is nothing to verify here")
@@ -231,9 +231,13 @@ def _assertions(block: Block) -> tuple[tuple[Announced, ...], frozenset[int]]:
 
 def check_language(test: LanguageTest, directory: Path) -> None:
     """Fail unless the model has the diagnostics and verdicts that it announces, and no other."""
-    from cplc.pipeline import Compilation
+    from cplc.pipeline import Compilation, IsplReading
     from cplc.source import Source
 
+    if test.block.language == "ispl":
+        source = Source("test.ispl", test.block.model)
+        _compare_diagnostics(test, source, IsplReading(source).diagnostics)
+        return
     for name, text in test.files.items():
         target = directory / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from tests.literate import Block, blocks, language_tests
 
 from cplc.diagnostics.core import Rule
 from cplc.diagnostics.rules import RULES
-from cplc.pipeline import Compilation
+from cplc.pipeline import Compilation, IsplReading
 from cplc.resources import shipped
 from cplc.source import Source
 
@@ -17,6 +17,8 @@ _TESTS = sorted((Path(__file__).parent / "language").glob("**/*.md"))
 
 
 def _codes(example: Block, directory: Path) -> set[str]:
+    if example.language == "ispl":
+        return {diagnostic.code for diagnostic in IsplReading(Source("example.ispl", example.model)).diagnostics}
     path = directory / "example.cpl"
     path.write_text(example.model, encoding="utf-8")
     compilation = Compilation(Source(str(path), example.model), path=path, parameters=example.parameters)
@@ -32,7 +34,7 @@ def test_rule_is_explained_by_examples(rule: Rule, tmp_path: Path) -> None:
     for block in blocks(page):
         if "file" in block.options:
             (tmp_path / block.options["file"]).write_text(block.text, encoding="utf-8")
-        elif block.language == "cpl":
+        elif block.language in ("cpl", "ispl"):
             examples.append(block)
     assert len(examples) >= 2, f"{page} needs an example that breaks the rule and one that does not"
     assert _codes(examples[0], tmp_path) == {rule.code}

@@ -151,6 +151,8 @@ class Conditions:
     def _sides(self, node: ast.Comparison) -> tuple[Valued, Valued] | None:
         """Return both sides; a bare name beside a variable of an enumeration is meant to be a value of it."""
         left, right = self._value_name(node.left), self._value_name(node.right)
+        if self._agent is not None and any(_declares(self._agent, one.text) for one in (left, right) if one):
+            return None
         if left is not None and right is not None:
             names = [name for name in (left, right) if not self._is_value(name.text)]
             for name in names or [left]:

@@ -10,8 +10,8 @@ from cplc.diagnostics.core import Note, did_you_mean
 from cplc.semantics.ispl import model
 from cplc.semantics.ispl.declare import Declarations, Declared
 from cplc.semantics.problems import Problems
-from cplc.source import Span
 from cplc.syntax.ispl import ast
+from cplc.syntax.ispl.parser import children
 
 _ACTIONS: Final = {
     "FuS": ("Fulfill", 0),
@@ -58,20 +58,18 @@ class Formulas:
 
     def _branching(self, node: ast.Formula) -> model.Formula | None:
         match node:
-            case ast.Unary("X" | "F" | "G" as op, operand):
+            case ast.Unary("X" | "F" | "G" as op):
                 hint = Note(f"write `A{op}` or `E{op}`, or begin the formula with `LTL`")
-                self._of_paths(node.span, f"`{op}`", hint)
-                self._branching(operand)
+                self._of_paths(node, f"`{op}`", hint)
                 return None
-            case ast.Binary("U", left, right):
-                self._of_paths(node.span, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
-                self._all(self._branching, (left, right))
+            case ast.Binary("U"):
+                self._of_paths(node, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
                 return None
             case ast.Unary("A" | "E" as op, ast.Binary("U", left, right)):
                 parts = self._all(self._branching, (left, right))
                 return None if parts is None else model.OnPaths(op, model.Until(*parts))
             case ast.Unary("A" | "E" as op, operand):
-                self._foreign(node.span, op, "CTL", self._instead(op, operand))
+                self._foreign(node, op, "CTL", self._instead(op, operand))
                 return None
             case ast.Unary(op, operand):
                 inner = self._branching(operand)
@@ -91,15 +89,31 @@ class Formulas:
             return Note(f"write `{quantifier}{operand.op}`")
         return Note(f"in CTL `{quantifier}` stands before `(p U q)` only; begin the formula with `CTL*` for more")
 
-    def _of_paths(self, span: Span, op: str, hint: Note) -> None:
-        self._problems.report(rules.NOT_A_STATE_FORMULA, span, f"{op} is said of a path, and here of a state", hint)
+    def _of_paths(self, node: ast.Formula, op: str, hint: Note) -> None:
+        self._uses(node)
+        message = f"{op} is said of a path, and here of a state"
+        self._problems.report(rules.NOT_A_STATE_FORMULA, node.span, message, hint)
 
-    def _foreign(self, span: Span, op: str, logic: str, *notes: Note) -> None:
-        self._problems.report(rules.WRONG_LOGIC, span, f"`{op}` is no operator of {logic} here", *notes)
+    def _foreign(self, node: ast.Formula, op: str, logic: str, *notes: Note) -> None:
+        self._uses(node)
+        self._problems.report(rules.WRONG_LOGIC, node.span, f"`{op}` is no operator of {logic} here", *notes)
+
+    def _uses(self, node: object) -> None:
+        """Remember the names in a formula that cannot be read."""
+        match node:
+            case ast.Prop(name):
+                self.used.add(name.text)
+            case ast.Knows(_, who) | ast.Enforces(who):
+                self.used_groups.add(who.text)
+            case _:
+                pass
+        for child in children(node):
+            self._uses(child)
 
     def _enforces(self, node: ast.Enforces) -> model.Formula | None:
         if self._is_fairness:
             message = "Fairness is said without strategies"
+            self._uses(node)
             self._problems.report(rules.WRONG_LOGIC, node.span, message)
             return None
         agents = self._group(node.group)
@@ -112,6 +126,7 @@ class Formulas:
                 parts = self._all(self._branching, (left, right))
                 goal = None if parts is None else model.Until(*parts)
             case other:
+                self._uses(other)
                 hint = Note(f"write `<{node.group.text}> F p`, with `X`, `F`, `G` or `(p U q)`")
                 message = "A strategy is for a goal, and this is none"
                 self._problems.report(rules.NOT_A_GOAL, other.span, message, hint)
@@ -120,6 +135,7 @@ class Formulas:
     def _commits(self, node: ast.Commits) -> model.Formula | None:
         if node.op in ("Tp", "Tc"):
             message = f"`{node.op}`, trust with a degree, is not supported"
+            self._uses(node)
             self._problems.report(rules.UNSUPPORTED_OPERATOR, node.span, message, Note("`Tr` is trust without one"))
             return None
         agents = [self._declared.agent(name, self._problems) for name in node.agents]
@@ -161,13 +177,13 @@ class Formulas:
             case ast.Unary(op, operand):
                 shorter = Note(f"leave out `{op[0]}`: a formula of LTL is said of all runs") if op[0] == "A" else None
                 other = Note("begin the formula with `CTL*`") if len(op) == 1 else Note("leave out `LTL`")
-                self._foreign(node.span, op, "LTL", shorter or other)
+                self._foreign(node, op, "LTL", shorter or other)
                 return None
             case ast.Binary("U", left, right):
                 parts = self._all(self._linear, (left, right))
                 return None if parts is None else model.Until(*parts)
             case ast.Knows("O"):
-                self._foreign(node.span, "O", "LTL")
+                self._foreign(node, "O", "LTL")
                 return None
             case ast.Knows(_, _, operand):
                 inner = self._linear(operand)
@@ -175,7 +191,7 @@ class Formulas:
                     inner = model.OnPaths("A", inner)
                 return self._knows(node, inner)
             case ast.Enforces() | ast.Commits():
-                self._foreign(node.span, _sign(node), "LTL")
+                self._foreign(node, _sign(node), "LTL")
                 return None
             case _:
                 return self._common(node, self._linear)
@@ -189,17 +205,17 @@ class Formulas:
                 path = self._path(operand)
                 return None if path is None else model.OnPaths(op, path)
             case ast.Unary("X" | "F" | "G" as op):
-                self._of_paths(node.span, f"`{op}`", Note(f"write `A {op}` or `E {op}`"))
+                self._of_paths(node, f"`{op}`", Note(f"write `A {op}` or `E {op}`"))
                 return None
             case ast.Binary("U"):
-                self._of_paths(node.span, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
+                self._of_paths(node, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
                 return None
             case ast.Knows("K" | "GK" | "GCK" | "DK", _, operand):
                 return self._knows(node, self._full(operand))
             case ast.Unary() | ast.Knows() | ast.Enforces() | ast.Commits():
                 sign = _sign(node)
                 hint = [Note(f"write `{sign[0]} {sign[1]}`")] if isinstance(node, ast.Unary) else []
-                self._foreign(node.span, sign, "CTL*", *hint)
+                self._foreign(node, sign, "CTL*", *hint)
                 return None
             case _:
                 self._as_mcmas(node)

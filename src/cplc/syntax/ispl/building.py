@@ -24,7 +24,7 @@ _PLAIN: Final = re.compile(
 )  # fmt: skip
 """A comparison of two plain operands: owner, name, relation, then a number or owner and name."""
 
-_UNNAMEABLE: Final = RESERVED - {ENVIRONMENT}
+_UNNAMEABLE: Final = RESERVED - {ENVIRONMENT, ACTION}
 
 
 class Builder:

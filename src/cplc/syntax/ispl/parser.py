@@ -22,7 +22,7 @@ from cplc.syntax.wording import character
 Node = TypeVar("Node")
 
 _COMMENT: Final = re.compile(r"--[^\n]*")
-_STRANGE: Final = re.compile(r"[^\t\n\r\f -~]+|[\"#$%'?@\\`]|/[/*]")
+_STRANGE: Final = re.compile(r"[^\t\n\r\f -~]+|[\"#$%'?@\\`]|//[^\n]*|/\*")
 _LOGIC: Final = re.compile(r"\s*(?:(LTL)(?![A-Za-z_0-9])|(CTL\s*\*))?")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z_0-9]*")
 
@@ -89,8 +89,9 @@ class _Reading:
     def _strange(self, found: re.Match[str]) -> str:
         sign = found[0]
         span = Span(self.source, *found.span())
-        if sign in ("//", "/*"):
-            self._error(span, f"The language has no `{sign}`", Note("comments begin with `--`"))
+        if sign.startswith(("//", "/*")):
+            span = Span(self.source, span.start, span.start + 2)
+            self._error(span, f"The language has no `{sign[:2]}`", Note("comments begin with `--`"))
         elif sign[0] != "\ufeff":
             self._error(span, f"The language has no {character(sign[0])}")
         return " " * len(sign)
@@ -121,9 +122,9 @@ class _Reading:
 
     def _is_complete(self, parts: Sequence[Part], found: dict[str, list[Section]], agents: Sequence[ast.Agent]) -> None:
         """Report what every file has and this one has not."""
-        end = len(self.source.text.rstrip())
-        last = parts[-1].span if parts else Span(self.source, max(end - 1, 0), max(end, 1))
-        here = Span(self.source, max(last.end - 1, 0), last.end)
+        end = len(self.text.rstrip())
+        last = re.search(r"[A-Za-z_0-9]+\Z|\S?\Z", self.text[:end])
+        here = Span(self.source, last.start() if last else 0, max(end, 1))
         if not parts:
             self._error(here, "This file has no sections", Note("a model begins with `Agent Environment`"))
             return

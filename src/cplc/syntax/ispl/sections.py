@@ -16,11 +16,12 @@ from cplc.diagnostics.rules import SYNTAX
 from cplc.source import Source, Span
 from cplc.syntax.ispl.words import COLONS, IN_AGENT, IN_FILE, LINES, SECTIONS
 
-_HEADS: Final = "|".join(("Agent", *LINES, *SECTIONS))
+_BLOCKS: Final = "|".join(("Agent", *SECTIONS))
+_LINES: Final = "|".join(LINES)
 _MARK: Final = re.compile(
     rf"""
     (?P<end> (?<![A-Za-z_0-9]) end (?![A-Za-z_0-9]) (?: \s+ (?P<what> [A-Za-z][A-Za-z_0-9]* ) )? )
-  | (?P<head> (?<![A-Za-z_0-9.]) (?: {_HEADS} ) (?![A-Za-z_0-9]) )
+  | (?P<head> (?<![A-Za-z_0-9.]) (?: (?: {_LINES} ) (?![A-Za-z_0-9]) | (?: {_BLOCKS} ) (?![A-Za-z_0-9] | \s*[.,=)}}]) ) )
   | (?P<stop> ; )
     """,
     re.VERBOSE,

@@ -105,6 +105,8 @@ def _problem(kind: Kind, source: Source, text: str, offset: int, before: str, er
     here = found[0] if found else ""
     if here:
         span = Span(source, offset + at, offset + at + len(here))
+    elif before == "`;`":
+        span = Span(source, offset + len(text), offset + len(text) + 1)
     else:
         last = re.search(r"(?:[A-Za-z_0-9]+|\S)\s*\Z", text)
         span = Span(source, offset + (last.start() if last else 0), offset + max(at, 1))
