@@ -1,0 +1,102 @@
+"""Fairness as exporters say it: conditions on states, antecedents in linear time, or nothing where it is all the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import roles, systems
+from tests.strategies_logic import SIMPLE, logic_formulas, quantified
+
+from cplc.engines.explicit import ExplicitEngine
+from cplc.export.fairness import fair_system, linear, needs_fairness, switches_itself_off
+from cplc.export.simplify import never
+from cplc.system import expr as e
+from cplc.system import formula as f
+from cplc.system.model import Justice, Step, System, Variable
+
+BIT = Variable("x", (False, True), (False,), "own", "Env", "x")
+COUNT = Variable("n", (0, 1, 2), (0,), "own", "Env", "n")
+
+
+def _system(*steps: Step) -> System:
+    justice = tuple(Justice(step.name, (index,), None) for index, step in enumerate(steps))
+    return System("S", (), (BIT, COUNT), (), (), (), (), steps, justice, ())
+
+
+def _step(guard: e.Expr, *updates: tuple[str, e.Expr], free: tuple[str, ...] = ()) -> Step:
+    return Step("go", "tick", "Env", "", (), guard, updates, free)
+
+
+def test_a_step_that_disables_itself_needs_no_bit() -> None:
+    system = _system(_step(e.Not(e.Read("x")), ("x", e.TRUE)))
+    assert switches_itself_off(system, system.justice[0])
+    fair = fair_system(system, frozenset())
+    assert fair.system == system
+    assert [condition.holds for condition in fair.conditions] == [e.Read("x")]
+
+
+def test_a_step_that_can_be_taken_again_gets_a_bit_that_flips() -> None:
+    for step in (
+        _step(e.Not(e.Read("x"))),
+        _step(e.Less(e.Read("n"), e.Const(2)), ("n", e.Arith("+", e.Read("n"), e.Const(1)))),
+        _step(e.Not(e.Read("x")), free=("x",)),
+    ):
+        fair = fair_system(_system(step), frozenset())
+        (bit,) = fair.bits
+        assert dict(fair.system.steps[0].updates)[bit] == e.Not(e.Read(bit))
+        assert len(fair.conditions) == 2
+        assert not list(fair.system.problems())
+
+
+def test_what_cannot_be_told_in_time_counts_as_possible() -> None:
+    odd = e.Equal(e.Arith("%", e.Read("n"), e.Const(2)), e.Const(1))
+    contradiction = e.And((odd, e.Not(odd)))
+    assert never(contradiction, {"n": (0, 1, 2)})
+    assert not never(contradiction, {"n": (0, 1, 2)}, cases=2)
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_conditions_on_states_say_what_justice_says(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula, assuming = data.draw(quantified(system, SIMPLE)), data.draw(roles(system))
+    fair = fair_system(system, assuming)
+    conditions = tuple(condition for _, condition in fair.met(assuming))
+    instead = ExplicitEngine(replace(fair.system, justice=(), fairness=conditions))
+    assert instead.is_valid(formula) == ExplicitEngine(system).is_valid(formula, assuming)
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_what_needs_no_fairness_is_the_same_under_any(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula = data.draw(logic_formulas(system))
+    if not needs_fairness(system, formula):
+        everybody = frozenset(justice.role for justice in system.justice if justice.role is not None)
+        found = [
+            ExplicitEngine(one).is_valid(formula, assuming)
+            for one, assuming in (
+                (replace(system, justice=()), frozenset[str]()),
+                (system, frozenset[str]()),
+                (system, everybody),
+            )
+        ]
+        assert len(set(found)) == 1
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_linear_time_says_the_same(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula, assuming = data.draw(logic_formulas(system, SIMPLE)), data.draw(roles(system))
+    always = f.OnPaths("A", f.Globally(formula))
+    engine = ExplicitEngine(system)
+    begins = engine.satisfying(f.OnPaths("E", f.And(())), assuming)
+    if not engine.is_empty(engine.without(engine.initial, begins)):
+        return  # where no fair run begins, every statement about all of them is true
+    for one in (formula, always):
+        path = linear(one)
+        if path is not None:
+            assert engine.is_valid(f.OnPaths("A", path), assuming) == engine.is_valid(one, assuming)
