@@ -15,7 +15,7 @@ from cplc.cli.load import Channels, compilation_of, exit_for, finished, question
 from cplc.cli.options import colour_option, model_options, names
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic
-from cplc.export import TARGETS
+from cplc.export import TARGETS, CannotExport
 
 if TYPE_CHECKING:
     from cplc.export import Export
@@ -89,7 +89,10 @@ def command(
             asked = (question,)
         return compilation.export(target, asked, states=states), diagnostics
 
-    outcome = finished(work, Limits(), "exporting")
+    try:
+        outcome = finished(work, Limits(), "exporting")
+    except CannotExport as problem:
+        outcome = str(problem)
     if isinstance(outcome, str):
         output.write(f"{outcome}\n", err=True)
         return Exit.UNKNOWN

@@ -9,9 +9,9 @@ from __future__ import annotations
 import importlib
 from dataclasses import replace
 
-from cplc.export.request import Export, ExportedFormula, Origin, Request
+from cplc.export.request import CannotExport, Export, ExportedFormula, Origin, Request
 
-__all__ = ["TARGETS", "Export", "ExportedFormula", "Origin", "Request", "export"]
+__all__ = ["TARGETS", "CannotExport", "Export", "ExportedFormula", "Origin", "Request", "export"]
 
 TARGETS: dict[str, str] = {
     "smv": "smv",

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from cplc.export.ccs_logic import Gctl
 from cplc.export.ccs_steps import Process, kept_beside, processes
 from cplc.export.ccs_text import Vocabulary
 from cplc.export.fairness import needs_fairness
 from cplc.export.header import comment, header_lines
-from cplc.export.request import Export, ExportedFormula, Request
+from cplc.export.request import CannotExport, Export, ExportedFormula, Request
 from cplc.export.smv_logic import Unsaid
 from cplc.export.templating import render
 from cplc.system.expr import Value
@@ -50,6 +51,9 @@ def export(request: Request) -> Export:
     beside = ((".gctl", _formulas(request, vocabulary, asked)),) if asked else ()
     return Export(text, left_out, beside, "*", tuple(question.name for question, _ in asked))
 
+
+_MOST: Final = 20_000
+"""No cell has more processes than this."""
 
 _REMARK = (
     "Main is the system. A step takes the lock, reads cells to find out whether it is possible, is seen, writes cells "
@@ -109,21 +113,23 @@ def _cell(vocabulary: Vocabulary, variable: Variable, is_kept: bool) -> Cell:
     """Return the processes that a variable is, with what steps do to it."""
     name = variable.name
     written = _written(vocabulary.system, variable)
+    if is_kept and len(variable.domain) * len(written) > _MOST:
+        raise CannotExport(f"`{name}` has too many values to keep one beside another in CCS")
+    change = vocabulary.change(name)
     found: list[Process] = []
+    if written and not is_kept:
+        puts = [f"{vocabulary.put(name, one)}.{vocabulary.cell(name, one)}" for one in written]
+        found.append(Process(change, " + ".join(puts)))
     for value in variable.domain:
         here = vocabulary.cell(name, value)
-        probe = vocabulary.probe(name, value) if vocabulary.is_probed(name, value) else None
-        shown = [f"'{vocabulary.get(name, value)}.{{}}", *([f"{probe}.{{}}"] if probe else [])]
-        puts = {
-            one: f"{here}-then-{vocabulary.cell(name, one)}" if is_kept else vocabulary.cell(name, one)
-            for one in written
-        }
-        choices = [
-            *(choice.format(here) for choice in shown),
-            *(f"{vocabulary.put(name, one)}.{after}" for one, after in puts.items()),
-        ]
+        shown = [f"'{vocabulary.get(name, value)}.{{}}"]
+        if vocabulary.is_probed(name, value):
+            shown.append(f"{vocabulary.probe(name, value)}.{{}}")
+        later = {one: f"{here}-then-{vocabulary.cell(name, one)}" for one in written} if is_kept else {}
+        changes = [f"{vocabulary.put(name, one)}.{after}" for one, after in later.items()] if is_kept else [change]
+        choices = [*(choice.format(here) for choice in shown), *(changes if written else [])]
         found.append(Process(here, " + ".join(choices)))
-        for one, after in puts.items() if is_kept else ():
+        for one, after in later.items():
             taking = f"{vocabulary.take(name)}.{vocabulary.cell(name, one)}"
             found.append(Process(after, " + ".join((*(choice.format(after) for choice in shown), taking))))
     actions = [action(name, value) for value in variable.domain for action in (vocabulary.get, vocabulary.put)]

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from math import prod
 from typing import Final
 
 from cplc.export.ccs_text import Vocabulary, branches, first_read
@@ -23,8 +22,8 @@ from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
 from cplc.system.model import Step, System
 
-_MOST: Final = 100_000
-"""No step has more processes than this."""
+_MOST: Final = 20_000
+"""No step has more actions than this."""
 
 Update = tuple[str, Expr]
 
@@ -94,26 +93,22 @@ class _Writing:
     _made: int = 0
 
     def definitions(self) -> tuple[Process, ...]:
-        begin = self._node()
+        begin = _Node()
         begin.uses = 2
         self._then(begin, "'lock", self._testing(substitute(self.step.guard, {}), begin, {}))
         return tuple(self._named(begin))
 
-    def _node(self) -> _Node:
+    def _then(self, node: _Node, action: str, after: _Node) -> None:
         self._made += 1
         if self._made > _MOST:
-            raise CannotExport(f"the step `{self.step.name}` has too many cases to be written as processes")
-        return _Node()
-
-    @staticmethod
-    def _then(node: _Node, action: str, after: _Node) -> None:
+            raise CannotExport(f"the step `{self.step.name}` has too many cases to be written in CCS")
         after.uses += 1
         node.choices.append((action, after))
 
     def _testing(self, guard: Expr, begin: _Node, known: dict[Expr, _Node]) -> _Node:
         """Return what finds out about the guard; it may always give up, and does where the guard does not hold."""
         if guard not in known:
-            node = known[guard] = self._node()
+            node = known[guard] = _Node()
             if e.is_true(guard):
                 self._seen(node, begin)
             elif not e.is_false(guard):
@@ -128,8 +123,6 @@ class _Writing:
     def _seen(self, node: _Node, begin: _Node) -> None:
         """Be seen; where variables are free, the choice is made with that."""
         free = [(name, self.vocabulary.system.variable[name].initial) for name in self.step.free]
-        if prod(len(values) for _, values in free) > _MOST:
-            raise CannotExport(f"the step `{self.step.name}` chooses between too many values at once")
         updates = _ordered(self.step)[0]
         finish = self._finish(begin)
         for chosen in product(*(values for _, values in free)):
@@ -141,7 +134,7 @@ class _Writing:
             self._then(node, self.vocabulary.step(self.step.name), after)
 
     def _before(self, action: str, after: _Node) -> _Node:
-        node = self._node()
+        node = _Node()
         self._then(node, action, after)
         return node
 
@@ -163,7 +156,7 @@ class _Writing:
                     written = self._in_domain(name, constant)
                     known[value] = self._before(f"'{self.vocabulary.put(name, written)}", after)
                 case _:
-                    node = known[value] = self._node()
+                    node = known[value] = _Node()
                     variable = self.vocabulary.system.variable[first_read(value)]
                     for rest, values in branches(variable, value).items():
                         for one in values:

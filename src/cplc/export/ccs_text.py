@@ -63,7 +63,10 @@ class Vocabulary:
         wanted = {f"step {step.name}": step.name for step in self.system.steps}
         wanted |= {f"process {step.name}": f"Do {step.name}" for step in self.system.steps}
         for variable in self.system.variables:
-            wanted[f"take {variable.name}"] = f"take {variable.name}"
+            wanted |= {
+                f"take {variable.name}": f"take {variable.name}",
+                f"change {variable.name}": f"V {variable.name}",
+            }
             for at in (_at(variable.name, value) for value in variable.domain):
                 wanted |= {f"{what} {at}": f"{what} {at}" for what in ("is", "get", "put")}
                 wanted[f"cell {at}"] = f"V {at}"
@@ -91,6 +94,10 @@ class Vocabulary:
 
     def put(self, variable: str, value: Value) -> str:
         return self._names[f"put {_at(variable, value)}"]
+
+    def change(self, variable: str) -> str:
+        """The process that takes any value."""
+        return self._names[f"change {variable}"]
 
     def take(self, variable: str) -> str:
         return self._names[f"take {variable}"]
