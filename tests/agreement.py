@@ -72,6 +72,12 @@ class Figures:
         finally:
             self.seconds[who] += perf_counter() - begin  # type: ignore[assignment]
 
+    def disagree(self, what: str) -> None:
+        """Take it down, and say so at once: the run may not come to its end."""
+        self.disagreements.append(what)
+        sys.stdout.write(f"\n{what}\n")
+        sys.stdout.flush()
+
     def lines(self) -> Iterator[str]:
         yield f"{self.pairs} pairs, {self.formulas} formulas at {self.states} states"
         for title, counted in (
@@ -82,7 +88,6 @@ class Figures:
             yield f"{title}: " + ", ".join(f"{name} {count}" for name, count in counted.most_common())
         yield "seconds: " + ", ".join(f"{name} {spent:.1f}" for name, spent in self.seconds.most_common())
         yield f"disagreements: {len(self.disagreements)}"
-        yield from self.disagreements
 
 
 # --- systems
@@ -233,9 +238,9 @@ def run(compare: Callable[[st.DataObject], None], examples: int, number: int, fi
     try:
         batch()
     except Disagreement as apart:
-        figures.disagreements.append(str(apart))
+        figures.disagree(str(apart))
     except Exception as broken:
-        figures.disagreements.append("\n".join([repr(broken), *getattr(broken, "__notes__", ())]))
+        figures.disagree("\n".join([repr(broken), *getattr(broken, "__notes__", ())]))
 
 
 def systems_compared(

@@ -146,7 +146,8 @@ class _Lowering:
             case t.Does("act", role):
                 return self._acts.get(role, frozenset())
             case t.Does(verb, subject, other):
-                return frozenset().union(*(self._effects[name] for name in self._performing(verb, subject, other)))
+                performing = self._performing(verb, subject, other)
+                return frozenset().union(*(self._effects.get(message, frozenset()) for message in performing))
             case _:
                 raise AssertionError(f"the checker lets no such action through: {term}")
 
