@@ -1,9 +1,10 @@
 """State formulas in ARCTL, as the NuSMV reads them that was extended with it.
 
 Inputs label transitions: `RELATION` says whether a transition is one in time, one between states that look alike to
-somebody, or one along the accessibility of a commitment, there or back. Time leads from reachable states to reachable
-ones; the others lead anywhere, so ``REACHABLE`` stands below them. Only operators of which a run exists are used
-where it matters: ``AAX`` is not the dual of ``EAX`` there.
+somebody, or one along the accessibility of a commitment, there or back. Those lead anywhere, so ``REACHABLE`` stands
+below them. Below operators of time it changes nothing, since time leads from reachable states to reachable ones, but
+it spares the tool all the others, which are what takes its time. Everything is said by ``EAX``, ``EA[… U …]``, ``EAG``
+and negation: ``AAX`` is not the dual of ``EAX`` there, for it asks for a successor.
 """
 
 from __future__ import annotations
@@ -137,13 +138,13 @@ class Arctl:
             case f.Next(operand):
                 return f"!({self._next(f'!{self.text(operand)}', along)})"
             case f.Finally(operand, None) if quantifier == "E":
-                return f"EAF({along}) {self._goes_on(self.text(operand))}"
+                return self._until(_REACHABLE, self.text(operand), along)
             case f.Finally(operand, None):
-                return f"!(EAG({along}) !{self.text(operand)})"
+                return f"!({self._for_ever(f'!{self.text(operand)}', along)})"
             case f.Globally(operand, None) if quantifier == "E":
-                return f"EAG({along}) {self.text(operand)}"
+                return self._for_ever(self.text(operand), along)
             case f.Globally(operand, None):
-                return f"!(EAF({along}) {self._goes_on(f'!{self.text(operand)}')})"
+                return f"!{self._until(_REACHABLE, f'!{self.text(operand)}', along)}"
             case f.Until(left, right, None):
                 one, other = self.text(left), self.text(right)
                 if quantifier == "E":
@@ -174,10 +175,14 @@ class Arctl:
         return f"EAX({along}) {self._goes_on(operand)}"
 
     def _until(self, left: str, right: str, along: str) -> str:
-        return f"EA({along})[{left} U {self._goes_on(right)}]"
+        within = left if left == _REACHABLE else f"({_REACHABLE} & {left})"
+        return f"EA({along})[{within} U ({_REACHABLE} & {self._goes_on(right)})]"
 
     def _weak(self, left: str, right: str, along: str) -> str:
-        return f"{self._until(left, right, along)} | (EAG({along}) {left})"
+        return f"{self._until(left, right, along)} | ({self._for_ever(left, along)})"
+
+    def _for_ever(self, operand: str, along: str) -> str:
+        return f"EAG({along}) ({_REACHABLE} & {operand})"
 
     def _bounded(self, quantifier: str, left: str, right: str, bound: int, along: str) -> str:
         """Return the until of so many steps, written out."""
