@@ -96,9 +96,9 @@ class _File:
         """What propositions stand for, each with a text to remind of it."""
         parts = (part for one in self.planned.asked for part in f.subformulas(one.formula))
         found = {part.condition: part.text for part in parts if isinstance(part, f.Atom)}
-        assumed = (("all", holds) for one in self.planned.asked for holds in one.assumed)
+        assumed = (("fairness", holds) for one in self.planned.asked for holds in one.assumed)
         for what, holds in (*self.planned.section, *assumed):
-            found.setdefault(holds, f"fair to {what}")
+            found.setdefault(holds, what if what == "fairness" else f"fair to {what}")
         return found
 
     @cached_property
