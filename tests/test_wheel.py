@@ -77,5 +77,6 @@ def test_wheel_verifies_from_another_directory(installed: Path, tmp_path: Path) 
     assert Path(where.strip()).is_relative_to(installed)
     (tmp_path / "m.cpl").write_text((_ROOT / "examples" / "netbill.cpl").read_text(encoding="utf-8"), encoding="utf-8")
     assert "holds" in _run("-m", "cplc", "verify", "m.cpl", cwd=tmp_path, path=installed)
+    assert "\nMODULE main\n" in _run("-m", "cplc", "export", "m.cpl", "--to", "smv", cwd=tmp_path, path=installed)
     assert _run("-m", "cplc", "--version", cwd=tmp_path, path=installed) == f"cplc {cplc.__version__}\n"
     assert _run("-m", "cplc", "explain", "syntax", cwd=tmp_path, path=installed).startswith("# syntax\n")
