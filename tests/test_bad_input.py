@@ -94,6 +94,68 @@ def test_a_bad_file_is_refused(text: Callable[[], bytes], tmp_path: Path) -> Non
     assert "\x1b" not in done.stdout + done.stderr
 
 
+_LAMP = """Agent Lamp
+  Vars: on : boolean; end Vars
+  Actions = {press};
+  Protocol: Other : {press}; end Protocol
+  Evolution: on=true if Action=press; end Evolution
+end Agent
+Evaluation lit if Lamp.on=true; end Evaluation
+InitStates Lamp.on=false; end InitStates
+Formulae EF lit; end Formulae
+"""
+
+
+def _said(old: str, new: str) -> Callable[[], bytes]:
+    """Return the model with something else in it."""
+    assert old in _LAMP
+    return lambda: _LAMP.replace(old, new).encode()
+
+
+_MODELS: dict[str, Callable[[], bytes]] = {
+    **{name: _TEXTS[name] for name in ("empty", "blank", "binary", "latin-1", "utf-16", "zeros", "10 MB of garbage")},
+    "a protocol": lambda: _MODEL.encode(),
+    "truncated": lambda: _LAMP[:100].encode(),
+    "only a comment": lambda: b"-- nothing",
+    "parentheses": _said("EF lit", "(" * 10_000 + "lit" + ")" * 10_001),
+    "open parentheses": _said("EF lit", "(" * 10_000 + "lit"),
+    "negations": _said("EF lit", "!" * 10_000 + "lit"),
+    "next": _said("EF lit", "EX " * 10_000 + "lit"),
+    "implications": _said("EF lit", "lit -> " * 10_000 + "lit"),
+    "sums": _said("on=false", "on" + "+1" * 10_000 + "=1"),
+    "complements": _said("on=false", "on=" + "~" * 10_000 + "Lamp.on"),
+    "agents": lambda: b"Agent P Vars: x : boolean; end Vars\n" * 20_000,
+    "ends": lambda: b"end " * 200_000,
+    "a huge range": _said("boolean", "0..99999999999"),
+    "a huge number": _said("boolean", "0.." + "9" * 10_000),
+    "many values": _said("boolean", "{" + ", ".join(f"v{i}" for i in range(100_000)) + "}"),
+    "a long name": _said("Lamp.on=true", "Lamp." + "o" * 100_000 + "=true"),
+    "a long agent": _said("Agent Lamp", "Agent " + "L" * 100_000),
+    "a long section": _said("Evaluation lit", "Evaluation" * 10_000 + " lit"),
+    "a long end": _said("end Vars", "end " + "V" * 100_000),
+    "a long line": _said("Lamp.on=true", " ".join(["Lamp.on=true and"] * 1000)),
+    "escape sequences": _said("lit;", "lit \x1b[31m;"),
+}
+
+
+@pytest.mark.parametrize("text", _MODELS.values(), ids=_MODELS)
+def test_a_bad_model_is_refused(text: Callable[[], bytes], tmp_path: Path) -> None:
+    (tmp_path / "bad.ispl").write_bytes(text())
+    done = _cplc("check", "bad.ispl", cwd=tmp_path)
+    _is_refused(done)
+    assert "bad.ispl" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", ["verify", "stats", "lower"])
+def test_a_good_model_is_only_checked(command: str, tmp_path: Path) -> None:
+    (tmp_path / "lamp.ispl").write_text(_LAMP, encoding="utf-8")
+    assert _cplc("check", "lamp.ispl", cwd=tmp_path).returncode == 0
+    done = _cplc(command, "lamp.ispl", cwd=tmp_path)
+    _is_refused(done)
+    assert "model in ISPL" in done.stderr
+
+
 def test_a_directory_is_refused(tmp_path: Path) -> None:
     _is_refused(_cplc("verify", ".", cwd=tmp_path))
 

@@ -29,7 +29,8 @@ class Enumeration:
     values: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"one of `{{{', '.join(self.values)}}}`"
+        more = ", …" if len(self.values) > 6 else ""
+        return f"one of `{{{', '.join(self.values[:6])}{more}}}`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import RESERVED_NAME, SYNTAX
 from cplc.source import Source, Span
 from cplc.syntax.ispl import ast
-from cplc.syntax.ispl.words import ACTION, ENVIRONMENT, RESERVED
+from cplc.syntax.ispl.words import ACTION, ENVIRONMENT, MAX_NAME, RESERVED
 from cplc.syntax.scanner import MAX_DIGITS
 
 Enclosed = TypeVar("Enclosed", bound=ast.Value | ast.Condition | ast.Formula)
@@ -48,7 +48,14 @@ class Builder:
         return self.offset + (token.end_pos or 0)
 
     def _name(self, token: Token) -> ast.Name:
-        return ast.Name(str(token), span=Span(self.source, self._start(token), self._end(token)))
+        return self.named(str(token), Span(self.source, self._start(token), self._end(token)))
+
+    def named(self, text: str, span: Span) -> ast.Name:
+        """Return a name, no longer than may be."""
+        if len(text) > MAX_NAME:
+            self.problems.append(SYNTAX.at(span, f"A name has at most {MAX_NAME} characters"))
+            return ast.Name(text[:MAX_NAME], span=span)
+        return ast.Name(text, span=span)
 
     # --- values
 
@@ -137,7 +144,7 @@ class Builder:
 
     def _piece(self, found: re.Match[str], group: int, start: int) -> ast.Name:
         span = Span(self.source, start + found.start(group), start + found.end(group))
-        return ast.Name(found[group], span=span)
+        return self.named(found[group], span)
 
     def _is_no_word(self, ref: ast.Ref) -> None:
         for name in (ref.owner, ref.name):

@@ -14,7 +14,7 @@ from cplc.syntax.formulas import MAX_DEPTH
 from cplc.syntax.ispl import ast
 from cplc.syntax.ispl.sections import AgentText, Part, Section, Statement, sections
 from cplc.syntax.ispl.statements import Kind, read
-from cplc.syntax.ispl.words import ENVIRONMENT, IN_AGENT, IN_FILE, RESERVED
+from cplc.syntax.ispl.words import ENVIRONMENT, IN_AGENT, IN_FILE, MAX_NAME, RESERVED, last_word
 from cplc.syntax.parser import unreadable
 from cplc.syntax.scanner import MAX_PROBLEMS
 from cplc.syntax.wording import character
@@ -122,9 +122,7 @@ class _Reading:
 
     def _is_complete(self, parts: Sequence[Part], found: dict[str, list[Section]], agents: Sequence[ast.Agent]) -> None:
         """Report what every file has and this one has not."""
-        end = len(self.text.rstrip())
-        last = re.search(r"[A-Za-z_0-9]+\Z|\S?\Z", self.text[:end])
-        here = Span(self.source, last.start() if last else 0, max(end, 1))
+        here = Span(self.source, *last_word(self.text))
         if not parts:
             self._error(here, "This file has no sections", Note("a model begins with `Agent Environment`"))
             return
@@ -186,10 +184,12 @@ class _Reading:
         span = Span(self.source, part.name.start + name.start(), part.name.start + name.end())
         rest = written[name.end() :].split()
         if rest:
-            self._error(span, f"Expected a section after `{name[0]}`, found `{rest[0][:40]}`")
+            self._error(span, f"Expected a section after `{name[0][:40]}`, found `{rest[0][:40]}`")
         if name[0] in RESERVED - {ENVIRONMENT}:
             self.problems.append(RESERVED_NAME.at(span, f"`{name[0]}` is a word of ISPL, and no name"))
-        return ast.Name(name[0], span=span)
+        if len(name[0]) > MAX_NAME:
+            self._error(span, f"A name has at most {MAX_NAME} characters")
+        return ast.Name(name[0][:MAX_NAME], span=span)
 
     def _has_sections(self, name: ast.Name, found: dict[str, list[Section]], environment: bool) -> None:
         if not name.text:

@@ -14,14 +14,16 @@ from typing import Final
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX
 from cplc.source import Source, Span
-from cplc.syntax.ispl.words import COLONS, IN_AGENT, IN_FILE, LINES, SECTIONS
+from cplc.syntax.ispl.words import COLONS, IN_AGENT, IN_FILE, LINES, MAX_NAME, SECTIONS, last_word
 
 _BLOCKS: Final = "|".join(("Agent", *SECTIONS))
 _LINES: Final = "|".join(LINES)
 _MARK: Final = re.compile(
     rf"""
     (?P<end> (?<![A-Za-z_0-9]) end (?![A-Za-z_0-9]) (?: \s+ (?P<what> [A-Za-z][A-Za-z_0-9]* ) )? )
-  | (?P<head> (?<![A-Za-z_0-9.]) (?: (?: {_LINES} ) (?![A-Za-z_0-9]) | (?: {_BLOCKS} ) (?![A-Za-z_0-9] | \s*[.,=)}}]) ) )
+  | (?P<head> (?<![A-Za-z_0-9.])
+      (?: (?: {_LINES} ) (?![A-Za-z_0-9]) | (?: {_BLOCKS} ) (?![A-Za-z_0-9] | \s*[.,=)}}]) )
+    )
   | (?P<stop> ; )
     """,
     re.VERBOSE,
@@ -141,7 +143,7 @@ class _Reading:
         if mark["stop"]:
             self._error(*mark.span(), "This `;` ends nothing")
         elif mark["what"] not in self.unknown:
-            self._error(*mark.span(), f"`{' '.join(mark[0].split())}` ends nothing")
+            self._error(*mark.span(), f"{_called(mark)} ends nothing")
         self._take(mark)
 
     def _between(self, known: Iterable[str]) -> Iterator[Section]:
@@ -153,7 +155,7 @@ class _Reading:
         if word is None or word[1] in self.unknown:
             return
         self.unknown.add(word[1])
-        meant = get_close_matches(word[1], [one for one in known if one != "Agent"], n=1, cutoff=0.7)
+        meant = get_close_matches(word[1][:MAX_NAME], [one for one in known if one != "Agent"], n=1, cutoff=0.7)
         notes = [Note(f"did you mean `{meant[0]}`?")] if meant else []
         self._error(word.start(1), word.end(1), f"Expected a section, found `{word[1][:40]}`", *notes)
         if meant:
@@ -237,16 +239,15 @@ class _Reading:
         return found
 
     def _lacks_stop(self, statement: Statement) -> None:
-        text = self.text[statement.start : statement.end].rstrip()
-        end = statement.start + len(text)
-        last = re.search(r"[A-Za-z_0-9]+\Z|\S\Z", text)
-        start = statement.start + last.start() if last else max(end - 1, 0)
-        after = f" after `{text[-1] if last is None else last[0][:40]}`" if text.strip() else ""
-        self._error(start, end, f"Expected `;`{after}, found {statement.before}")
+        text = self.text[statement.start : statement.end]
+        first, end = last_word(text)
+        after = f" after `{text[first:end][-40:]}`" if text.strip() else ""
+        message = f"Expected `;`{after}, found {statement.before}"
+        self._error(statement.start + first, statement.start + end, message)
 
     def _unended(self, start: int, end: int, word: str) -> None:
         self._error(start, end, f"This `{word}` is never ended with `end {word}`")
 
 
 def _called(mark: re.Match[str] | None) -> str:
-    return "the end of the file" if mark is None else f"`{' '.join(mark[0].split())}`"
+    return "the end of the file" if mark is None else f"`{' '.join(mark[0].split())[:40]}`"

@@ -11,7 +11,7 @@ from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX
 from cplc.resources import shipped
 from cplc.source import Source, Span
-from cplc.syntax.ispl.words import OPERATORS, RESERVED
+from cplc.syntax.ispl.words import OPERATORS, RESERVED, last_word
 
 if TYPE_CHECKING:
     from lark import Lark, UnexpectedInput
@@ -108,8 +108,8 @@ def _problem(kind: Kind, source: Source, text: str, offset: int, before: str, er
     elif before == "`;`":
         span = Span(source, offset + len(text), offset + len(text) + 1)
     else:
-        last = re.search(r"(?:[A-Za-z_0-9]+|\S)\s*\Z", text)
-        span = Span(source, offset + (last.start() if last else 0), offset + max(at, 1))
+        first, end = last_word(text)
+        span = Span(source, offset + first, offset + end)
     is_truth = here in ("true", "false")
     if (
         here in RESERVED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 SECTIONS: Final = (
@@ -24,6 +25,20 @@ COLONS: Final = frozenset({"Obsvars", "Vars", "RedStates", "Protocol", "Evolutio
 
 ENVIRONMENT: Final = "Environment"
 ACTION: Final = "Action"
+
+MAX_NAME: Final = 200
+"""How many characters a name may have: messages quote them."""
+
+_LAST: Final = re.compile(r"(?:[A-Za-z_0-9]+|\S)\Z")
+
+
+def last_word(text: str) -> tuple[int, int]:
+    """Return where the last word or sign of a text begins and ends; of a long one, the end of it."""
+    end = len(text.rstrip())
+    start = max(0, end - MAX_NAME)
+    found = _LAST.search(text[start:end])
+    return (start + found.start(), end) if found else (0, 1)
+
 
 OPERATORS: Final = frozenset(
     {"AG", "EG", "AX", "EX", "AF", "EF", "A", "E", "X", "F", "G", "U", "K", "GK", "GCK", "DK", "O", "LTL", "and", "or"}
