@@ -102,3 +102,14 @@ def test_where_that_says_nothing_the_first_are_drawn() -> None:
 
 def test_strings_are_quoted() -> None:
     assert quoted('say "so"', "back\\slash") == '"say \\"so\\"\\nback\\\\slash"'
+
+
+@pytest.mark.parametrize("states", [False, True])
+def test_text(states: bool, update_golden: bool) -> None:
+    folder = _ROOT / "tests" / "golden" / "export"
+    system = _system(folder / "trade.cpl")
+    text = export("dot", Request(system, (), Origin("trade.cpl", "1.0"), states)).text
+    golden = folder / ("trade_async.states.dot" if states else "trade_async.dot")
+    if update_golden:
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")

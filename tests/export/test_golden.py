@@ -15,7 +15,14 @@ from cplc.export import export
 from cplc.pipeline import Compilation, load
 
 _FOLDER = Path(__file__).parents[1] / "golden" / "export"
-_SUFFIXES = {"smv": ".smv", "smv-arctl": ".arctl.smv", "json": ".json"}
+_SUFFIXES = {
+    "smv": ".smv",
+    "smv-arctl": ".arctl.smv",
+    "ispl": ".ispl",
+    "ccs": ".ccs",
+    "prism": ".prism",
+    "json": ".json",
+}
 _PROTOCOLS = sorted(path.stem for path in _FOLDER.glob("*.cpl"))
 
 
