@@ -122,7 +122,7 @@ def _problem(kind: Kind, source: Source, text: str, offset: int, before: str, er
     words = _TOKEN.findall(text[max(0, at - 60) : at])
     after = f" after `{words[-1]}`" if words else ""
     message = f"Expected {_wanted(expected, before)}{after}, found {_shown(here, before)}"
-    return SYNTAX.at(span, message, *_notes(kind, expected, words[-1] if words else "", here))
+    return SYNTAX.at(span, message, *_notes(kind, expected, words, here))
 
 
 def _with(diagnostic: Diagnostic, notes: tuple[Note, ...]) -> Diagnostic:
@@ -162,8 +162,9 @@ def _wanted(expected: set[str], before: str) -> str:
     return " or ".join([*named, *ends][:4]) or "something else"
 
 
-def _notes(kind: Kind, expected: set[str], last: str, here: str) -> tuple[Note, ...]:
+def _notes(kind: Kind, expected: set[str], before: list[str], here: str) -> tuple[Note, ...]:
     """Return what may be meant instead."""
+    last = before[-1] if before else ""
     if here[:1] in "_0123456789" and here and "NAME" in expected:
         return (Note("names begin with a letter"),)
     for written in (here, last):
@@ -174,6 +175,8 @@ def _notes(kind: Kind, expected: set[str], last: str, here: str) -> tuple[Note, 
     if "RELATION" in expected and "INT" not in expected:
         return (Note(f"a condition compares: write `{last}=true` of a boolean"),) if last.isidentifier() else ()
     if here in ("=", "<>", "!=", "<", "<=", ">", ">=") and "_AND" in expected:
+        if before[-2:-1] in (["&"], ["|"]):
+            return (Note("`&` and `|` join booleans; comparisons are joined with `and` and `or`"),)
         return (Note("comparisons do not chain: join two of them with `and`"),)
     if here in ("->", "<->"):
         return (Note("conditions have only `and`, `or` and `!`: write `!(p) or q`"),)
