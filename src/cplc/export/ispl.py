@@ -52,7 +52,7 @@ def export(request: Request) -> Export:
         steps=[(s.name, file.vocabulary.steps[s.name], file.vocabulary.text(s.guard)) for s in file.system.steps],
         evolution=list(file.evolution()),
         agents=list(file.agents()),
-        propositions=list(file.evaluation()),
+        propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for _, text in asked))),
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
         fairness=[(what, file.said.propositions[holds]) for what, holds in planned.section],
@@ -165,8 +165,10 @@ class _File:
         for agent in self.system.agents:
             yield agent.name, self.vocabulary.agents[agent.name], [self.vocabulary.variables[v] for v in agent.local]
 
-    def evaluation(self) -> Iterator[tuple[str, str, str]]:
-        yield "true", ALWAYS, self.vocabulary.text(e.TRUE, "Environment.")
+    def evaluation(self, always: bool) -> Iterator[tuple[str, str, str]]:
+        """Yield the propositions; there must be one."""
+        if always or not self.said.propositions:
+            yield "true", ALWAYS, self.vocabulary.text(e.TRUE, "Environment.")
         for condition, name in self.said.propositions.items():
             yield self._conditions[condition], name, self.vocabulary.text(condition, "Environment.")
 
