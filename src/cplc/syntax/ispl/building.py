@@ -110,31 +110,31 @@ class Builder:
             yield self._comparison(found, start)
 
     def _comparison(self, found: re.Match[str], start: int) -> ast.Condition:
+        """Return a comparison of two plain operands, or the action that is done."""
         whole = Span(self.source, start + found.start(), start + found.end())
         owner, name, relation, number, other, value = found.groups()
-        left = ast.Ref(
-            self._piece(found, 1, start) if owner else None,
-            self._piece(found, 2, start),
-            span=Span(self.source, whole.start, start + found.end(2)),
-        )
         if name == ACTION and value and relation == "=" and not other:
-            return ast.Acts(left.owner, self._piece(found, 6, start), span=whole)
-        self._is_no_word(left)
+            agent = self._piece(found, 1, start) if owner else None
+            return ast.Acts(agent, self._piece(found, 6, start), span=whole)
+        left = self._plain_operand(found, 1, start)
         op = cast("ast.Relation", relation)
-        end = start + found.end()
         if number:
-            span = Span(self.source, start + found.start(4), end)
+            span = Span(self.source, start + found.start(4), whole.end)
             return ast.Comparison(op, left, ast.Number(self._digits(number, span), span=span), span=whole)
-        if value in ("true", "false") and not other:
-            truth = ast.Truth(value == "true", span=Span(self.source, start + found.start(6), end))
-            return ast.Comparison(op, left, truth, span=whole)
-        right = ast.Ref(
-            self._piece(found, 5, start) if other else None,
-            self._piece(found, 6, start),
-            span=Span(self.source, start + found.start(5 if other else 6), end),
-        )
-        self._is_no_word(right)
-        return ast.Comparison(op, left, right, span=whole)
+        return ast.Comparison(op, left, self._plain_operand(found, 5, start), span=whole)
+
+    def _plain_operand(self, found: re.Match[str], group: int, start: int) -> ast.Truth | ast.Ref:
+        """Return what a group and the next one are: an owner, if there is one, and a name or truth value."""
+        first = group if found[group] else group + 1
+        span = Span(self.source, start + found.start(first), start + found.end(group + 1))
+        if first != group and found[first] in ("true", "false"):
+            return ast.Truth(found[first] == "true", span=span)
+        owner = self._piece(found, group, start) if found[group] else None
+        name = self._piece(found, group + 1, start)
+        for part in (owner, name):
+            if part is not None and part.text in _UNNAMEABLE:
+                self.problems.append(reserved(part.text, part.span))
+        return ast.Ref(owner, name, span=span)
 
     def _digits(self, text: str, span: Span) -> int:
         if len(text) <= MAX_DIGITS:
@@ -145,11 +145,6 @@ class Builder:
     def _piece(self, found: re.Match[str], group: int, start: int) -> ast.Name:
         span = Span(self.source, start + found.start(group), start + found.end(group))
         return self.named(found[group], span)
-
-    def _is_no_word(self, ref: ast.Ref) -> None:
-        for name in (ref.owner, ref.name):
-            if name is not None and name.text in _UNNAMEABLE:
-                self.problems.append(reserved(name.text, name.span))
 
     def comparison(self, items: tuple[ast.Value, Token, ast.Value]) -> ast.Condition:
         left, sign, right = items
