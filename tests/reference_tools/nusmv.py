@@ -12,6 +12,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from cplc.export import Export
+
 NUSMV = os.environ.get("CPLC_NUSMV", "")
 NUSMV_ARCTL = os.environ.get("CPLC_NUSMV_ARCTL", "")
 
@@ -39,6 +41,12 @@ def ask(text: str, *, seconds: float = 120) -> Said:
     assert count, said[-2000:]
     assert len(verdicts) == len(names), said[-2000:]
     return Said(round(float(count[1])), tuple(verdict == "true" for verdict in verdicts))
+
+
+def verdicts(exported: Export) -> dict[str, bool]:
+    """Return what NuSMV 2.6 says of each formula that is written."""
+    said = ask(exported.text).verdicts
+    return {name: true != (name in exported.negated) for name, true in zip(exported.written, said, strict=True)}
 
 
 def ask_arctl(text: str, *, seconds: float = 120) -> tuple[bool, ...]:

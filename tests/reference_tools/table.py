@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.cases.reader import cases, compiled
-from tests.reference_tools.nusmv import NUSMV, NUSMV_ARCTL, ask, ask_arctl
+from tests.reference_tools.nusmv import NUSMV, NUSMV_ARCTL, ask, ask_arctl, verdicts
 
 from cplc.export import export
 from cplc.pipeline import Compilation, count_reachable, load
@@ -45,10 +45,13 @@ def _agreement(compilation: Compilation, target: str) -> str:
     asked = compilation.questions()
     exported = compilation.export(target, asked)
     try:
-        said = ask(exported.text).verdicts if target == "smv" else ask_arctl(exported.text)
+        told = (
+            verdicts(exported)
+            if target == "smv"
+            else dict(zip(exported.written, ask_arctl(exported.text), strict=True))
+        )
     except subprocess.TimeoutExpired:
         return "too long"
-    told = dict(zip(exported.written, said, strict=True))
     results = compilation.verify([one for one in asked if one.question.name in told])
     agreeing = sum(told[result.question.name] == (result.answer != "fails") for result in results)
     return f"{agreeing} of {len(told)} ({len(asked)})"

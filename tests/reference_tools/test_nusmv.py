@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases.reader import Case, cases, compiled
-from tests.reference_tools.nusmv import NUSMV, ask
+from tests.reference_tools.nusmv import NUSMV, ask, verdicts
 from tests.strategies import roles, systems
 from tests.strategies_formulas import Sample, protocols
 from tests.strategies_logic import SIMPLE, logic_formulas, quantified
@@ -38,7 +38,7 @@ def compare(compilation: Compilation, asked: tuple[Asked, ...]) -> int:
 def _compare(compilation: Compilation, asked: tuple[Asked, ...]) -> tuple[str, ...]:
     exported = compilation.export("smv", asked)
     assert len(exported.written) + len(exported.notes) == len(asked)
-    told = dict(zip(exported.written, ask(exported.text).verdicts, strict=True)) if exported.written else {}
+    told = verdicts(exported) if exported.written else {}
     results = list(compilation.verify([one for one in asked if one.question.name in told]))
     assert all(result.answer != "unknown" for result in results)
     assert told == {result.question.name: result.answer != "fails" for result in results}
@@ -67,10 +67,10 @@ def test_random_systems(data: st.DataObject) -> None:
     request = Request(system, formulas, Origin("-", "0"))
     exported = export("smv", request)
     said = ask(exported.text)
+    told = verdicts(exported)
     engine = ExplicitEngine(system)
     if "bit, which flips" not in exported.text:
         assert said.states == engine.count(engine.reachable)
-    told = dict(zip(exported.written, said.verdicts, strict=True))
     for one in formulas:
         begins = engine.satisfying(OnPaths("E", And(())), one.assuming)
         if one.name in told and engine.is_empty(engine.without(engine.initial, begins)):

@@ -153,6 +153,8 @@ def linear(formula: Formula) -> Formula | None:
             return formula
         case f.OnPaths("A", path, None) if _has_no_quantifier(path):
             return path
+        case f.Not(f.OnPaths("E", path, None)) if _has_no_quantifier(path):
+            return f.Not(path)
         case f.And(operands):
             found = [linear(operand) for operand in operands]
             return None if None in found else f.And(tuple(part for part in found if part is not None))

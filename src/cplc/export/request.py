@@ -56,3 +56,5 @@ class Export:
     """What begins a comment in the target, for the line between files that are printed together."""
     written: tuple[str, ...] = ()
     """The names of the formulas that are there, in the order of the file."""
+    negated: frozenset[str] = frozenset()
+    """Of these the file asks the negation: false there means that they hold."""

@@ -24,7 +24,7 @@ def export(request: Request) -> Export:
     asking = Vocabulary(request.system)
     planned = plan(request.system, request.formulas, Ctl(asking).text, Ltl(asking).text)
     vocabulary = Vocabulary(planned.fair.system)
-    names = vocabulary.fresh(one.question.name for one in planned.asked)
+    names = _names(planned.asked, vocabulary)
     text = render(
         "smv.j2",
         header=header_lines(request, _remarks(request, planned), planned.left_out),
@@ -33,10 +33,25 @@ def export(request: Request) -> Export:
         groups=groups(vocabulary),
         guards=[(vocabulary.guards[s.name], s.name, vocabulary.written_out(s.guard)) for s in vocabulary.system.steps],
         fairness=fairness(planned, vocabulary),
-        specifications=[_specification(one, names[one.question.name], planned, vocabulary) for one in planned.asked],
+        specifications=[_specification(*each, planned, vocabulary) for each in zip(planned.asked, names, strict=True)],
         comment=comment,
     )
-    return Export(text, planned.left_out, comment="--", written=tuple(one.question.name for one in planned.asked))
+    return Export(
+        text,
+        planned.left_out,
+        comment="--",
+        written=tuple(one.question.name for one in planned.asked),
+        negated=frozenset(one.question.name for one in planned.asked if one.is_negated),
+    )
+
+
+def _names(asked: tuple[Asked, ...], vocabulary: Vocabulary) -> list[str]:
+    """Return a name for each; a property and a check may have the same."""
+    stems = [f"not {one.question.name}" if one.is_negated else one.question.name for one in asked]
+    keys = [(stem, stems[:number].count(stem)) for number, stem in enumerate(stems)]
+    written = [f"{stem} {before + 1}" if before else stem for stem, before in keys]
+    found = vocabulary.fresh(written)
+    return [found[name] for name in written]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +141,19 @@ def _specification(one: Asked, name: str, planned: Plan, vocabulary: Vocabulary)
         more = dict.fromkeys(c for _, c in planned.fair.met(planned.assuming | one.beyond) if c not in met)
         assumed = " & ".join(f"(G F {vocabulary.text(condition)})" for condition in more)
         text = f"({assumed}) -> {text}"
-    return {"remarks": about(question), "keyword": f"{one.logic}SPEC", "name": name, "text": text}
+    return {
+        "remarks": about(question, is_negated=one.is_negated),
+        "keyword": f"{one.logic}SPEC",
+        "name": name,
+        "text": text,
+    }
 
 
-def about(question: ExportedFormula) -> list[str]:
+def about(question: ExportedFormula, *, is_negated: bool = False) -> list[str]:
     """Return what stands above a specification."""
     return [
         f"{question.name}: {question.text}",
         *([f"assuming {', '.join(sorted(question.assuming))}"] if question.assuming else []),
         *([f"expected: it {question.expected}"] if question.expected else []),
+        *(["This is its negation: false here means that it holds."] if is_negated else []),
     ]

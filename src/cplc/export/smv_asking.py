@@ -2,6 +2,8 @@
 
 What CTL says of finitely many steps is the same under any justice. Everything else needs the file's fairness to be
 its own; or, where it can be said in LTL, what it assumes beyond that stands before it: ``(G F a & G F b) -> …``.
+What some run does is asked as its negation, which LTL can say of all runs: with one initial state each of the two holds
+where the other fails.
 """
 
 from __future__ import annotations
@@ -10,10 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from cplc.export.branching import branching
 from cplc.export.fairness import FairSystem, fair_system, linear, needs_fairness
 from cplc.export.request import ExportedFormula
 from cplc.export.smv_logic import Unsaid
-from cplc.system.formula import Formula
+from cplc.system.formula import Formula, Not
 from cplc.system.model import System
 
 NOBODY: frozenset[str] = frozenset()
@@ -28,6 +31,8 @@ class Asking:
     """Whether fairness can make a difference."""
     ctl: str | None
     ltl: str | None
+    is_negated: bool
+    """Whether LTL says the negation."""
     hindrance: str
     """Why neither of them says it, if so."""
 
@@ -37,8 +42,10 @@ class Asked:
     question: ExportedFormula
     logic: Literal["CTL", "LTL"]
     text: str
-    beyond: frozenset[str]
+    beyond: frozenset[str] = NOBODY
     """Whom it assumes besides those whom the file assumes."""
+    is_negated: bool = False
+    """Whether the file asks the negation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +84,18 @@ def plan(system: System, formulas: Sequence[ExportedFormula], ctl: Say, ltl: Say
 
 
 def _asking(system: System, question: ExportedFormula, say_ctl: Say, say_ltl: Say) -> Asking:
-    ctl, hindrance = _said(say_ctl, question.formula)
-    path = linear(question.formula)
+    branched = branching(question.formula, always_goes_on=not system.fairness)
+    ctl, hindrance = _said(say_ctl, branched)
+    path, is_negated = linear(question.formula), False
+    if path is None and ctl is None and _starts_in_one_state(system):
+        path, is_negated = linear(Not(question.formula)), True
     ltl, _ = _said(say_ltl, path) if path is not None else (None, "")
-    is_fair = ctl is None or needs_fairness(system, question.formula)
-    return Asking(question, is_fair, ctl, ltl, hindrance if ctl is None and ltl is None else "")
+    is_fair = ctl is None or needs_fairness(system, branched)
+    return Asking(question, is_fair, ctl, ltl, is_negated, hindrance if ctl is None and ltl is None else "")
+
+
+def _starts_in_one_state(system: System) -> bool:
+    return all(len(variable.initial) == 1 for variable in system.variables)
 
 
 def _said(say: Say, formula: Formula) -> tuple[str | None, str]:
@@ -96,9 +110,9 @@ def _asked(system: System, way: Asking, assuming: frozenset[str]) -> Asked | Non
     wanted = way.question.assuming
     beyond = _names(system, wanted) - _names(system, assuming)
     if way.ctl is not None and (not way.is_fair or _names(system, wanted) == _names(system, assuming)):
-        return Asked(way.question, "CTL", way.ctl, NOBODY)
+        return Asked(way.question, "CTL", way.ctl)
     if way.ltl is not None and _names(system, wanted) >= _names(system, assuming):
-        return Asked(way.question, "LTL", way.ltl, wanted - assuming if beyond else NOBODY)
+        return Asked(way.question, "LTL", way.ltl, wanted - assuming if beyond else NOBODY, way.is_negated)
     return None
 
 
