@@ -1,0 +1,169 @@
+"""The JSON document has everything: the system and its formulas can be made from it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cases.reader import cases, compiled
+from tests.strategies import roles, systems
+from tests.strategies_logic import logic_formulas, quantified
+
+from cplc.export import ExportedFormula, Origin, Request, export
+from cplc.system import expr as e
+from cplc.system import formula as f
+from cplc.system.expr import Expr
+from cplc.system.formula import Formula
+from cplc.system.model import Agent, Claim, Commitment, Justice, Message, Operation, Shared, Step, System, Variable
+
+
+def system_of(data: dict[str, Any]) -> System:
+    position = {step["name"]: index for index, step in enumerate(data["steps"])}
+    return System(
+        data["name"],
+        tuple(data["header"].items()),
+        tuple(Variable(**_tuples(entry, "domain", "initial")) for entry in data["variables"]),
+        tuple(Agent(**_tuples(entry, "local")) for entry in data["agents"]),
+        tuple(Shared(**entry) for entry in data["shared"]),
+        tuple(Message(**_tuples(_read(m, "sent", "received", "in_flight"), "parameters")) for m in data["messages"]),
+        tuple(Commitment(**_views(_read(c, "antecedent", "consequent"))) for c in data["commitments"]),
+        tuple(map(_step, data["steps"])),
+        tuple(Justice(j["name"], tuple(position[name] for name in j["steps"]), j["role"]) for j in data["justice"]),
+        tuple(map(expr_of, data["fairness"])),
+        tuple((hazard["text"], expr_of(hazard["condition"]), None) for hazard in data["hazards"]),
+        tuple(Claim(**_views(_read(claim, "content"))) for claim in data["claims"]),
+    )
+
+
+def _step(data: dict[str, Any]) -> Step:
+    operations = [
+        {**_read(operation, "applicable", "state_before"), "commitment": operation["of"]}
+        for operation in data["operations"]
+    ]
+    for operation in operations:
+        del operation["of"]
+    return Step(
+        **{
+            **_tuples(_read(data, "guard"), "free"),
+            "payload": tuple(data["payload"].items()),
+            "updates": tuple((name, expr_of(value)) for name, value in data["updates"].items()),
+            "operations": tuple(Operation(**operation) for operation in operations),
+        }
+    )
+
+
+def _tuples(entry: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {**entry, **{key: tuple(entry[key]) for key in keys}}
+
+
+def _read(entry: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {**entry, **{key: expr_of(entry[key]) for key in keys}}
+
+
+def _views(entry: dict[str, Any]) -> dict[str, Any]:
+    return {**entry, "views": tuple(entry["views"].items())}
+
+
+def expr_of(data: list[Any]) -> Expr:
+    match data:
+        case ["const", value]:
+            return e.Const(value)
+        case ["read", name]:
+            return e.Read(name)
+        case ["not", operand]:
+            return e.Not(expr_of(operand))
+        case ["and", *operands]:
+            return e.And(tuple(map(expr_of, operands)))
+        case ["or", *operands]:
+            return e.Or(tuple(map(expr_of, operands)))
+        case ["=", left, right]:
+            return e.Equal(expr_of(left), expr_of(right))
+        case ["<", left, right]:
+            return e.Less(expr_of(left), expr_of(right))
+        case ["if", condition, then, otherwise]:
+            return e.Ite(expr_of(condition), expr_of(then), expr_of(otherwise))
+        case [op, left, right]:
+            return e.Arith(op, expr_of(left), expr_of(right))
+        case _:
+            raise AssertionError(data)
+
+
+_UNARY: dict[str, Callable[[Formula], Formula]] = {
+    "not": f.Not,
+    "next": f.Next,
+    "previous": f.Previous,
+    "once": f.Once,
+    "historically": f.Historically,
+}
+_BINARY: dict[str, Callable[[Formula, Formula], Formula]] = {
+    "implies": f.Implies,
+    "iff": f.Iff,
+    "weak until": f.WeakUntil,
+    "release": f.Release,
+    "since": f.Since,
+}
+
+
+def formula_of(data: list[Any]) -> Formula:
+    match data:
+        case ["atom", condition, text]:
+            return f.Atom(expr_of(condition), text)
+        case ["does", steps, text]:
+            return f.Taken(frozenset(steps), text)
+        case ["and", *operands]:
+            return f.And(tuple(map(formula_of, operands)))
+        case ["or", *operands]:
+            return f.Or(tuple(map(formula_of, operands)))
+        case ["finally", operand, bound]:
+            return f.Finally(formula_of(operand), bound)
+        case ["globally", operand, bound]:
+            return f.Globally(formula_of(operand), bound)
+        case ["until", left, right, bound]:
+            return f.Until(formula_of(left), formula_of(right), bound)
+        case ["A" | "E" as quantifier, path, along]:
+            taken = None if along is None else f.Taken(frozenset(along[0]), along[1])
+            return f.OnPaths(quantifier, formula_of(path), taken)
+        case ["enforces", group, goal, sight]:
+            found = formula_of(goal)
+            assert isinstance(found, f.Next | f.Finally | f.Globally | f.Until)
+            return f.Enforces(tuple(group), found, sight == "uniform")
+        case ["commits", debtor, creditor, operand]:
+            return f.Commits(debtor, creditor, formula_of(operand))
+        case ["fulfils", debtor, creditor, operand]:
+            return f.Fulfils(debtor, creditor, formula_of(operand))
+        case ["knows", mode, agents, operand]:
+            return f.Knows(mode, tuple(agents), formula_of(operand))
+        case [word, operand]:
+            return _UNARY[word](formula_of(operand))
+        case [word, left, right]:
+            return _BINARY[word](formula_of(left), formula_of(right))
+        case _:
+            raise AssertionError(data)
+
+
+def _same(request: Request) -> None:
+    data = json.loads(export("json", request).text)
+    assert data["format_version"] == 1
+    assert system_of(data) == request.system
+    again = [
+        ExportedFormula(q["name"], formula_of(q["formula"]), q["text"], frozenset(q["assuming"]), q["expected"])
+        for q in data["formulas"]
+    ]
+    assert again == list(request.formulas)
+
+
+def test_protocols() -> None:
+    for case in cases():
+        compilation = compiled(case)
+        _same(compilation.to_be_exported(compilation.questions()))
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_random_systems(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    formula = data.draw(logic_formulas(system) | quantified(system))
+    _same(Request(system, [ExportedFormula("f", formula, "", data.draw(roles(system)))], Origin("-", "0")))
