@@ -1,0 +1,23 @@
+"""What is written for MCMAS is good ISPL by our own reading: no errors, and nothing that MCMAS reads otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cplc.pipeline import Compilation, IsplReading, load
+from cplc.source import Source
+
+_EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.cpl"))
+
+
+@pytest.mark.parametrize("path", _EXAMPLES, ids=lambda path: str(path.stem))
+def test_an_example_is_written_as_good_ispl(path: Path) -> None:
+    compilation = load(str(path))
+    assert isinstance(compilation, Compilation)
+    exported = compilation.export("ispl", compilation.questions())
+    reading = IsplReading(Source("exported.ispl", exported.text))
+    serious = [one.concise() for one in reading.diagnostics if one.is_error or one.code == "other-dialect"]
+    assert serious == []
+    assert len(reading.model.specifications) == len(exported.written)
