@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from cplc.cli.output import Progress, has_colour
+from cplc.cli.output import Progress, has_colour, write_files
 
 
 @pytest.fixture
@@ -64,3 +65,12 @@ def test_colours_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_colours_elsewhere() -> None:
     assert not has_colour("auto")
     assert has_colour("always")
+
+
+def test_several_files_are_written_all_or_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(OSError, match="File exists"):
+        write_files({tmp_path / "first.smv": "1", tmp_path / "file" / "second.smv": "2"})
+    assert {path.name for path in tmp_path.iterdir()} == {"file"}
+    write_files({tmp_path / "first.smv": "1", tmp_path / "folder" / "second.smv": "2"})
+    assert (tmp_path / "folder" / "second.smv").read_text(encoding="utf-8") == "2"
