@@ -139,8 +139,9 @@ def _specification(one: Asked, name: str, planned: Plan, vocabulary: Vocabulary)
     if one.beyond:
         met = dict.fromkeys(condition for _, condition in planned.fair.met(planned.assuming))
         more = dict.fromkeys(c for _, c in planned.fair.met(planned.assuming | one.beyond) if c not in met)
-        assumed = " & ".join(f"(G F {vocabulary.text(condition)})" for condition in more)
-        text = f"({assumed}) -> {text}"
+        assumed = [f"(G F {vocabulary.text(condition)})" for condition in more]
+        if assumed:  # another justice may say the same
+            text = f"({' & '.join(assumed)}) -> {text}"
     return {
         "remarks": about(question, is_negated=one.is_negated),
         "keyword": f"{one.logic}SPEC",
