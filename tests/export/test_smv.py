@@ -1,0 +1,36 @@
+"""What can be told of a file for NuSMV without NuSMV; `tests/reference_tools` has the rest."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import roles, systems
+from tests.strategies_logic import SIMPLE, logic_formulas, quantified
+
+from cplc.export import ExportedFormula, Origin, Request, export
+from cplc.export.smv_text import LEXICON
+
+
+@pytest.mark.parametrize("target", ["smv", "smv-arctl"])
+@settings(max_examples=25)
+@given(st.data())
+def test_text(target: str, data: st.DataObject) -> None:
+    system = data.draw(systems())
+    drawn = [data.draw(st.tuples(logic_formulas(system) | quantified(system, SIMPLE), roles(system))) for _ in range(3)]
+    formulas = [ExportedFormula("f", formula, "as\nwritten: ä", assuming) for formula, assuming in drawn]
+    request = Request(system, formulas, Origin("a\nfile", "0"))
+    exported = export(target, request)
+    assert exported == export(target, request)
+    assert exported.text.isascii()
+    assert len(exported.written) + len(exported.notes) == len(formulas)
+    code = "\n".join(line.split("--")[0] for line in exported.text.splitlines())
+    for opening, closing in ("()", "[]", "{}"):
+        assert code.count(opening) == code.count(closing)
+        assert f"{opening}{closing}" not in code
+    assert len(re.findall(r"^(?:CTL|LTL|)SPEC\b", code, re.MULTILINE)) == len(exported.written)
+    declared = re.findall(r"^  (\w+) :=? ", code, re.MULTILINE)
+    assert len(set(declared)) == len(declared)
+    assert set(declared) & LEXICON.reserved <= {"step", "relation"}
