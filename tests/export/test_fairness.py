@@ -1,4 +1,4 @@
-"""Fairness as exporters say it: conditions on states, antecedents in linear time, or nothing where it is all the same."""
+"""Fairness as exporters say it: conditions on states, antecedents in linear time, or nothing where all is the same."""
 
 from __future__ import annotations
 

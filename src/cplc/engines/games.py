@@ -5,11 +5,12 @@ time passes, rounds restart, those who are assumed to do so keep going, and a se
 in the end unless it stops being possible. All others move when they like or never, and conditions of ``fairness`` do
 not bind them. Members may always refrain, so nothing moves against the group but the other steps.
 
-To reach a goal, the group insists on one send at a time, or waits for one constraint of justice. Let k be that send or
-constraint, and Y what is won already. Where k is possible and can lead into Y only, and every step of the others leads
-into Y or to where the same is so, some step of k is taken in the end or another one has led into Y: a greatest
-fixpoint inside of the least one. Of a constraint on members themselves some send that leads into Y is enough. This is the rule for response under justice, which is complete: where the goal is
-reached on all just runs, some k helps from each state on. To keep what is so, or to have it next, the group refrains.
+To reach a goal, the group insists on one send at a time, or waits for one constraint of justice. Let k be that send
+or constraint, and Y what is won already. Where k is possible and can lead into Y only, and every step of the others
+leads into Y or to where the same is so, some step of k is taken in the end or another one has led into Y: a greatest
+fixpoint inside of the least one. Of a constraint on members themselves some send that leads into Y is enough. This is
+the rule for response under justice, which is complete: where the goal is reached on all just runs, some k helps from
+each state on. To keep what is so, or to have it next, the group refrains.
 
 References: Alur, Henzinger and Kupferman, "Alternating-time temporal logic", 2002; Manna and Pnueli, "Completing the
 temporal picture", 1991.

@@ -133,9 +133,9 @@ class Ctl:
             case f.OnPaths(_, path) if f.is_state_formula(path):
                 return self.text(path)
             case f.OnPaths(quantifier):
-                path = f.ctl_path(formula)
-                assert path is not None
-                return short(self._path(quantifier, path))
+                said = f.ctl_path(formula)
+                assert said is not None
+                return short(self._path(quantifier, said))
             case f.Knows(mode, agents, operand):
                 return knows(mode, agents, self.text(operand), self.said)
             case _:
