@@ -50,6 +50,6 @@ def test_counts_are_exact() -> None:
 def test_limits_do_not_change_what_is_found() -> None:
     case = contract_net(3)
     free = SymbolicEngine(case.system)
-    bound = SymbolicEngine(case.system, node_limit=2500, budget=0)
+    bound = SymbolicEngine(case.system, node_limit=3500, budget=0)
     for _, formula, assuming in case.questions:
         assert free.count(free.satisfying(formula, assuming)) == bound.count(bound.satisfying(formula, assuming))

@@ -121,7 +121,7 @@ class FairRuns:
         first: they are known to stay.
         """
         sweeps, size = self.sweeps, self._encoding.diagrams.size
-        states = sweeps.plausible(states)
+        states = self._simplest(states)
         settled, searches = self._encoding.false, 0
         while True:
             before = states
@@ -140,6 +140,12 @@ class FairRuns:
             if states == before:
                 return states
 
+    def _simplest(self, states: Node) -> Node:
+        """Return a set with the same reachable states: these alone, if that takes no more nodes."""
+        size = self._encoding.diagrams.size
+        reachable = states & self.sweeps.reachable_around(self._encoding.variables_in(states))
+        return reachable if size(reachable) <= size(states) else self.sweeps.plausible(states)
+
     def _concerned(self, constraints: list[_Constraint], states: Node) -> list[_Constraint]:
         support = self._encoding.variables_in(states)
         if support is None:
@@ -148,10 +154,10 @@ class FairRuns:
 
     def _coming_to_rest(self, states: Node, constraints: list[_Constraint]) -> Node:
         """Return from where a run reaches, within the set, a state in which it may stay idle for ever."""
-        rest = states
+        rest = states & self.sweeps.reachable
         for constraint in constraints:
             rest = rest & constraint.idle
-        if rest & self.sweeps.reachable == self._encoding.false:
+        if rest == self._encoding.false:
             return self._encoding.false
         return self.sweeps.backward(rest, states, states & self.sweeps.reachable)
 
@@ -168,4 +174,4 @@ class FairRuns:
             return states
         cover = states & self.sweeps.reachable
         meeting = self.sweeps.backward(states & ~missing, states, cover)
-        return states if cover & ~meeting == self._encoding.false else self.sweeps.plausible(meeting)
+        return states if cover & ~meeting == self._encoding.false else self._simplest(meeting)

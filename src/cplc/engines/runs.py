@@ -173,11 +173,8 @@ class SomeRun:
             steps, idle = steps & self._steps(one), False
         for one in not_taken:
             steps = steps - self._steps(one)
-        found = goal if idle else self._encoding.false
-        for index in sorted(steps):
-            found = found | self._sweeps.transitions[index].before(goal)
-        self._encoding.diagrams.tidy()
-        return found
+        before = self._sweeps.before(goal, sorted(steps))
+        return before | goal if idle else before
 
     def _steps(self, taken: Taken) -> frozenset[int]:
         return frozenset(self._numbers[name] for name in taken.steps if name in self._numbers)

@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from cplc.engines.bdd import Node
+from cplc.engines.bdd import Diagrams, Node, Substitution
 from cplc.engines.encoding import Encoding
 from cplc.engines.transitions import Transition
 from cplc.system.model import Step
@@ -24,8 +24,13 @@ Image = Callable[[int, Node], Node]
 
 BUDGET = 200_000
 """Searches whose sets have more nodes than this go on among the reachable states only."""
+_WORTH = 4
+_SMALL = 2000
+"""So do those whose sets have more than `_SMALL` nodes and `_WORTH` times as many as the set of reachable states."""
 _BLOCK = 64
-"""Groups that write more variables than this say nothing of what is local."""
+"""Groups that write more variables than this say nothing of what is local,"""
+_WHOLE = 50_000
+"""unless the reachable states of their component take no more nodes than this."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Sweeps:
         components: Sequence[frozenset[str]],
         budget: int = BUDGET,
     ) -> None:
-        self.budget = budget
+        self._budget = budget
         self._encoding = encoding
         self._diagrams = encoding.diagrams
         self._transitions = transitions
@@ -124,8 +129,8 @@ class Sweeps:
         """Sets of variables, and the values that they have together in reachable states."""
         blocks = []
         for variables in dict.fromkeys(group.writes for group in self.groups):
-            if len(variables) <= _BLOCK:
-                number = self._component_of[next(iter(variables))]
+            number = self._component_of[next(iter(variables))]
+            if len(variables) <= _BLOCK or self._diagrams.size(self._reachable_in[number]) <= _WHOLE:
                 hidden = self._encoding.cube(self._components[number] - variables)
                 blocks.append((variables, self._diagrams.exists(self._reachable_in[number], hidden)))
         return tuple(blocks)
@@ -139,6 +144,11 @@ class Sweeps:
         return states
 
     @cached_property
+    def budget(self) -> int:
+        """How many nodes a set may have that is not cut down to the reachable states."""
+        return min(self._budget, _SMALL + _WORTH * self._diagrams.size(self.reachable))
+
+    @cached_property
     def transitions(self) -> tuple[Transition, ...]:
         """All steps, taken only where the blocks that they write have values of reachable states."""
         return tuple(transition.within(self._care(transition.step)) for transition in self._transitions)
@@ -149,6 +159,16 @@ class Sweeps:
             if not variables.isdisjoint(step.writes):
                 care = local & care
         return care
+
+    def before(self, states: Node, steps: Iterable[int] | None = None) -> Node:
+        """Return from where one of the steps (of all, for None) leads into the set; maybe without unreachable ones."""
+        found, limit = self._encoding.false, Limit(self._diagrams, self.budget)
+        for number in range(len(self.transitions)) if steps is None else steps:
+            found = found | self.transitions[number].before(states)
+            if limit.is_passed(found):
+                found = found & self.reachable
+        self._diagrams.tidy()
+        return found
 
     # --- fixpoints
 
@@ -188,7 +208,8 @@ class Sweeps:
             return self._backward(goal, within, cover, self.budget)
         except _TooLarge as reason:
             found = reason.states & self.reachable
-            return self._backward(found, within & self.reachable, cover, None)
+        # Not inside the except clause, where the error keeps the frames with their nodes alive.
+        return self._backward(found, within & self.reachable, cover, None)
 
     def _factors(self, states: Node) -> list[Node]:
         """Return sets, each of one component, whose product this is; the set itself if it is no product.
@@ -238,32 +259,52 @@ class Sweeps:
     ) -> Node:
         """Apply groups until nothing new is found. ``is_free``: no step of the group crosses a limit of the search."""
         everything = frozenset(range(len(self.groups)))
-        ceiling = None if budget is None else self._diagrams.nodes() + budget
+        limit = Limit(self._diagrams, budget)
         while pending:
             for number in sorted(pending):
                 pending.discard(number)
                 group = self.groups[number]
-                found = self._exhausted(group, states, image)
+                found = self._exhausted(group, states, image, limit)
                 if found == states:
                     continue
                 states = found
                 if is_done is not None and is_done(states):
                     return states
                 pending |= self._related[number] if is_free(group) else everything - {number}
-                if budget is not None and ceiling is not None and self._diagrams.nodes() > ceiling:
-                    if self._diagrams.size(states) > budget:
-                        raise _TooLarge(states)
-                    ceiling = self._diagrams.nodes() + budget
         return states
 
-    def _exhausted(self, group: Group, states: Node, image: Image) -> Node:
+    def _exhausted(self, group: Group, states: Node, image: Image, limit: Limit) -> Node:
+        """Take the group's steps until nothing new is found: from all states, or from the new ones if these are few."""
+        size = self._diagrams.size
+        front = states
         while True:
             before = states
             for number in group.steps:
-                states = states | image(number, states)
+                more = image(number, front)
+                front, states = front | more, states | more
+                if limit.is_passed(states):
+                    raise _TooLarge(states)
             self._diagrams.tidy()
             if states == before:
                 return states
+            front = states & ~before
+            if size(front) * 2 > size(states):
+                front = states
+
+
+class Limit:
+    """Looks at the size of a set whenever so many nodes have been made that it may be too large."""
+
+    def __init__(self, diagrams: Diagrams[Node, Substitution], budget: int | None) -> None:
+        self._diagrams = diagrams
+        self._budget = budget
+        self._ceiling = 0 if budget is None else diagrams.nodes() + budget
+
+    def is_passed(self, states: Node) -> bool:
+        if self._budget is None or self._diagrams.nodes() <= self._ceiling:
+            return False
+        self._ceiling = self._diagrams.nodes() + self._budget
+        return self._diagrams.size(states) > self._budget
 
 
 def _grouped(

@@ -213,14 +213,7 @@ class SymbolicEngine(Engine[Node]):
 
     @_bounded
     def predecessors(self, states: Node, steps: Iterable[int] | None = None) -> Node:
-        return self._reachable & self._before(states, steps)
-
-    def _before(self, states: Node, steps: Iterable[int] | None = None) -> Node:
-        found = self._encoding.false
-        for step in self._taken(steps):
-            found = found | step.before(states)
-        self._encoding.diagrams.tidy()
-        return found
+        return self._reachable & self._sweeps.before(states, steps)
 
     # --- formulas
 
