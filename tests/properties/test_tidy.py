@@ -1,13 +1,15 @@
-"""The normal form of updates says what the expression said, for every value of its variables."""
+"""What is built case by case and written out says what the expression said, for every value of its variables."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.lowering.tidy import restore, tidy
+from cplc.lowering.cases import Cases, Outcome, replaced
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
 from cplc.verification.interpreter import value
@@ -40,9 +42,25 @@ _values: st.SearchStrategy[Expr] = st.recursive(
 )
 
 
-@given(_values | _conditions, st.sampled_from(list(DOMAINS)))
-def test_normal_form_is_equal(expression: Expr, first: str) -> None:
-    neat = tidy(expression, DOMAINS, first)
+def built(cases: Cases, expression: Expr) -> Outcome:
+    match expression:
+        case e.Ite(condition, then, otherwise):
+            return cases.choose(cases.condition(condition, {}, ""), built(cases, then), built(cases, otherwise))
+        case e.Const() | e.Read("life"):
+            return cases.variable("life") if isinstance(expression, e.Read) else cases.leaf(expression)
+        case _:
+            return cases.condition(expression, {}, "")
+
+
+def tidy(expression: Expr, told_apart: Iterable[str], first: str) -> Expr:
+    """Build and write it; what is not told apart occurs only as a whole."""
+    cases = Cases({name: DOMAINS[name] for name in told_apart})
+    return cases.expression(built(cases, expression), first)
+
+
+@given(_values | _conditions, st.sampled_from(list(DOMAINS)), st.sets(st.sampled_from(list(DOMAINS))))
+def test_normal_form_is_equal(expression: Expr, first: str, hidden: set[str]) -> None:
+    neat = tidy(expression, set(DOMAINS) - hidden | {"life"}, first)
     for values in product(*DOMAINS.values()):
         state = dict(zip(DOMAINS, values, strict=True))
         assert value(neat, state) == value(expression, state)
@@ -54,9 +72,25 @@ def test_normal_form_of_the_normal_form_is_itself(expression: Expr) -> None:
     assert tidy(neat, DOMAINS, "life") == neat
 
 
-def test_restoring_puts_conditions_back() -> None:
+@given(_values, _values)
+def test_equal_values_are_one_node(first: Expr, second: Expr) -> None:
+    cases = Cases(DOMAINS)
+    states = [dict(zip(DOMAINS, values, strict=True)) for values in product(*DOMAINS.values())]
+    same = all(value(first, state) == value(second, state) for state in states)
+    assert (built(cases, first) == built(cases, second)) == same
+
+
+@given(_values, _conditions, _values)
+def test_what_has_many_cases_gets_a_name_and_stays_equal(first: Expr, condition: Expr, second: Expr) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cplc.lowering.cases._MANY", 2)
+        test_normal_form_is_equal.hypothesis.inner_test(e.Ite(condition, first, second), "life", set())  # type: ignore[attr-defined]
+        test_normal_form_is_equal.hypothesis.inner_test(condition, "life", set())  # type: ignore[attr-defined]
+
+
+def test_expressions_are_put_in_the_place_of_names() -> None:
     stands_for = {"?0": e.And((e.Read("a"), e.Read("b")))}
-    assert restore(e.Ite(e.Read("?0"), e.Const("x"), e.Read("c")), stands_for) == e.Ite(
+    assert replaced(e.Ite(e.Read("?0"), e.Const("x"), e.Read("c")), stands_for) == e.Ite(
         stands_for["?0"], e.Const("x"), e.Read("c")
     )
 

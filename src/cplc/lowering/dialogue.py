@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from cplc.lowering.vocabulary import kept_by
+from cplc.lowering.cases import Outcome
 from cplc.semantics.model import Claim, Operation
-from cplc.system import expr as e
-from cplc.system.expr import Expr
 
 if TYPE_CHECKING:
     from cplc.lowering.lifecycle import Ledger
@@ -54,29 +52,29 @@ def possible_states(claim: Claim, operations: Iterable[Operation]) -> tuple[str,
     return tuple(state for state in STATES if state in found)
 
 
-def perform(ledger: Ledger, operation: Operation) -> Expr:
+def perform(ledger: Ledger, operation: Operation) -> Outcome:
     """Apply an operation and return when it applies."""
-    name = operation.commitment
+    name, both = operation.commitment, ledger.cases.both
     if operation.verb == "test":
         when = ledger.is_in(name, STANDING)
-        is_so = ledger.truth(ledger.book.model.claim[name].content)
-        ledger.move(name, when, e.ite(is_so, e.Const("satisfied"), e.Const("violated")))
+        is_so = ledger.truth(ledger.book.model.claim[name].content, name)
+        ledger.move(name, both(when, is_so), "satisfied")
+        ledger.move(name, both(when, ledger.cases.negate(is_so)), "violated")
         return when
     source, target = _MOVES[operation.verb]
     when = ledger.is_in(name, source)
-    ledger.move(name, when, e.Const(target))
+    ledger.move(name, when, target)
     argument = operation.target
     if argument is not None and argument in ledger.kept:
-        ledger.move(argument, e.conj((when, ledger.is_in(argument, _PUT_FORWARD))), e.Const("open"))
+        ledger.move(argument, both(when, ledger.is_in(argument, _PUT_FORWARD)), "open")
     return when
 
 
 def judge(ledger: Ledger, name: str) -> None:
     """Close a claim that stood before the step and still does, if its content comes out otherwise."""
     content = ledger.book.model.claim[name].content
-    possible = ledger.book.possible[name]
-    stood = e.one_of(e.Read(kept_by(name, ledger.keeper)), [state for state in STANDING if state in possible])
-    stands = e.conj((stood, ledger.is_in(name, STANDING)))
-    was, is_so = ledger.truth_before(content), ledger.truth(content)
-    ledger.move(name, e.conj((stands, e.negate(was), is_so)), e.Const("satisfied"))
-    ledger.move(name, e.conj((stands, was, e.negate(is_so))), e.Const("violated"))
+    both, negate = ledger.cases.both, ledger.cases.negate
+    stands = both(ledger.was_in(name, STANDING), ledger.is_in(name, STANDING))
+    was, is_so = ledger.truth_before(content, name), ledger.truth(content, name)
+    ledger.move(name, both(stands, negate(was), is_so), "satisfied")
+    ledger.move(name, both(stands, was, negate(is_so)), "violated")

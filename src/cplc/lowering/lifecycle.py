@@ -1,19 +1,18 @@
 """The life of a commitment, run on expressions: one ledger is one keeper's view of what a step does.
 
 A keeper is `Env` or a role that has a view. The ledger holds, for every variable of a commitment or claim, its value
-at this point of the step as an expression over the state before the step. Operations come first, in the order
-written, then the automatic rules. Those of claims are in `dialogue.py`.
+at this point of the step, case by case of the state before the step. Operations come first, in the order written, then
+the automatic rules. Those of claims are in `dialogue.py`.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from cplc.lowering import dialogue
+from cplc.lowering.cases import NO, Cases, Outcome
 from cplc.lowering.expressions import Reading, condition
-from cplc.lowering.tidy import restore, tidy
 from cplc.lowering.vocabulary import kept_by
 from cplc.semantics.cycles import cycles
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation
@@ -39,6 +38,9 @@ _PLAIN = {
     "compensate": (("violated",), "compensated"),
 }
 """Operations that lead from any of these states to that one."""
+
+_ROUNDS = 3
+"""So often at most the automatic rules move a commitment: from pending over conditional and active to closed."""
 
 
 @dataclass(frozen=True)
@@ -144,110 +146,102 @@ class Ledger:
         self.book = book
         self.keeper = keeper
         self.kept = book.viewers[keeper]
-        self.values: dict[str, Expr] = {}
+        self.values: dict[str, Outcome] = {}
         self.touched: dict[str, None] = {}
         """Those whose state this step may change."""
         self.unsettled: dict[str, None] = {}
         """Those among them that came into an open state without a look at their conditions."""
         self.reading = Reading(reading.model, reading.role, reading.own, reading.changed, self._seen)
         self._before = Reading(reading.model, reading.role, state=self._seen_before)
-        self.meanings: dict[str, Expr] = {}
-        self.domains: dict[str, tuple[Value, ...]] = defaultdict(lambda: (False, True))
+        self.clocks: dict[str, tuple[Value, ...]] = {}
+        domains: dict[str, tuple[Value, ...]] = {}
         for commitment in self.kept:
-            self.domains.update((name, domain) for name, _, domain in book.variables(commitment, keeper))
+            for name, kind, domain in book.variables(commitment, keeper):
+                (self.clocks if kind == "clock" else domains)[name] = domain
+        self.cases = Cases(domains)
+        """Clocks are not among what is told apart: they may have very many values, and only one of them matters."""
 
     # --- values at this point of the step
 
     def _seen(self, commitment: str, view: str | None) -> Expr | None:
         if view not in (None, self.keeper):
-            return e.Read(kept_by(commitment, view)) if self.keeper is None else None
-        return self._state(commitment) if commitment in self.kept else None
+            return self._seen_before(commitment, view)
+        return e.Read(_now(commitment)) if commitment in self.kept else None
 
     def _seen_before(self, commitment: str, view: str | None) -> Expr | None:
         if view not in (None, self.keeper):
             return e.Read(kept_by(commitment, view)) if self.keeper is None else None
         return e.Read(kept_by(commitment, self.keeper)) if commitment in self.kept else None
 
-    def _get(self, variable: str) -> Expr:
-        return self.values.get(variable, e.Read(variable))
+    def _get(self, variable: str) -> Outcome:
+        known = self.values.get(variable)
+        return self.cases.variable(variable) if known is None else known
 
-    def _state(self, commitment: str) -> Expr:
+    def _state(self, commitment: str) -> Outcome:
         return self._get(kept_by(commitment, self.keeper))
 
-    def is_in(self, commitment: str, states: Iterable[str]) -> Expr:
-        """Return when the commitment is in one of the states, said of as few states as possible."""
-        possible = self.book.possible[commitment]
-        inside = [state for state in possible if state in states]
-        outside = [state for state in possible if state not in inside]
-        state = self._state(commitment)
-        if len(outside) < len(inside):
-            return e.negate(e.one_of(state, outside))
-        return e.one_of(state, inside)
+    def is_in(self, commitment: str, states: Iterable[str]) -> Outcome:
+        """Return when the commitment is in one of the states."""
+        return self.cases.is_in(self._state(commitment), states)
 
-    def _put(self, variable: str, when: Expr, value: Expr) -> None:
-        """Write a value; in normal form, lest what is built on it grows with every step of the way."""
-        self.values[variable] = tidy(e.ite(when, value, self._get(variable)), self.domains, variable)
+    def was_in(self, commitment: str, states: Iterable[str]) -> Outcome:
+        """Return when the commitment was in one of the states before the step."""
+        return self.cases.is_in(self.cases.variable(kept_by(commitment, self.keeper)), states)
 
-    def move(self, commitment: str, when: Expr, state: Expr) -> None:
+    def _put(self, variable: str, when: Outcome, value: Outcome) -> None:
+        self.values[variable] = self.cases.choose(when, value, self._get(variable))
+
+    def move(self, commitment: str, when: Outcome, state: Outcome | str) -> None:
         """Enter a state; its clock, which only runs while open, is at 0 and nothing is remembered of before."""
-        if e.is_false(when):
+        if when == NO:
             return
         self.touched[commitment] = None
         name = kept_by(commitment, self.keeper)
-        if self._has_clock(commitment):
-            self._put(clock_of(name), e.conj((when, self.is_in(commitment, OPEN))), e.Const(0))
-        self._put(name, when, state)
+        if clock_of(name) in self.clocks:
+            self._put(clock_of(name), self.cases.both(when, self.is_in(commitment, OPEN)), self.cases.constant(0))
+        self._put(name, when, self.cases.constant(state) if isinstance(state, str) else state)
         self._forget(commitment, when)
 
-    def _forget(self, commitment: str, when: Expr) -> None:
+    def _forget(self, commitment: str, when: Outcome) -> None:
         name = kept_by(commitment, self.keeper)
         if commitment in self.book.suspended:
-            self._put(former_of(name), when, e.Const(LIVE[0]))
+            self._put(former_of(name), when, self.cases.constant(LIVE[0]))
         if commitment in self.book.retained:
-            self._put(follows_of(name), when, e.Const("none"))
+            self._put(follows_of(name), when, self.cases.constant("none"))
 
-    def _has_clock(self, commitment: str) -> bool:
-        declared = self.book.model.commitment.get(commitment)
-        return declared is not None and (declared.within is not None or declared.expires is not None)
-
-    def _suspend(self, commitment: str, when: Expr, waits_for: str | None) -> None:
+    def _suspend(self, commitment: str, when: Outcome, waits_for: str | None) -> None:
         """Become pending; the clock stands still."""
         name = kept_by(commitment, self.keeper)
         self.touched[commitment] = None
-        self._put(former_of(name), when, _live(self._state(commitment)))
+        self._put(former_of(name), when, self._live(self._state(commitment)))
         if waits_for is not None:
-            self._put(follows_of(name), when, e.Const(waits_for))
-        self._put(name, when, e.Const("pending"))
+            self._put(follows_of(name), when, self.cases.constant(waits_for))
+        self._put(name, when, self.cases.constant("pending"))
 
-    def _resume(self, commitment: str, when: Expr) -> None:
+    def _resume(self, commitment: str, when: Outcome) -> None:
         """Go back to the state from before; the clock goes on where it stood."""
+        if when == NO:
+            return
         name = kept_by(commitment, self.keeper)
         self.touched[commitment] = None
         self.unsettled[commitment] = None
-        self._put(name, when, _live(self._get(former_of(name))))
+        self._put(name, when, self._live(self._get(former_of(name))))
         self._forget(commitment, when)
 
-    def truth(self, term: Term) -> Expr:
-        """Return when a condition holds at this point of the step."""
-        return self._named(term, self.reading)
+    def _live(self, state: Outcome) -> Outcome:
+        """Return a state known to be conditional or active, and nothing else in any case."""
+        cases = self.cases
+        return cases.choose(cases.is_in(state, ("active",)), cases.constant("active"), cases.constant("conditional"))
 
-    def truth_before(self, term: Term) -> Expr:
+    def truth(self, term: Term, about: str) -> Outcome:
+        """Return when a condition of this commitment or claim holds at this point of the step."""
+        mentioned = dict.fromkeys(states_in(term, self.book.model))
+        now = {_now(name): self._state(name) for name in mentioned if name in self.kept}
+        return self.cases.condition(condition(term, self.reading), now, kept_by(about, self.keeper))
+
+    def truth_before(self, term: Term, about: str) -> Outcome:
         """Return when a condition held before the step."""
-        return self._named(term, self._before)
-
-    def _named(self, term: Term, reading: Reading) -> Expr:
-        """Return when a condition holds; while the ledger is at work a name stands for one without states."""
-        found = condition(term, reading)
-        if isinstance(found, e.Const) or any(True for _ in states_in(term, self.book.model)):
-            return found
-        placeholder = f"?{len(self.meanings)}"
-        for name, meaning in self.meanings.items():
-            if meaning == found:
-                return e.Read(name)
-            if meaning == e.negate(found):
-                return e.negate(e.Read(name))
-        self.meanings[placeholder] = found
-        return e.Read(placeholder)
+        return self.cases.condition(condition(term, self._before), {}, kept_by(about, self.keeper))
 
     # --- operations
 
@@ -259,25 +253,18 @@ class Ledger:
                 self._create(d, self.is_in(d, ("null", *CLOSED)))
             return None
         name = kept_by(c, self.keeper)
-        before = self._state(c)
-        applicable = tidy(self._apply(operation, c, d), self.domains, name)
-        return Performed(
-            operation.verb,
-            c,
-            d,
-            restore(applicable, self.meanings),
-            restore(before, self.meanings),
-            JOINED.get(operation.verb, ""),
-        )
+        before = self.cases.expression(self._state(c), name)
+        applicable = self.cases.expression(self._apply(operation, c, d), name)
+        return Performed(operation.verb, c, d, applicable, before, JOINED.get(operation.verb, ""))
 
-    def _apply(self, operation: Operation, c: str, d: str | None) -> Expr:
+    def _apply(self, operation: Operation, c: str, d: str | None) -> Outcome:
         verb = operation.verb
         if c in self.book.model.claim:
             return dialogue.perform(self, operation)
         if verb in _PLAIN:
             source, target = _PLAIN[verb]
             when = self.is_in(c, source)
-            self.move(c, when, e.Const(target))
+            self.move(c, when, target)
             return when
         match verb:
             case "create":
@@ -287,92 +274,98 @@ class Ledger:
             case "withdraw":
                 conditional, active = self.is_in(c, ("conditional",)), self.is_in(c, ("active",))
                 revocable = self.book.model.commitment[c].revocable
-                self.move(c, active, e.Const("withdrawn" if revocable else "violated"))
-                self.move(c, conditional, e.Const("withdrawn"))
-                return e.disj((conditional, active))
+                self.move(c, active, "withdrawn" if revocable else "violated")
+                self.move(c, conditional, "withdrawn")
+                return self.cases.either(conditional, active)
             case "suspend":
                 when = self.is_in(c, LIVE)
                 self._suspend(c, when, None)
                 return when
             case "reactivate":
-                when = e.conj((self.is_in(c, ("pending",)), e.negate(self._waits(c))))
+                when = self.cases.both(self.is_in(c, ("pending",)), self.cases.negate(self._waits(c)))
                 self._resume(c, when)
                 return when
             case _:
                 assert d is not None
                 return self._hand_over(operation, c, d)
 
-    def _create(self, commitment: str, when: Expr) -> None:
+    def _create(self, commitment: str, when: Outcome) -> None:
         declared = self.book.model.commitment[commitment]
-        fulfilled = self.truth(declared.consequent)
-        detached = self.truth(declared.antecedent)
-        state = e.ite(fulfilled, e.Const("fulfilled"), e.ite(detached, e.Const("active"), e.Const("conditional")))
-        self.move(commitment, when, state)
+        fulfilled = self.truth(declared.consequent, commitment)
+        detached = self.truth(declared.antecedent, commitment)
+        cases = self.cases
+        live = cases.choose(detached, cases.constant("active"), cases.constant("conditional"))
+        self.move(commitment, when, cases.choose(fulfilled, cases.constant("fulfilled"), live))
 
-    def _hand_over(self, operation: Operation, c: str, d: str) -> Expr:
+    def _hand_over(self, operation: Operation, c: str, d: str) -> Outcome:
         """Delegate or assign; the successor takes the state, and whoever waits for c now waits for d."""
         when = self.is_in(c, LIVE)
         if d in self.kept:
-            when = e.conj((when, self.is_in(d, ("null", *CLOSED))))
-            self.move(d, when, _live(self._state(c)))
+            when = self.cases.both(when, self.is_in(d, ("null", *CLOSED)))
+            self.move(d, when, self._live(self._state(c)))
             self.unsettled[d] = None
         if operation.retaining:
             self._suspend(c, when, d)
             return when
-        self.move(c, when, e.Const("delegated" if operation.verb == "delegate" else "assigned"))
+        self.move(c, when, "delegated" if operation.verb == "delegate" else "assigned")
         for waiting, targets in self.book.retained.items():
             if waiting in self.kept and c in targets and waiting != c:
                 follows = follows_of(kept_by(waiting, self.keeper))
-                self._put(follows, e.conj((when, e.equal(self._get(follows), e.Const(c)))), e.Const(d))
+                redirected = self.cases.both(when, self.cases.is_in(self._get(follows), (c,)))
+                self._put(follows, redirected, self.cases.constant(d))
                 self.unsettled[waiting] = None
         return when
 
-    def _waits(self, commitment: str) -> Expr:
+    def _waits(self, commitment: str) -> Outcome:
         """Return when a pending commitment waits for the one it was delegated to."""
         if commitment not in self.book.retained:
-            return e.FALSE
-        return e.negate(e.equal(self._get(follows_of(kept_by(commitment, self.keeper))), e.Const("none")))
+            return NO
+        follows = follows_of(kept_by(commitment, self.keeper))
+        return self.cases.is_in(self._get(follows), self.book.retained[commitment])
 
     # --- automatic rules
 
     def settle(self, commitments: Iterable[str]) -> None:
         """Apply the automatic rules to these commitments and claims until nothing changes."""
-        for together, rounds in _order(self.book, [c for c in commitments if c in self.kept]):
-            for _ in range(rounds):
+        for together, circle in _order(self.book, [c for c in commitments if c in self.kept]):
+            for _ in range(_ROUNDS * len(together) + 1 if circle else 1):
+                before = dict(self.values)
                 for name in together:
                     if name in self.book.model.claim:
                         dialogue.judge(self, name)
                     else:
                         self._settle(name)
+                if self.values == before:
+                    break
 
     def _settle(self, c: str) -> None:
         declared = self.book.model.commitment[c]
-        fulfilled = self.truth(declared.consequent)
-        self.move(c, e.conj((self.is_in(c, OPEN), fulfilled)), e.Const("fulfilled"))
+        fulfilled = self.truth(declared.consequent, c)
+        self.move(c, self.cases.both(self.is_in(c, OPEN), fulfilled), "fulfilled")
         if c in self.book.retained:
             self._follow(c)
-        detached = self.truth(declared.antecedent)
-        self.move(c, e.conj((self.is_in(c, ("conditional",)), detached)), e.Const("active"))
+        detached = self.truth(declared.antecedent, c)
+        self.move(c, self.cases.both(self.is_in(c, ("conditional",)), detached), "active")
 
     def _follow(self, c: str) -> None:
         follows = follows_of(kept_by(c, self.keeper))
+        both, is_in = self.cases.both, self.is_in
         for d in self.book.retained[c]:
             if d not in self.kept:
                 continue
-            waiting = e.conj((self.is_in(c, ("pending",)), e.equal(self._get(follows), e.Const(d))))
-            done, freed = self.is_in(d, ("fulfilled",)), self.is_in(d, ("released",))
-            broken = self.is_in(d, ("violated", "expired", "withdrawn"))
-            self._resume(c, e.conj((waiting, broken)))
-            self.move(c, e.conj((waiting, done)), e.Const("fulfilled"))
-            self.move(c, e.conj((waiting, freed)), e.Const("released"))
+            waiting = both(is_in(c, ("pending",)), self.cases.is_in(self._get(follows), (d,)))
+            done, freed = both(waiting, is_in(d, ("fulfilled",))), both(waiting, is_in(d, ("released",)))
+            self._resume(c, both(waiting, is_in(d, ("violated", "expired", "withdrawn"))))
+            self.move(c, done, "fulfilled")
+            self.move(c, freed, "released")
 
     # --- time
 
     def tick(self, commitment: str) -> None:
         """Let one tick pass for the deadlines of a commitment."""
         declared = self.book.model.commitment[commitment]
-        name = kept_by(commitment, self.keeper)
-        clock = self._get(clock_of(name))
+        name = clock_of(kept_by(commitment, self.keeper))
+        clock, values = e.Read(name), self.clocks[name]
         for state, limit, outcome in (
             ("active", declared.within, "violated"),
             ("conditional", declared.expires, "expired"),
@@ -380,31 +373,33 @@ class Ledger:
             if limit is None:
                 continue
             running = self.is_in(commitment, (state,))
-            over = e.conj((running, e.one_of(clock, self.domains[clock_of(name)][limit - 1 :])))
+            at_end = self.cases.named(e.one_of(clock, values[limit - 1 :]) if limit > 1 else e.TRUE, name)
+            over = self.cases.both(running, at_end)
             if limit > 1:
-                self._put(clock_of(name), e.conj((running, e.negate(over))), e.arith("+", clock, e.Const(1)))
-            self.move(commitment, over, e.Const(outcome))
+                later = self.cases.leaf(e.arith("+", clock, e.Const(1)))
+                self._put(name, self.cases.both(running, self.cases.negate(at_end)), later)
+            self.move(commitment, over, outcome)
 
     # --- result
 
     def updates(self) -> dict[str, Expr]:
         """Return what is written, each value in normal form."""
-        changed = {variable: value for variable, value in self.values.items() if value != e.Read(variable)}
-        return {variable: restore(value, self.meanings) for variable, value in changed.items()}
+        changed = {name: value for name, value in self.values.items() if value != self.cases.variable(name)}
+        return {name: self.cases.expression(value, name) for name, value in changed.items()}
 
 
-def _live(state: Expr) -> Expr:
-    """Return a state known to be conditional or active, written with constants only."""
-    return e.ite(e.equal(state, e.Const("active")), e.Const("active"), e.Const("conditional"))
+def _now(commitment: str) -> str:
+    """Return the name under which conditions read its state at this point of the step; no variable is called so."""
+    return f"{commitment} now"
 
 
-def _order(book: Book, commitments: list[str]) -> Iterator[tuple[list[str], int]]:
-    """Yield them after those that their rules look at, together where they look at each other, and enough rounds.
+def _order(book: Book, commitments: list[str]) -> Iterator[tuple[list[str], bool]]:
+    """Yield them after those that their rules look at, together where they look at each other, and whether they do.
 
     No claim is ever together with another: the checker sees to that, and so each is judged by what is settled.
     """
     for component, circle in cycles({c: depends_on(book, c) for c in commitments}):
-        yield component, len(commitments) if circle else 1
+        yield component, bool(circle)
 
 
 def conditions_of(declared: Commitment | Claim) -> tuple[Term, ...]:

@@ -59,16 +59,16 @@ class Workshop:
         """The guard of the language: on the sender's own state, and with its channel free."""
         reading = Reading(self.model, message.sender, own, state=OwnView(message.sender))
         channel = (message.sender, message.receiver)
+        unsent = message.rivals if message.repeatable else (*message.rivals, message.name)
         occupied: Iterable[Message] = ()
         if not self.model.sync and channel not in self.model.unordered:
-            occupied = self._by_channel[channel]
+            occupied = [other for other in self._by_channel[channel] if other.name not in unsent]
         elif not self.model.sync and message.repeatable:
             occupied = (message,)
         return e.conj(
             (
                 condition(message.guard, reading),
-                e.TRUE if message.repeatable else e.negate(e.Read(copy_of(message.name, message.sender))),
-                *(e.negate(e.Read(copy_of(rival, message.sender))) for rival in message.rivals),
+                *(e.negate(e.Read(copy_of(name, message.sender))) for name in reversed(unsent)),
                 *(e.negate(in_flight(other)) for other in occupied),
                 *(e.negate(self._blocked.get(scope, e.FALSE)) for scope in self.dependence.around(message.scope)),
             )

@@ -1,0 +1,63 @@
+"""Lowering does little work where much waits for each other: nodes are counted, not seconds."""
+
+from __future__ import annotations
+
+import pytest
+
+from cplc.lowering.lifecycle import Ledger
+from cplc.pipeline import Compilation
+from cplc.source import Source
+from cplc.system import expr as e
+from cplc.system.expr import Expr
+
+MUTUAL = """protocol Mutual sync {
+  role Ann
+  role Bob
+  role Zoe
+  role Prt[2] { var v0: 1..2 }
+  for p in Prt {
+    commitment c0 = C(Zoe, Bob, m0, !m2) within 1
+    commitment c1 = C(Ann, Bob, true, m3) expires 1
+    commitment c2 = C(Bob, Zoe, assigned(c1), m1) revocable
+    Zoe -> Bob : m0  means create c0  if m1
+    Bob -> Zoe : m1  means create c2, expire c0
+    Zoe -> Bob : m2  means delegate c0 to c1 retaining, expire c0  resets m1, m2  unless released(c2)  after m1[p]
+    Ann -> p : m3  repeatable  means delegate c1 to c0  on receipt p.v0 := 2  restart
+  }
+}
+"""
+
+
+def chain(length: int) -> str:
+    """Return a protocol in which each commitment can be handed on to the next, and waited for."""
+    lines = ["protocol Chain sync {", "role Z", *(f"role R{i}" for i in range(length))]
+    for i in range(length):
+        lines += [f"commitment c{i} = C(R{i}, Z, a{i}, b{i}) within 2", f"Z -> R{i} : a{i}", f"R{i} -> Z : b{i}"]
+    lines += [f"R{i} -> R{i + 1} : d{i} means delegate c{i} to c{i + 1} retaining" for i in range(length - 1)]
+    return "\n".join([*lines, "R0 -> Z : start means create c0", "}"])
+
+
+def size(expr: Expr) -> int:
+    total, stack = 0, [expr]
+    while stack:
+        total += 1
+        stack += e.children(stack.pop())
+    return total
+
+
+@pytest.mark.parametrize(("text", "nodes", "largest"), [(MUTUAL, 600, 300), (chain(8), 6000, 1000)])
+def test_steps_are_built_of_few_nodes(text: str, nodes: int, largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    updates = Ledger.updates
+
+    def counted(ledger: Ledger) -> dict[str, Expr]:
+        found = updates(ledger)
+        made.append(len(ledger.cases))
+        return found
+
+    monkeypatch.setattr(Ledger, "updates", counted)
+    compilation = Compilation(Source("work.cpl", text))
+    assert compilation.ok
+    system = compilation.system
+    assert max(made) < nodes
+    assert max(size(value) for step in system.steps for _, value in step.updates) < largest
