@@ -116,6 +116,7 @@ class _Exploration:
         self._quick = auto and method == "symbolic"
         self._engines: dict[frozenset[str], AnyEngine] = {}
         self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
+        self._given_up: set[frozenset[str]] = set()
 
     def engine_for(self, formula: Formula) -> AnyEngine:
         """Return the engine that knows all that the formula depends on."""
@@ -132,18 +133,22 @@ class _Exploration:
     def engine_deciding(self, formula: Formula, assuming: frozenset[str]) -> AnyEngine:
         """Return the engine that says whether the formula holds: the quick search, if that comes to an end.
 
-        How far it goes is counted in states and not in seconds, so it is the same engine every time.
+        How far it goes is counted in states and not in seconds, so it is the same engine every time. Where it gave up
+        once it is not tried again: the decision diagrams are there for all further questions.
         """
         if not self._quick or not _takes_one_run(formula):
             return self.engine_for(formula)
         key = (formula, assuming)
         if key not in self._settled:
-            part = self.slices.of(self.slices.relevant(formula))
-            quick = OnTheFlyEngine(part, effort=QUICK_EFFORT) if _bits(part) >= _LARGE else None
+            variables = self.slices.relevant(formula)
+            part = self.slices.of(variables)
+            worth_while = variables not in self._given_up and _bits(part) >= _LARGE
+            quick = OnTheFlyEngine(part, effort=QUICK_EFFORT) if worth_while else None
             try:
                 if quick is not None:
                     quick.decide(formula, assuming)
             except ResourceExhausted:
+                self._given_up.add(variables)
                 quick = None
             self._settled[key] = quick
         return self._settled[key] or self.engine_for(formula)
