@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from benchmarks.models import Case, contract_net, deadlines, netbill, shared_stock
 
 from cplc.engines.order import variable_order
 from cplc.engines.symbolic import SymbolicEngine
+from cplc.pipeline import Compilation, load
 from cplc.system.model import System
 
-CASES = [netbill(6), contract_net(6), shared_stock(8), deadlines(5)]
+_EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def example(name: str, **parameters: int) -> Case:
+    compilation = load(str(_EXAMPLES / f"{name}.cpl"), {key: str(value) for key, value in parameters.items()})
+    assert isinstance(compilation, Compilation)
+    return Case(name, compilation.system, ())
+
+
+CASES = [
+    netbill(6),
+    contract_net(6),
+    shared_stock(8),
+    deadlines(5),
+    example("dining_cryptographers", n=8),
+    example("iterated_cryptographers", n=6),
+    example("persuasion", rounds=4),
+]
 
 
 def shuffled(system: System, seed: int) -> System:
@@ -45,6 +64,13 @@ def test_declared_order_hardly_matters(case: Case) -> None:
         other_size, other_states = nodes(shuffled(case.system, seed))
         assert other_states == states
         assert other_size <= 2 * size
+
+
+@pytest.mark.parametrize("name", ["dining_cryptographers", "iterated_cryptographers"])
+def test_twice_the_agents_round_a_table_take_at_most_four_times_the_nodes(name: str) -> None:
+    sizes = [nodes(example(name, n=number).system)[0] for number in (6, 12, 24)]
+    assert sizes[1] <= 4 * sizes[0]
+    assert sizes[2] <= 4 * sizes[1]
 
 
 def test_instances_of_a_family_grow_the_diagram_by_as_much_each() -> None:
