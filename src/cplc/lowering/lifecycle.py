@@ -197,7 +197,7 @@ class Ledger:
             return
         self.touched[commitment] = None
         name = kept_by(commitment, self.keeper)
-        if clock_of(name) in self.clocks:
+        if len(self.clocks.get(clock_of(name), ())) > 1:
             self._put(clock_of(name), self.cases.both(when, self.is_in(commitment, OPEN)), self.cases.constant(0))
         self._put(name, when, self.cases.constant(state) if isinstance(state, str) else state)
         self._forget(commitment, when)
