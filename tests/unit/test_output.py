@@ -74,3 +74,13 @@ def test_several_files_are_written_all_or_none(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"file"}
     write_files({tmp_path / "first.smv": "1", tmp_path / "folder" / "second.smv": "2"})
     assert (tmp_path / "folder" / "second.smv").read_text(encoding="utf-8") == "2"
+
+
+def test_a_file_may_be_read_by_whom_the_user_lets_read(tmp_path: Path) -> None:
+    """A temporary file is for nobody else; what takes its place is a file like any other, or as it was before."""
+    plain, private = tmp_path / "plain", tmp_path / "private"
+    plain.with_suffix(".like").touch()
+    private.touch(mode=0o600)
+    write_files({plain: "a", private: "b"})
+    assert plain.stat().st_mode == plain.with_suffix(".like").stat().st_mode
+    assert private.stat().st_mode & 0o777 == 0o600

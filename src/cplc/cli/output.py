@@ -110,6 +110,15 @@ def write_file(path: Path, text: str) -> None:
     write_files({path: text})
 
 
+def _mode(path: Path) -> int:
+    """Return who may read and write the file: as before, or as any new file of this process."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
 def write_files(texts: Mapping[Path, str]) -> None:
     """Write each file whole, and none before all of them are ready to take their places."""
     ready: dict[Path, Path] = {}
@@ -121,6 +130,7 @@ def write_files(texts: Mapping[Path, str]) -> None:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
                 stream.write(text)
         for path, temporary in ready.items():
+            temporary.chmod(_mode(path))
             temporary.replace(path)
     except BaseException:
         for temporary in ready.values():
