@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 from functools import cached_property
-from typing import Literal
 
 from cplc.engines.bdd import Node, diagrams
 from cplc.engines.interface import ResourceExhausted
-from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
+from cplc.system.expr import And, Arith, ArithOp, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value, arithmetic
 from cplc.system.model import State, System
 
 Cases = dict[Value, Node]
@@ -269,7 +268,7 @@ class Encoding:
                 below = below | left[number]
         return result
 
-    def _arithmetic(self, op: Literal["+", "-", "*", "%"], left: Cases, right: Cases) -> Cases:
+    def _arithmetic(self, op: ArithOp, left: Cases, right: Cases) -> Cases:
         if len(left) * len(right) > _PAIRS_LIMIT:
             raise ResourceExhausted(f"an expression combines {len(left)} values with {len(right)}")
         result: Cases = {}
@@ -277,18 +276,6 @@ class Encoding:
             for other, there in right.items():
                 both = where & there
                 if both != self.false:
-                    value = calculated(op, int(one), int(other))
+                    value = arithmetic(op, int(one), int(other))
                     result[value] = result.get(value, self.false) | both
         return result
-
-
-def calculated(op: Literal["+", "-", "*", "%"], left: int, right: int) -> int:
-    match op:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "%":
-            return left % right if right else 0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 from typing import Generic, TypeVar
 
-from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
+from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value, arithmetic
 from cplc.system.model import State, System
 
 T = TypeVar("T")
@@ -88,7 +88,8 @@ class Packing:
                 low, high = self._number(left), self._number(right)
                 return lambda state: low(state) < high(state)
             case Arith(op, left, right):
-                return _arithmetic(op, self._number(left), self._number(right))
+                one, other = self._number(left), self._number(right)
+                return lambda state: arithmetic(op, one(state), other(state))
             case Ite(condition, then, otherwise):
                 test, yes, no = self.evaluator(condition), self.evaluator(then), self.evaluator(otherwise)
                 return lambda state: yes(state) if test(state) else no(state)
@@ -108,15 +109,3 @@ class Packing:
             return value
 
         return number
-
-
-def _arithmetic(op: str, left: Callable[[int], int], right: Callable[[int], int]) -> Callable[[int], int]:
-    match op:
-        case "+":
-            return lambda state: left(state) + right(state)
-        case "-":
-            return lambda state: left(state) - right(state)
-        case "*":
-            return lambda state: left(state) * right(state)
-        case _:
-            return lambda state: left(state) % divisor if (divisor := right(state)) else 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Value = bool | int | str
-ArithOp = Literal["+", "-", "*", "%"]
+ArithOp = Literal["+", "-", "*", "/", "%"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Less:
 
 @dataclass(frozen=True, slots=True)
 class Arith:
-    """Numbers only. The remainder has the sign of the divisor, and is 0 for a divisor of 0."""
+    """Numbers only. The remainder has the sign of the divisor; division cuts off towards 0. By 0 both give 0."""
 
     op: ArithOp
     left: Expr
@@ -158,8 +158,15 @@ def arithmetic(op: ArithOp, left: int, right: int) -> int:
             return left - right
         case "*":
             return left * right
+        case "/":
+            return _quotient(left, right) if right else 0
         case "%":
             return left % right if right else 0
+
+
+def _quotient(left: int, right: int) -> int:
+    whole = abs(left) // abs(right)
+    return whole if (left < 0) == (right < 0) else -whole
 
 
 def one_of(operand: Expr, values: Iterable[Value]) -> Expr:

@@ -179,10 +179,25 @@ class Knows:
     operand: Formula
 
 
+@dataclass(frozen=True, slots=True)
+class Adjacent:
+    """In a synchronous system: some round leads from here to the operand or, if ``back``, from the operand to here.
+
+    Across the round ``same`` pairs of variables agree, the first of each before it, the second after it; and
+    ``choice``, if there is one, is what a player does in it.
+    """
+
+    operand: Formula
+    same: tuple[tuple[str, str], ...]
+    choice: tuple[str, str] | None = None
+    """The name of a player's choice, and its action."""
+    back: bool = False
+
+
 Formula = (
     Atom | Not | And | Or | Implies | Iff
     | Next | Finally | Globally | Until | WeakUntil | Release | Previous | Once | Historically | Since | Taken
-    | OnPaths | Enforces | Commits | Fulfils | Knows
+    | OnPaths | Enforces | Commits | Fulfils | Knows | Adjacent
 )  # fmt: skip
 
 
@@ -203,7 +218,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
         case Enforces(_, goal):
             return (goal,)
         case (
-            Not(operand) | Commits(_, _, operand) | Fulfils(_, _, operand) | Knows(_, _, operand)
+            Not(operand) | Commits(_, _, operand) | Fulfils(_, _, operand) | Knows(_, _, operand) | Adjacent(operand)
             | Next(operand) | Finally(operand) | Globally(operand)
             | Previous(operand) | Once(operand) | Historically(operand)
         ):  # fmt: skip
@@ -247,7 +262,7 @@ def is_state_formula(formula: Formula) -> bool:
     match formula:
         case Not() | And() | Or() | Implies() | Iff():
             return all(map(is_state_formula, children(formula)))
-        case Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Knows():
+        case Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Knows() | Adjacent():
             return True
         case _:
             return False

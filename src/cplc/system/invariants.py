@@ -31,6 +31,7 @@ def problems(system: System) -> Iterator[str]:
         yield from (f"justice `{justice.name}` names no step {i}" for i in justice.steps if i >= len(system.steps))
         if justice.role is not None and justice.role not in system.agent:
             yield f"justice `{justice.name}` is of no agent"
+    yield from _players_are_sound(system)
     for what, expr in _conditions(system):
         yield from (f"{what} reads `{name}`, which is no variable" for name in reads(expr) - system.variable.keys())
 
@@ -51,7 +52,7 @@ def _variables_are_sound(system: System) -> Iterator[str]:
 def _agents_own_what_they_see(system: System) -> Iterator[str]:
     for agent in system.agents:
         for name in agent.local:
-            if name not in system.variable or system.variable[name].owner != agent.name:
+            if name not in system.variable or not (system.is_synchronous or system.variable[name].owner == agent.name):
                 yield f"`{name}` is in the local state of `{agent.name}`, which does not own it"
     seen = {name for agent in system.agents for name in agent.local}
     for variable in system.variables:
@@ -78,11 +79,37 @@ def _step_is_sound(system: System, step: Step) -> Iterator[str]:
         yield f"`{step.name}` is taken by `{step.actor}`, which is no agent"
 
 
+def _players_are_sound(system: System) -> Iterator[str]:
+    if system.players and (system.steps or system.justice):
+        yield "a synchronous system has steps or justice"
+    if len(system.player) != len(system.players) or not system.player.keys().isdisjoint(system.variable):
+        yield "the name of a choice is taken"
+    choices = system.player.keys() | system.variable.keys()
+    written = Counter[str]()
+    for player in system.players:
+        if player.agent not in system.agent:
+            yield f"`{player.choice}` is made by `{player.agent}`, which is no agent"
+        if len({action.name for action in player.actions}) != len(player.actions) or not player.actions:
+            yield f"`{player.agent}` has no actions, or one twice"
+        for action in player.actions:
+            unknown = reads(action.allowed) - system.variable.keys()
+            yield from (f"action `{action.name}` reads `{name}`, which is no variable" for name in unknown)
+        for rule in player.rules:
+            written.update({name for change in rule for name, _ in change.updates})
+            for change in rule:
+                unknown = reads(change.guard) - choices
+                unknown |= {name for name, _ in change.updates} - system.variable.keys()
+                unknown |= {read for _, value in change.updates for read in reads(value)} - system.variable.keys()
+                yield from (f"`{player.agent}` uses `{name}`, which is neither variable nor choice" for name in unknown)
+    yield from (f"{times} rules write `{name}`" for name, times in written.items() if times > 1)
+
+
 def _conditions(system: System) -> Iterator[tuple[str, Expr]]:
     yield from ((f"message `{m.name}`", m.in_flight) for m in system.messages)
     yield from ((f"commitment `{c.name}`", c.consequent) for c in system.commitments)
     yield from ((f"commitment `{c.name}`", c.antecedent) for c in system.commitments)
     yield from ((f"claim `{c.name}`", c.content) for c in system.claims)
+    yield "the initial condition", system.start
     yield from (("a fairness condition", condition) for condition in system.fairness)
     yield from ((f"hazard `{text}`", condition) for text, condition, _ in system.hazards)
 

@@ -4,6 +4,8 @@ A state gives every variable a value of its domain. A step changes it; steps int
 state has an idle step that changes nothing. The model of a property is the set of states reachable from the
 initial ones. Runs are infinite; the fair ones meet every `Justice` that is unconditional or assumed, and every
 condition of `fairness` infinitely often.
+
+A synchronous system has no steps; its players act together in rounds (`cplc.system.rounds`).
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from functools import cached_property
 from typing import Literal
 
 from cplc.source import Span
-from cplc.system.expr import Expr, Value, conj, disj, negate, reads
+from cplc.system.expr import TRUE, Expr, Value, conj, disj, negate, reads
+from cplc.system.rounds import Player
 
 State = dict[str, Value]
 
@@ -202,6 +205,19 @@ class System:
     hazards: tuple[tuple[str, Expr, Span | None], ...] = ()
     """States the model must not reach, each with what would go wrong there (an assignment out of range)."""
     claims: tuple[Claim, ...] = ()
+    players: tuple[Player, ...] = ()
+    start: Expr = TRUE
+    """What, besides the initial values of each variable, holds in the initial states."""
+
+    @property
+    def is_synchronous(self) -> bool:
+        """Whether all players act at once, in rounds, and nobody ever idles."""
+        return bool(self.players)
+
+    @cached_property
+    def player(self) -> dict[str, Player]:
+        """Each player by the name of its choice."""
+        return {player.choice: player for player in self.players}
 
     @cached_property
     def variable(self) -> dict[str, Variable]:

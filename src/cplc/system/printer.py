@@ -15,6 +15,7 @@ from cplc.system import formula as f
 from cplc.system.expr import Expr, Value
 from cplc.system.formula import Formula
 from cplc.system.model import Justice, Operation, Step, System, Variable
+from cplc.system.rounds import Player
 
 # How tightly a text holds together: each level may stand unbracketed below those above it here.
 _ANYTHING, _IFF, _IMPLIES, _THEREFORE, _OR, _AND, _UNTIL, _PREFIX, _COMPARISON, _SUM, _PRODUCT, _CLOSED = range(12)
@@ -99,8 +100,18 @@ def _formula(formula: Formula) -> _Text:
             return f"Fu({debtor} -> {creditor}, {formula_text(operand)})", _CLOSED
         case f.Knows(mode, agents, operand):
             return f"{_knower(mode, agents)}, {formula_text(operand)})", _CLOSED
+        case f.Adjacent():
+            return _adjacent(formula), _CLOSED
         case _:
             return _temporal(formula)
+
+
+def _adjacent(formula: f.Adjacent) -> str:
+    said = [f"{before} = {after}'" for before, after in formula.same]
+    if formula.choice is not None:
+        said.append(" = ".join(formula.choice))
+    where = "before" if formula.back else "after"
+    return f"({where} some round [{', '.join(said)}]: {formula_text(formula.operand)})"
 
 
 def _knower(mode: str, agents: tuple[str, ...]) -> str:
@@ -235,6 +246,9 @@ def _system_lines(system: System) -> Iterator[str]:
     for step in system.steps:
         yield ""
         yield from _step_lines(step)
+    for player in system.players:
+        yield ""
+        yield from _player_lines(player)
     if system.justice:
         yield ""
         yield "justice"
@@ -247,6 +261,17 @@ def _system_lines(system: System) -> Iterator[str]:
         yield ""
         yield "hazards"
     yield from (f"  {text}: {expr_text(condition)}" for text, condition, _ in system.hazards)
+
+
+def _player_lines(player: Player) -> Iterator[str]:
+    yield f"player {player.agent}, {player.choice}"
+    for action in player.actions:
+        yield f"  {action.name} if {expr_text(action.allowed)}"
+    for number, rule in enumerate(player.rules, 1):
+        yield f"  rule {number}"
+        for change in rule:
+            updates = ", ".join(f"{name} := {expr_text(value)}" for name, value in change.updates)
+            yield f"    if {expr_text(change.guard)}: {updates}"
 
 
 def _variable_text(variable: Variable) -> str:

@@ -11,10 +11,14 @@ from cplc.system.model import State
 
 @dataclass(frozen=True)
 class Move:
-    """One step of a run: its position in the system's steps, or None for the idle step, and the state after it."""
+    """One step of a run: its position in the system's steps, or None for the idle step, and the state after it.
+
+    In a synchronous system it is a round, with what each player did, in the order of the players.
+    """
 
     step: int | None
     state: State
+    actions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ It shares no code with the engines, so that what they claim can be checked again
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import product
 
 from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
@@ -55,6 +56,8 @@ def _arithmetic(op: str, left: int, right: int) -> int:
             return left - right
         case "*":
             return left * right
+        case "/":
+            return int(Fraction(left, right)) if right else 0
         case "%":
             return left % right if right else 0
         case _:
@@ -80,11 +83,15 @@ class Interpreter:
     def initial_states(self) -> Iterator[State]:
         names = [variable.name for variable in self.system.variables]
         for values in product(*(variable.initial for variable in self.system.variables)):
-            yield dict(zip(names, values, strict=True))
+            state = dict(zip(names, values, strict=True))
+            if holds(self.system.start, state):
+                yield state
 
     def is_initial(self, state: State) -> bool:
-        return self.is_state(state) and all(
-            state[variable.name] in variable.initial for variable in self.system.variables
+        return (
+            self.is_state(state)
+            and all(state[variable.name] in variable.initial for variable in self.system.variables)
+            and holds(self.system.start, state)
         )
 
     def is_state(self, state: State) -> bool:
@@ -107,6 +114,43 @@ class Interpreter:
         changed = state | {name: self._assigned(name, value(update, state)) for name, update in taken.updates}
         initial = (self.system.variable[name].initial for name in taken.free)
         return tuple(changed | dict(zip(taken.free, values, strict=True)) for values in product(*initial))
+
+    def rounds(self, state: State) -> Iterator[tuple[str, ...]]:
+        """Yield what the players may do together in the state, in the order of the players."""
+        allowed = (
+            [action.name for action in player.actions if holds(action.allowed, state)] for player in self.system.players
+        )
+        return product(*allowed)
+
+    def after_round(self, state: State, actions: Sequence[str]) -> Iterator[State]:
+        """Yield where the players' actions may lead, if all of them are allowed."""
+        players = self.system.players
+        if len(actions) != len(players) or not all(
+            any(action.name == done and holds(action.allowed, state) for action in player.actions)
+            for player, done in zip(players, actions, strict=False)
+        ):
+            return
+        seen = state | {player.choice: done for player, done in zip(players, actions, strict=True)}
+        ways = []
+        for rule in (rule for player in players for rule in player.rules):
+            made = [change for change in rule if holds(change.guard, seen)]
+            ways.append(
+                [
+                    {name: self._assigned(name, value(update, state)) for name, update in change.updates}
+                    for change in made
+                ]
+                or [{}]
+            )
+        for way in product(*ways):
+            target = state.copy()
+            for changes in way:
+                target |= changes
+            if self.is_state(target):
+                yield target
+
+    def leads_to(self, state: State, actions: Sequence[str], target: State) -> bool:
+        """Return whether this round may lead from one state to the other."""
+        return target in self.after_round(state, actions)
 
     def _assigned(self, name: str, assigned: Value) -> Value:
         """Return the value as it stands in a state; one that is out of range as it is."""
