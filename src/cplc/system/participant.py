@@ -1,0 +1,94 @@
+"""One participant's decision: what an agent wants of a system, what it believes of others, what is asked of it.
+
+A *participant* plays agents of the system. Its beliefs give the sends of an agent probabilities where a condition
+holds; what it decides itself it decides for its own good; everything else, who moves first included, happens as badly
+as it can. As long as something can happen something does, until a run ends: where no step but a tick that changes
+nothing is enabled, or where a restart is about to happen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from cplc.source import Span
+from cplc.system.expr import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The sending of a message, or of one payload of it, with the probability that it is believed to have."""
+
+    name: str
+    steps: tuple[int, ...]
+    """Positions in the system's steps; with several payloads it is open which is sent."""
+    low: Fraction
+    high: Fraction
+    """Equal to ``low`` where the probability is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """Where the condition holds and every event is possible, one of the events happens with its probability.
+
+    Where the condition holds and some event is not possible, the belief says nothing and the others are open.
+    """
+
+    agent: str
+    condition: Expr
+    events: tuple[Event, ...]
+    """Some choice of probabilities within the bounds sums to one; if all bounds are equal, exactly."""
+    text: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The participant takes one of these sends of its own only where the condition holds."""
+
+    condition: Expr
+    steps: tuple[int, ...]
+    text: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    condition: Expr
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What it is worth to the participant, each time, that one of these steps is taken."""
+
+    steps: tuple[int, ...]
+    amount: Fraction
+    text: str
+
+
+@dataclass(frozen=True)
+class Participant:
+    name: str
+    agents: tuple[str, ...]
+    """Those of the system that it plays."""
+    conforming: Expr
+    """Of the end of a run: it has kept its own commitments."""
+    goals: tuple[Goal, ...]
+    worth: tuple[Worth, ...]
+    beliefs: tuple[Belief, ...]
+    decisions: tuple[Decision, ...]
+    """Sends of its own that no belief and no decision names it may take wherever they are enabled."""
+
+
+Aspect = Literal["conformance", "achievement", "benefit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The least probability of the aspect, whatever happens that is open, is to be above (or at least) this."""
+
+    aspect: Aspect
+    relation: Literal[">", ">="]
+    value: Fraction
