@@ -118,8 +118,11 @@ _operations = st.builds(ast.Operation, names, refs, st.none(), st.booleans(), sp
     ast.Operation, names, refs, refs, st.booleans(), _joining, span=_here
 )
 _assignments = st.builds(ast.Assignment, refs, expressions(), span=_here)
-_clause_kinds: st.SearchStrategy[ast.Clause] = st.one_of(
+_conditions: st.SearchStrategy[ast.Condition] = st.one_of(
     *(st.builds(kind, expressions(), span=_here) for kind in (ast.After, ast.Unless, ast.If)),
+)
+_clause_kinds: st.SearchStrategy[ast.Clause] = st.one_of(
+    _conditions,
     st.builds(ast.Means, _some(_operations, 1), span=_here),
     *(st.builds(kind, _some(_assignments, 1), span=_here) for kind in (ast.Set, ast.OnReceipt)),
     st.builds(ast.Resets, _some(refs, 1), span=_here),
@@ -149,7 +152,7 @@ _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
         ),
         st.builds(ast.Claim, names, refs, refs, expressions(), docs, span=_here),
         st.builds(ast.Channel, refs, refs, span=_here),
-        st.builds(ast.Use, refs, _some(_arguments), st.none() | names, docs, span=_here),
+        st.builds(ast.Use, refs, _some(_arguments), st.none() | names, _some(_conditions), docs, span=_here),
         _defines,
         st.builds(
             ast.Property, names, st.none() | titles, _some(refs), expressions(), _verdicts, docs, span=_here

@@ -197,7 +197,7 @@ class Ground:
             sender=ends.first,
             receiver=ends.second,
             parameters=self._parameters(symbol, plain),
-            guard=combined("&", (sender.term(guard) for guard in body.guards)),
+            guard=combined("&", self._guards(job, sender, sending)),
             rivals=tuple(rivals.get(job.name, ())),
             operations=tuple(self._operations(body.operations, plain)),
             updates=tuple(self._assignments(body.updates, sender, job, ends.first)),
@@ -208,6 +208,13 @@ class Ground:
             scope=job.scope,
             span=symbol.span,
         )
+
+    def _guards(self, job: Job[statements.Message], sender: Resolver, sending: Viewer) -> Iterator[Term]:
+        if job.body.begins:
+            for beginning in job.frame.beginning:
+                around = Resolver(self._world, beginning.frame, beginning.values, sending)
+                yield from map(around.term, beginning.conditions)
+        yield from map(sender.term, job.body.guards)
 
     def _parameters(self, symbol: tree.MessageSymbol, resolver: Resolver) -> tuple[model.Parameter, ...]:
         found: list[model.Parameter] = []

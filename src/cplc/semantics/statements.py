@@ -47,6 +47,8 @@ class Message:
     sender: RoleTree
     receiver: RoleTree
     guards: tuple[Tree, ...]
+    begins: bool
+    """It says nothing of what comes before it: the protocol may begin with it."""
     operations: tuple[Operation, ...]
     updates: tuple[Assignment, ...]
     receipt: tuple[Assignment, ...]
@@ -104,6 +106,10 @@ class Part:
     symbol: PartSymbol
     roles: tuple[tuple[RoleSymbol, RoleTree | AllOf, Span], ...]
     values: tuple[tuple[ParameterSymbol, Tree, Span], ...]
+    conditions: tuple[Tree, ...]
+    """What must be so before the part begins."""
+    follows: bool
+    """Whether it says what comes before; otherwise it begins as the protocol around it does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,11 +104,8 @@ class Templates:
         resets: list[tree.Instance] = []
         for clause in node.clauses:
             match clause:
-                case ast.After(condition) | ast.If(condition):
-                    guards.append(self._expressions.condition(condition, sending, Purpose.LOCAL))
-                case ast.Unless(condition):
-                    guard = self._expressions.condition(condition, sending, Purpose.LOCAL)
-                    guards.append(tree.Apply("!", (guard,), condition.span))
+                case ast.After() | ast.If() | ast.Unless():
+                    guards.append(self._guard(clause, sending))
                 case ast.Means(performed):
                     operations.extend(self._operations(performed, scope))
                 case ast.Set(assignments):
@@ -127,6 +124,7 @@ class Templates:
             sender,
             receiver,
             tuple(guards),
+            not any(isinstance(clause, ast.After) for clause in node.clauses),
             tuple(operations),
             tuple(updates),
             tuple(receipt),
@@ -134,6 +132,10 @@ class Templates:
             any(isinstance(clause, ast.Restart) for clause in node.clauses),
             any(isinstance(clause, ast.Repeatable) for clause in node.clauses),
         )
+
+    def _guard(self, clause: ast.Condition, scope: Scope) -> tree.Tree:
+        condition = self._expressions.condition(clause.condition, scope, Purpose.LOCAL)
+        return tree.Apply("!", (condition,), clause.span) if isinstance(clause, ast.Unless) else condition
 
     def _operations(self, performed: Iterable[ast.Operation], scope: Scope) -> Iterator[statements.Operation]:
         for operation in performed:
@@ -274,6 +276,8 @@ class Templates:
             part,
             tuple((role, bound, argument.value.span) for role, bound, argument in roles),
             tuple((parameter, value, argument.value.span) for parameter, value, argument in values),
+            tuple(self._guard(condition, scope) for condition in part.node.conditions),
+            any(isinstance(condition, ast.After) for condition in part.node.conditions),
         )
 
     def _role_argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
@@ -10,7 +11,7 @@ from cplc.semantics import model, statements, tree
 from cplc.semantics.resolve import Resolver
 from cplc.semantics.terms import Value
 from cplc.semantics.types import Bool, Enum, Int
-from cplc.semantics.world import MOST_IN_FAMILY, MOST_INSTANCES, Ends, Frame, Job, RoleValue, Values, World
+from cplc.semantics.world import MOST_IN_FAMILY, MOST_INSTANCES, Beginning, Ends, Frame, Job, RoleValue, Values, World
 from cplc.source import Span
 
 
@@ -265,7 +266,8 @@ class Unroller:
             self.world.broken.add(part.symbol)
             return
         name = self._scope(bound.name_of(indices=()), scope, ())
-        used = Frame(bound.template, bound.path, bound.outer, bound.parameters, bound.roles, name)
+        outer = () if part.follows else frame.beginning
+        used = replace(bound, scope=name, beginning=(*outer, Beginning(part.conditions, frame, values)))
         self.world.parts[used.name_of(indices=())] = used
         self._variables(used)
         self._bodies(used.template.body, used, {}, (), name)

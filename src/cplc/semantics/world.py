@@ -46,6 +46,7 @@ class Frame:
     parameters: Mapping[str, Value]
     roles: Mapping[tree.RoleSymbol, tuple[model.Role, ...]]
     scope: str
+    beginning: tuple[Beginning, ...] = ()
 
     def name_of(self, *names: str, indices: tuple[int, ...]) -> str:
         """Return the full name of something declared here."""
@@ -57,6 +58,15 @@ class Frame:
     def prefix(self) -> str:
         """What stands between a role and the variables that the part gives it."""
         return f"{self.name_of(indices=())}." if self.path else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beginning:
+    """What a part waits for before it begins, as it is written in the protocol that uses the part."""
+
+    conditions: tuple[tree.Tree, ...]
+    frame: Frame
+    values: Values
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -298,7 +298,8 @@ class Repeatable:
     span: Span = _span()
 
 
-Clause = After | Unless | If | Means | Set | OnReceipt | Resets | Restart | Repeatable
+Condition = After | Unless | If
+Clause = Condition | Means | Set | OnReceipt | Resets | Restart | Repeatable
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,11 +387,13 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """``use Payment(payer = c) as part``; without ``as`` the protocol's own name."""
+    """``use Payment(payer = c) as part after offer``; without ``as`` the protocol's own name."""
 
     protocol: Ref
     arguments: tuple[Argument, ...]
     alias: Name | None
+    conditions: tuple[Condition, ...] = ()
+    """What must be so before the part begins."""
     doc: str | None = field(default=None, compare=False)
     span: Span = _span()
 

@@ -103,7 +103,8 @@ class Conversion:
             case "Use":
                 arguments = self._readable(node.arguments, self._argument)
                 alias = self.name(node.alias) if node.alias else None
-                return ast.Use(self.reference(node.protocol), arguments, alias, self._doc(span), span=span)
+                conditions = self._readable(node.conditions, self._condition)
+                return ast.Use(self.reference(node.protocol), arguments, alias, conditions, self._doc(span), span=span)
             case "Define":
                 parameters = tuple(self.name(parameter) for parameter in node.parameters)
                 body_ = self.expression(node.body)
@@ -193,15 +194,16 @@ class Conversion:
         sender, receiver = self.reference(node.sender), self.reference(node.receiver)
         return ast.Message(self.name(node.name), sender, receiver, parameters, clauses, self._doc(span), span=span)
 
+    def _condition(self, node: Any) -> ast.Condition:
+        kinds: dict[str, type[ast.Condition]] = {"After": ast.After, "Unless": ast.Unless, "If": ast.If}
+        made = kinds[type(node).__name__]
+        return made(self.expression(node.condition), span=self.span(node))
+
     def _clause(self, node: Any) -> ast.Clause:
         span = self.span(node)
         match type(node).__name__:
-            case "After":
-                return ast.After(self.expression(node.condition), span=span)
-            case "Unless":
-                return ast.Unless(self.expression(node.condition), span=span)
-            case "If":
-                return ast.If(self.expression(node.condition), span=span)
+            case "After" | "Unless" | "If":
+                return self._condition(node)
             case "Means":
                 return ast.Means(tuple(self._operation(operation) for operation in node.operations), span=span)
             case "Set":

@@ -199,10 +199,11 @@ def _declaration(tree: ast.Declaration) -> list[str]:
             return [*_doc(doc), f"claim {name.text} = claim({parties}, {_argument(content)})"]
         case ast.Channel(sender, receiver):
             return [f"channel {reference(sender)} -> {reference(receiver)} unordered"]
-        case ast.Use(protocol, arguments, alias, doc=doc):
+        case ast.Use(protocol, arguments, alias, conditions, doc=doc):
             bound = ", ".join(f"{item.name.text} = {_argument(item.value)}" for item in arguments)
             text = f"use {reference(protocol)}" + (f"({bound})" if arguments else "")
-            return [*_doc(doc), text + (f" as {alias.text}" if alias else "")]
+            named = f" as {alias.text}" if alias else ""
+            return [*_doc(doc), " ".join((text + named, *map(_clause, conditions)))]
         case ast.Define(name, parameters, body, doc=doc):
             names = ", ".join(parameter.text for parameter in parameters)
             return [*_doc(doc), f"define {name.text}({names}) = {formula(body)}"]
