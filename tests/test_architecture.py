@@ -20,6 +20,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "lowering": {"semantics", "system", "diagnostics", "source"},
     "engines": {"system"},
     "verification": {"engines", "system", "source"},
+    "risk": {"engines", "system"},
     "quality": {"semantics", "lowering", "verification", "system", "source"},
     "report": {"verification", "quality", "system", "diagnostics", "source"},
     "export": {"system"},
