@@ -182,13 +182,7 @@ class Compilation:
 
     def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
         """Return what the file asks, or the properties and checks of these names."""
-        if not names:
-            return self._asked
-        known = {asked.question.name: asked for asked in reversed(self._asked)}
-        for name in names:
-            if name not in known:
-                raise UnknownQuestion(name, list(known))
-        return tuple(asked for asked in self._asked if asked.question.name in names)
+        return _named(self._asked, names)
 
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> Asked | tuple[Diagnostic, ...]:
         """Return the question that a formula of the command line asks, or what is wrong with it."""
@@ -274,9 +268,10 @@ class Compilation:
 
 @dataclass(frozen=True)
 class IsplReading:
-    """Everything known of one text in ISPL. It is read and checked, and becomes no system yet."""
+    """Everything known of one text in ISPL."""
 
     source: Source
+    strategies: Strategies = "full"
 
     @cached_property
     def _parsed(self) -> tuple[ispl_ast.File, tuple[Diagnostic, ...]]:
@@ -307,6 +302,44 @@ class IsplReading:
         found = self._checked.model
         assert found is not None
         return found
+
+    # --- the system and what is asked of it
+
+    @cached_property
+    def system(self) -> System:
+        from cplc.lowering.ispl import lower_ispl
+
+        system = lower_ispl(self.model, Path(self.source.name).stem)
+        for problem in system.problems():
+            raise AssertionError(f"lowering made an ill-formed system: {problem}")
+        return system
+
+    @cached_property
+    def _asked(self) -> tuple[Asked, ...]:
+        from cplc.lowering.ispl_formulas import lower_ispl_formula
+        from cplc.verification.results import Question
+
+        found = []
+        for number, one in enumerate(self.model.specifications, 1):
+            formula = lower_ispl_formula(one.formula, self.model, uniform=self.strategies == "uniform")
+            question = Question(f"formula {number}", "property", formula, one.text, span=one.span)
+            found.append(Asked(question, self.system))
+        return tuple(found)
+
+    def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
+        """Return all formulas, or those of these names: `formula 1` is the first."""
+        return _named(self._asked, names)
+
+
+def _named(asked: tuple[Asked, ...], names: Sequence[str]) -> tuple[Asked, ...]:
+    """Return the questions of these names; all of them where none is named."""
+    if not names:
+        return asked
+    known = {one.question.name: one for one in reversed(asked)}
+    for name in names:
+        if name not in known:
+            raise UnknownQuestion(name, list(known))
+    return tuple(one for one in asked if one.question.name in names)
 
 
 def is_ispl(name: str) -> bool:

@@ -6,6 +6,7 @@ is said of all runs. `!=` has become `<>`, groups have become their members.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -206,6 +207,31 @@ class Commits:
 
 
 Formula = Prop | Coloured | Negation | Connected | OnPaths | Temporal | Until | Knows | Enforces | Commits
+
+
+def children(formula: Formula) -> tuple[Formula, ...]:
+    """Return the formulas directly below."""
+    match formula:
+        case Prop() | Coloured():
+            return ()
+        case Negation(operand) | Temporal(_, operand) | Knows(_, _, operand):
+            return (operand,)
+        case OnPaths(_, path):
+            return (path,)
+        case Enforces(_, goal):
+            return (goal,)
+        case Connected(_, operands) | Commits(_, _, operands):
+            return operands
+        case Until(left, right):
+            return (left, right)
+
+
+def subformulas(formula: Formula) -> Iterator[Formula]:
+    """Yield every formula in it, itself first."""
+    yield formula
+    for child in children(formula):
+        yield from subformulas(child)
+
 
 # --- the model
 
