@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from cplc.export import Export, Request
     from cplc.lowering import View
     from cplc.quality.coverage import Outcome
+    from cplc.semantics.index import Index
     from cplc.semantics.ispl import Checked
     from cplc.semantics.ispl.model import Model as IsplModel
+    from cplc.semantics.loading import Load
     from cplc.semantics.model import CheckedModel
     from cplc.syntax import ast
     from cplc.syntax.ispl import ast as ispl_ast
@@ -67,6 +69,8 @@ class Compilation:
     protocol: str | None = None
     """Which protocol of the file; None for the last."""
     strategies: Strategies = "full"
+    load: Load | None = field(default=None, compare=False, repr=False)
+    """How imports are read, if not from disk."""
     _systems: dict[frozenset[View], System] = field(default_factory=dict, compare=False, repr=False)
     _changed: CheckedModel | None = field(default=None, repr=False)
     """What to take for the model instead of what the text says."""
@@ -81,12 +85,17 @@ class Compilation:
     def _analysis(self) -> Analysis:
         return analyse(
             self._parsed[0],
-            load=loader(self.path, parse),
+            load=self.load or loader(self.path, parse),
             parameters=self.parameters,
             channels=self.channels,
             protocol=self.protocol,
             unread=unread_words(self._parsed[1]),
         )
+
+    @property
+    def index(self) -> Index:
+        """What the text and its imports declare, and where that is used; also of a text with mistakes."""
+        return self._analysis.index
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

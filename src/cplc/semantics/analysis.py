@@ -13,6 +13,7 @@ from cplc.semantics import statements, tree
 from cplc.semantics.declare import broken_symbols, check_macros, declare, forbid_recursion
 from cplc.semantics.expressions import Expressions, Purpose
 from cplc.semantics.ground import Ground
+from cplc.semantics.index import Index, index_of
 from cplc.semantics.lints import Guards
 from cplc.semantics.loading import Load, load_program
 from cplc.semantics.model import CheckedModel
@@ -39,6 +40,8 @@ class Analysis:
 
     model: CheckedModel | None
     diagnostics: tuple[Diagnostic, ...]
+    index: Index
+    """What the file and its imports declare, and where that is used."""
     _instances: _Instances | None = field(default=None, repr=False, compare=False)
 
     def resolve_formula(self, expr: ast.Expr) -> tuple[Term | None, tuple[Diagnostic, ...]]:
@@ -125,7 +128,8 @@ def analyse(
             instances = _Instances(world, frame, library)
     if chosen is not None and not problems.errors:
         report_unused(library, chosen, expressions.references.used)
-    return Analysis(checked, problems.sorted(), instances)
+    index = index_of(library, expressions.references.places)
+    return Analysis(checked, problems.sorted(), index, instances)
 
 
 def _chosen(

@@ -197,6 +197,7 @@ class Expressions:
             name = head.name.text
             local = scope.locals.get(name)
             if isinstance(local, Argument):
+                self.references.refer(head.name.span, local.span)
                 return self._expr(local.expr, local.scope, purpose, expected)
             if expected and name in expected.members:
                 return tree.LiteralTree(name), expected
@@ -248,6 +249,7 @@ class Expressions:
         if macro is None:
             return _WRONG
         self.references.used.add(macro)
+        self.references.refer(call.name.span, macro.span)
         if macro in self.unusable:
             return _WRONG
         parameters = macro.node.parameters
@@ -257,7 +259,7 @@ class Expressions:
             self._error(rules.WRONG_ARGUMENTS, call.span, f"`{name}` {takes}", shown)
             return _WRONG
         arguments = {
-            parameter.text: Argument(argument, scope)
+            parameter.text: Argument(argument, scope, parameter.span)
             for parameter, argument in zip(parameters, call.arguments, strict=True)
         }
         self._calls.append(call)
@@ -269,7 +271,7 @@ class Expressions:
         """Check a macro's body for what is wrong whatever its arguments are; whether it can be expanded."""
         self._nodes = 0
         self._is_too_deep = False
-        anything = {parameter.text: AnyArgument() for parameter in macro.node.parameters}
+        anything = {parameter.text: AnyArgument(parameter.span) for parameter in macro.node.parameters}
         self._expr(macro.node.body, Scope(macro.unit, macro.home, (), anything), Purpose.FORMULA, None)
         return self._nodes <= MOST_NODES and not self._is_too_deep
 
@@ -287,6 +289,7 @@ class Expressions:
             and not argument.segments[0].indices
             and isinstance(local := scope.locals.get(argument.segments[0].name.text), Argument)
         ):
+            self.references.refer(argument.segments[0].name.span, local.span)
             argument, scope = local.expr, local.scope
         return argument, scope
 
@@ -403,7 +406,7 @@ class Expressions:
         name = expr.variable.text
         domain = self.names.domain(expr.domain, scope)
         if domain is None:
-            self.said(expr.body, scope.with_local(name, AnyArgument()), purpose)
+            self.said(expr.body, scope.with_local(name, AnyArgument(expr.variable.span)), purpose)
             return _WRONG
         binder = tree.Binder(name, domain, expr.variable.span)
         body, type_ = self.said(expr.body, scope.with_local(name, binder), purpose)

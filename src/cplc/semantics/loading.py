@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from cplc.diagnostics import rules
@@ -54,8 +55,11 @@ Program = tuple[Unit, ...]
 """All files, the main one first."""
 
 
-def loader(path: Path | None, parse: Parse) -> Load:
-    """Return how a file at this path (or standing nowhere, in the working directory) imports others from disk."""
+def loader(path: Path | None, parse: Parse, buffers: Mapping[str, str] = MappingProxyType({})) -> Load:
+    """Return how a file at this path (or standing nowhere, in the working directory) imports others from disk.
+
+    ``buffers`` are texts, by their absolute paths, that count instead of what is on disk.
+    """
     read_here: set[str] = set()
 
     def load(importing: Source, target: str, is_path: bool) -> Loaded | NotLoaded:
@@ -71,6 +75,9 @@ def loader(path: Path | None, parse: Parse) -> Load:
                 return found
             name = str(found)
         read_here.add(name)
+        if buffers and (text := buffers.get(os.path.abspath(name))) is not None:
+            source = Source(name, text)
+            return Loaded(source, *parse(source))
         return _read(name, target, parse)
 
     return load

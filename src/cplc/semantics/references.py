@@ -19,11 +19,15 @@ class Argument:
 
     expr: ast.Expr
     scope: Scope
+    span: Span
+    """Where the parameter is declared."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnyArgument:
     """A macro's parameter while the macro is checked by itself."""
+
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,7 @@ class OwnLocal:
     """A parameter of the message whose clauses are read."""
 
     type: Type
+    span: Span
 
 
 Local = tree.Binder | OwnLocal | Argument | AnyArgument
@@ -125,12 +130,19 @@ class References:
         self._number = number
         self._macro_known = macro_known
         self.used: set[object] = set()
+        self.places: dict[Span, Span] = {}
+        """Where names stand, and where what they mean is declared."""
+
+    def refer(self, name: Span, declared: Span) -> None:
+        """Remember what a name means; a name in a macro means something else in each use, and the last one stays."""
+        self.places[name] = declared
 
     def find(self, ref: ast.Ref, scope: Scope) -> Entity:
         segments = [_Segment(s.name, tuple((index, scope) for index in s.indices)) for s in ref.segments]
         span = ref.span
         while isinstance(local := scope.locals.get(segments[0].name.text), Argument):
             first, *rest = segments
+            self.refer(first.name.span, local.span)
             if not isinstance(local.expr, ast.Ref):
                 if first.indices or rest:
                     self._error(rules.WRONG_KIND, span, f"`{first.name.text}` stands for an expression, not for a name")
@@ -148,6 +160,8 @@ class References:
         name = head.name.text
         local = scope.locals.get(name)
         signature = scope.signature
+        if local is not None:
+            self.refer(head.name.span, local.span)
         if isinstance(local, AnyArgument):
             return NOTHING
         if isinstance(local, tree.Binder):
@@ -160,6 +174,7 @@ class References:
             return ValueOf(tree.OwnParameter(name), local.type) if self._bare(segments, kind) else NOTHING
         if signature and (parameter := signature.parameters.get(name)):
             self.used.add(parameter)
+            self.refer(head.name.span, parameter.span)
             if not self._bare(segments, "a parameter"):
                 return NOTHING
             return ValueOf(tree.ParameterValue(name), parameter.declared.type)
@@ -167,6 +182,7 @@ class References:
             return self._of_symbol(symbol, segments, scope, span)
         if scope.actor and (variable := scope.actor[1].variables.get(name)):
             self.used.add(variable)
+            self.refer(head.name.span, variable.span)
             if not self._bare(segments, "a variable"):
                 return NOTHING
             return ValueOf(tree.VariableOf(scope.actor[0], name, span), variable.declared.type)
@@ -205,6 +221,7 @@ class References:
         indices = list(segments[0].indices)
         position = 0
         self.used.add(symbol)
+        self.refer(segments[0].name.span, symbol.span)
         while isinstance(symbol, tree.PartSymbol) and position + 1 < len(segments):
             owner += (symbol,)
             position += 1
@@ -215,6 +232,7 @@ class References:
                 self._error(rules.UNKNOWN_NAME, name.span, f"`{symbol.name}` declares no `{name.text}`", *notes)
                 return NOTHING
             symbol = inside[name.text]
+            self.refer(name.span, symbol.span)
             if not isinstance(symbol, tree.RoleSymbol):
                 indices.extend(segments[position].indices)
         rest = list(segments[position:])
@@ -234,6 +252,7 @@ class References:
         inner = rest[1].name
         if isinstance(symbol, tree.MessageSymbol) and len(rest) == 2 and not rest[1].indices:
             if inner.text in symbol.parameters:
+                self.refer(inner.span, next(p.name.span for p in symbol.node.parameters if p.name.text == inner.text))
                 return ValueOf(tree.Payload(instance, inner.text, span), symbol.parameters[inner.text].type)
             notes = did_you_mean(inner.text, symbol.parameters)
             self._error(rules.UNKNOWN_NAME, inner.span, f"`{symbol.name}` has no parameter `{inner.text}`", *notes)
@@ -297,6 +316,7 @@ class References:
         if len(segments) == 2 and not segments[1].indices and name.text in symbol.variables:
             variable = symbol.variables[name.text]
             self.used.add(variable)
+            self.refer(name.span, variable.span)
             return ValueOf(tree.VariableOf(role, name.text, span), variable.declared.type)
         notes = did_you_mean(name.text, symbol.variables)
         self._error(rules.UNKNOWN_NAME, name.span, f"`{symbol.name}` has no variable `{name.text}`", *notes)

@@ -90,6 +90,13 @@ class Library:
         ]
         self.problems.report(rules.AMBIGUOUS_NAME, span, f"Two imported files declare `{name}`", *notes)
 
+    def visible(self, unit: int) -> dict[str, tuple[Span, ...]]:
+        """Return where everything is declared that a file may name besides what its protocols declare."""
+        return {
+            name: tuple(s.node.name.span if isinstance(s, tree.Signature) else s.span for s in found)
+            for name, found in self._visible(unit).items()
+        }
+
     def _visible(self, unit: int) -> dict[str, list[tree.Signature | tree.MacroSymbol]]:
         """Every name that a file sees: its own, then what it imports, bare or behind the import's name."""
         if unit in self._names:
@@ -214,6 +221,7 @@ class Declarer:
         used = self._library.protocol(use.protocol, signature.unit)
         if used is None:
             return
+        self._expressions.references.refer(use.protocol.segments[-1].name.span, used.node.name.span)
         name = use.alias or use.protocol.segments[-1].name
         self._declare(name, tree.PartSymbol(name.text, scope.chain, used, use, name.span), signature)
 

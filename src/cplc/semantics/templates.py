@@ -94,7 +94,8 @@ class Templates:
         receiver = self._expressions.names.role(node.receiver, scope)
         for parameter in node.parameters:
             self._expressions.introduce(parameter.name, replace(scope, actor=_actor(sender)))
-        own = {name: OwnLocal(ranged.type) for name, ranged in symbol.parameters.items()}
+        spans = {parameter.name.text: parameter.name.span for parameter in reversed(node.parameters)}
+        own = {name: OwnLocal(ranged.type, spans[name]) for name, ranged in symbol.parameters.items()}
         sending = replace(scope, locals={**scope.locals, **own}, actor=_actor(sender))
         receiving = replace(sending, actor=_actor(receiver))
         guards: list[tree.Tree] = []
@@ -254,9 +255,11 @@ class Templates:
             seen.add(name.text)
             match known.get(name.text):
                 case tree.RoleSymbol() as role:
+                    self._expressions.references.refer(name.span, role.span)
                     if (bound := self._role_argument(role, argument, scope)) is not None:
                         roles.append((role, bound, argument))
                 case tree.ParameterSymbol() as parameter:
+                    self._expressions.references.refer(name.span, parameter.span)
                     value = self._expressions.initial(argument.value, scope, parameter.declared.type)
                     values.append((parameter, value, argument))
                 case None:

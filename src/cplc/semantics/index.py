@@ -1,0 +1,236 @@
+"""What a file and its imports declare, and where each of these names is used.
+
+Declarations come from the trees, so there are some even where little could be read; what a name means was written down
+while it was resolved. The place of a declaration is the place of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeGuard
+
+from cplc.semantics.signatures import Library
+from cplc.source import Source, Span
+from cplc.syntax import ast
+
+Kind = Literal[
+    "protocol", "parameter", "role", "variable", "message", "payload", "fact", "commitment", "claim", "part", "macro",
+    "argument", "loop variable", "import", "property", "agent",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declared:
+    """Something with a name, and what it stands in: a payload in its message, a message in its protocol."""
+
+    kind: Kind
+    name: ast.Name
+    node: Any
+    """The part of the tree that declares it."""
+    inside: Declared | None = None
+    loops: tuple[ast.For, ...] = ()
+    """Those it stands in, outermost first."""
+
+    @property
+    def span(self) -> Span:
+        return self.name.span
+
+    @property
+    def doc(self) -> str | None:
+        found: str | None = getattr(self.node, "doc", None)
+        return found
+
+    @property
+    def protocol(self) -> Declared | None:
+        """The protocol it is declared in."""
+        return self if self.kind == "protocol" else self.inside.protocol if self.inside else None
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import and what it brought, if it could be read."""
+
+    node: ast.Import
+    source: Source | None
+
+
+@dataclass(frozen=True)
+class Index:
+    """The names of a file and of all that it imports."""
+
+    files: tuple[ast.File, ...]
+    """The file itself first."""
+    uses: Mapping[Span, Span]
+    """Where a name is used, and where it is declared."""
+    imports: tuple[Import, ...]
+    """Those of all files."""
+    visible: Mapping[str, tuple[Span, ...]]
+    """The protocols and macros that the file may name, and where they are declared."""
+
+    @cached_property
+    def declared(self) -> dict[Span, Declared]:
+        return {found.span: found for file in self.files for found in declarations(file)}
+
+    @cached_property
+    def _places(self) -> dict[str, list[tuple[Span, Span]]]:
+        """Where each file has a name that is known, with its declaration, in the order of the text."""
+        places: dict[str, list[tuple[Span, Span]]] = {}
+        for span, target in (*((span, span) for span in self.declared), *self.uses.items()):
+            places.setdefault(span.source.name, []).append((span, target))
+        for found in places.values():
+            found.sort(key=lambda pair: (pair[0].start, pair[0].end))
+        return places
+
+    def places(self, source: Source) -> list[tuple[Span, Span]]:
+        """Return every known name of a file with its declaration."""
+        return self._places.get(source.name, [])
+
+    def at(self, source: Source, offset: int) -> tuple[Span, Declared] | None:
+        """Return the name at an offset, or just before it, and what it means."""
+        for span, target in self.places(source):
+            if span.start <= offset <= span.end and target in self.declared:
+                return span, self.declared[target]
+        return None
+
+    def occurrences(self, declared: Span) -> list[Span]:
+        """Return every place of the name, its declaration first; `use P` without `as` names the part after `P`."""
+        names = {declared}
+        while (
+            more := {
+                other
+                for span, target in self.uses.items()
+                for other in (span, target)
+                if span in self.declared and not names.isdisjoint((span, target))
+            }
+            - names
+        ):
+            names |= more
+        places = {span: None for span, target in self.uses.items() if target in names}
+        return list({declared: None, **dict.fromkeys(sorted(names, key=_place)), **places})
+
+    def members(self, of: Declared) -> list[Declared]:
+        """Return what is declared directly in something; for a used part, what its protocol declares."""
+        if of.kind == "part":
+            target = self.uses.get(of.node.protocol.segments[-1].name.span)
+            if target is None or target not in self.declared:
+                return []
+            of = self.declared[target]
+        return [found for found in self.declared.values() if found.inside is of]
+
+
+def index_of(library: Library, uses: Mapping[Span, Span]) -> Index:
+    """Return the names of a program."""
+    found = dict(uses)
+    imports: list[Import] = []
+    for unit in library.program:
+        imports.extend(
+            Import(wanted, None if target is None else library.program[target].source)
+            for wanted, target in unit.imports
+        )
+        aliases = {wanted.alias.text: wanted.alias.span for wanted, _ in unit.imports if wanted.alias}
+        for protocol in unit.file.protocols:
+            for node in walk(protocol):
+                if isinstance(node, ast.Use) and len(node.protocol.segments) > 1:
+                    first = node.protocol.segments[0].name
+                    if first.text in aliases:
+                        found[first.span] = aliases[first.text]
+    return Index(tuple(unit.file for unit in library.program), found, tuple(imports), library.visible(0))
+
+
+def _place(span: Span) -> tuple[str, int]:
+    return span.source.name, span.start
+
+
+def walk(node: object) -> Iterator[object]:
+    """Yield every part of a tree, outer before inner."""
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed(list(children(top))))
+
+
+def children(node: object) -> Iterator[object]:
+    """Yield the parts that a node of the tree has directly."""
+    if not _is_node(node):
+        return
+    for one in fields(node):
+        value = getattr(node, one.name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if _is_node(inner):
+                yield inner
+
+
+def _is_node(value: object) -> TypeGuard[Any]:
+    return is_dataclass(value) and not isinstance(value, Span | type)
+
+
+def declarations(file: ast.File) -> Iterator[Declared]:
+    """Yield what a file declares, outer before inner."""
+    for wanted in file.imports:
+        if wanted.alias:
+            yield Declared("import", wanted.alias, wanted)
+    for define in file.defines:
+        yield from _macro(define, None)
+    for protocol in file.protocols:
+        outer = Declared("protocol", protocol.name, protocol)
+        yield outer
+        for parameter in protocol.parameters:
+            yield Declared("parameter", parameter.name, parameter, outer)
+        yield from _inside(protocol.declarations, outer, ())
+
+
+def _macro(define: ast.Define, inside: Declared | None) -> Iterator[Declared]:
+    macro = Declared("macro", define.name, define, inside)
+    yield macro
+    for parameter in define.parameters:
+        yield Declared("argument", parameter, define, macro)
+    yield from _quantified(define.body, macro)
+
+
+def _inside(bodies: tuple[ast.Declaration, ...], protocol: Declared, loops: tuple[ast.For, ...]) -> Iterator[Declared]:
+    for node in bodies:
+        owner = protocol
+        match node:
+            case ast.For(variable):
+                yield Declared("loop variable", variable, node, protocol, loops)
+                yield from _inside(node.body, protocol, (*loops, node))
+                continue
+            case ast.Define():
+                yield from _macro(node, protocol)
+                continue
+            case ast.Role(name, _, variables):
+                owner = Declared("role", name, node, protocol, loops)
+                yield owner
+                for declared in variables:
+                    yield Declared("variable", declared.name, declared, owner)
+            case ast.Message(name):
+                owner = Declared("message", name, node, protocol, loops)
+                yield owner
+                for parameter in node.parameters:
+                    yield Declared("payload", parameter.name, parameter, owner)
+            case ast.Fact(name):
+                yield (owner := Declared("fact", name, node, protocol, loops))
+            case ast.Commitment(name):
+                yield (owner := Declared("commitment", name, node, protocol, loops))
+            case ast.Claim(name):
+                yield (owner := Declared("claim", name, node, protocol, loops))
+            case ast.Property(name):
+                yield (owner := Declared("property", name, node, protocol, loops))
+            case ast.Use(alias=alias):
+                yield Declared("part", alias or node.protocol.segments[-1].name, node, protocol, loops)
+            case _ if isinstance(found := getattr(node, "name", None), ast.Name):
+                yield Declared("agent", found, node, protocol, loops)
+            case _:
+                pass
+        yield from _quantified(node, owner)
+
+
+def _quantified(node: object, inside: Declared) -> Iterator[Declared]:
+    """Yield the variables of quantifiers, and of what else binds one, below a node."""
+    for inner in walk(node):
+        variable = getattr(inner, "variable", None)
+        if isinstance(variable, ast.Name) and not isinstance(inner, ast.For):
+            yield Declared("loop variable", variable, inner, inside)
