@@ -35,10 +35,12 @@ from cplc.system.formula import (
     WeakUntil,
     children,
     ctl_path,
+    is_state_formula,
     subformulas,
 )
 from cplc.system.model import State
 from cplc.system.trace import Evidence, Move, Run
+from cplc.verification.elsewhere import Elsewhere
 from cplc.verification.facts import Facts
 from cplc.verification.interpreter import Key, key
 from cplc.verification.paths import Paths
@@ -97,6 +99,7 @@ class _Explainer(Generic[S]):
         self.assuming = assuming
         self.paths: Paths[S] = Paths(engine, assuming)
         self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.fairness else engine.reachable
+        self.elsewhere: Elsewhere[S] = Elsewhere(engine, self.paths, lambda operand: self.where((operand, False)))
         self._known: dict[tuple[Formula, bool, Key], Evidence] = {}
         self._watching: dict[Watched, Watching[S]] = {}
 
@@ -173,9 +176,8 @@ class _Explainer(Generic[S]):
 
     def _parts(self, position: int, state: State, claims: Iterable[Claim]) -> tuple[Part, ...]:
         """Return the evidence that the claims need in this state beyond the values of the variables."""
-        needed: dict[Claim, None] = {}
-        for claim in claims:
-            needed.update(dict.fromkeys(self._needs(claim, state)))
+        needed = dict.fromkeys(need for claim in claims for need in self._needs(claim, state))
+        self.elsewhere.expect(state, needed)
         return tuple((position, self.evidence(formula, state, holds)) for formula, holds in needed)
 
     def _needs(self, claim: Claim, state: State) -> list[Claim]:
@@ -200,9 +202,8 @@ class _Explainer(Generic[S]):
                 return [claim]
 
     def _cheapest(self, claims: list[Claim], state: State) -> list[Claim]:
-        """Return what one true claim among these needs, one of the state alone if there is such."""
-        plain_first = sorted(claims, key=lambda claim: not _is_plain(claim[0]))
-        for claim in plain_first:
+        """Return what one true claim among these needs: one of the state alone or, at least, not of everything."""
+        for claim in sorted(claims, key=lambda claim: (not _is_plain(claim[0]), _is_exhaustive(*claim))):
             if self.is_so(claim, state):
                 return self._needs(claim, state)
         raise EvidenceError("a formula has a value that none of its parts gives it")
@@ -251,13 +252,15 @@ class _Explainer(Generic[S]):
     def _watched(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
         """Return a run on which the path formula has its value, with no more parts than it takes to see that."""
         for run in self._seen(formula, self.engine.single(state), holds):
-            shown = [(position, leaf, self.is_so((leaf, True), at)) for position, leaf, at in _looked_at(formula, run)]
+            shown = [(position, part, self.is_so((part, True), at)) for position, part, at in _looked_at(formula, run)]
             shown.sort(key=lambda one: not _is_exhaustive(one[1], one[2]))
             if not self._decides(formula, run, holds, shown):
                 continue
             needed = _fewest(shown, partial(self._decides, formula, run, holds))
-            at = run.states
-            parts = [(position, self.evidence(leaf, at[position], value)) for position, leaf, value in needed]
+            parts: list[Part] = []
+            for position, at in enumerate(run.states):
+                claims = [(part, value) for place, part, value in needed if place == position]
+                parts.extend(self._parts(position, at, claims))
             if run.loop is None and self.engine.system.fairness:
                 going_on = some_fair_run(formula.along)
                 parts.append((len(run.moves), self.evidence(going_on, run.states[-1], True)))
@@ -288,10 +291,9 @@ class _Explainer(Generic[S]):
     def _pair(
         self, formula: Formula, holds: bool, state: State, others: S, claim: Claim, agents: tuple[str, ...]
     ) -> Evidence:
-        here = self.engine.both(others, self.engine.single(state))
         if self.engine.is_empty(others):
             raise EvidenceError("two states are said to be related and the other one cannot be found")
-        elsewhere = self.paths.from_initial(others if self.engine.is_empty(here) else here)
+        elsewhere = self.elsewhere.run(agents, state, others)
         there = self.evidence(claim[0], elsewhere.states[-1], claim[1])
         return Evidence(formula, holds, Run(state, ()), elsewhere=elsewhere, there=there, agents=agents)
 
@@ -313,7 +315,7 @@ class _Explainer(Generic[S]):
         here, lacking = engine.single(state), self.where((formula.operand, False))
         match formula.mode:
             case "together":
-                others = engine.both(engine.indistinguishable(agents, here), lacking)
+                others = engine.both(self.elsewhere.looking_like(agents, state), lacking)
                 return self._pair(formula, False, state, others, (formula.operand, False), agents)
             case "each":
                 steps = 1
@@ -337,7 +339,7 @@ class _Explainer(Generic[S]):
             nearer = self._looking_like(formula.agents, nearer)
         claim: Claim = (formula.operand, False) if steps == 1 else (formula, False)
         for agent in formula.agents:
-            others = self.engine.both(self.engine.indistinguishable((agent,), self.engine.single(state)), nearer)
+            others = self.engine.both(self.elsewhere.looking_like((agent,), state), nearer)
             if not self.engine.is_empty(others):
                 return self._pair(formula, False, state, others, claim, (agent,))
         raise EvidenceError("somebody is said not to know and everybody does")
@@ -390,17 +392,18 @@ def _is_plain(formula: Formula) -> bool:
 
 def _looked_at(formula: OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
     """Yield what more than the variables decides, at each position of the run that is asked about."""
-    leaves = tuple(dict.fromkeys(_leaves(formula.path)))
+    parts = tuple(dict.fromkeys(part for part in _said_of_states(formula.path) if not _is_plain(part)))
     states = run.states if run.loop is None else run.states[:-1]
-    return ((position, leaf, state) for position, state in enumerate(states) for leaf in leaves)
+    return ((position, part, state) for position, state in enumerate(states) for part in parts)
 
 
-def _leaves(formula: Formula) -> Iterator[Formula]:
-    if isinstance(formula, OnPaths | Enforces | Knows | Commits | Fulfils):
+def _said_of_states(formula: Formula) -> Iterator[Formula]:
+    """Yield the largest parts that a state decides."""
+    if is_state_formula(formula):
         yield formula
     else:
         for child in children(formula):
-            yield from _leaves(child)
+            yield from _said_of_states(child)
 
 
 def _is_exhaustive(formula: Formula, holds: bool) -> bool:
@@ -410,8 +413,16 @@ def _is_exhaustive(formula: Formula, holds: bool) -> bool:
             return holds == (quantifier == "A")
         case Knows() | Commits():
             return holds
-        case _:
+        case Fulfils() | Enforces():
             return not holds
+        case Not(operand):
+            return _is_exhaustive(operand, not holds)
+        case And(operands) if holds:
+            return any(_is_exhaustive(operand, True) for operand in operands)
+        case Or(operands) if not holds:
+            return any(_is_exhaustive(operand, False) for operand in operands)
+        case _:
+            return False
 
 
 def _fewest(claims: list[_Shown], enough: Callable[[list[_Shown]], bool]) -> list[_Shown]:

@@ -123,7 +123,8 @@ class Facts:
 
     def _computed(self, formula: Formula, rounds: int) -> _Values:
         if is_state_formula(formula):
-            here = [self._at(formula, position) for position in range(len(self.states))]
+            here = [self._shown[position].get(formula) for position in range(len(self.states))]
+            here = [self._at(formula, position) if known is None else known for position, known in enumerate(here)]
             return [here[position] for position in self._places(rounds)]
 
         def of(part: Formula) -> _Values:

@@ -134,6 +134,7 @@ class _Replay:
         self.interpreter = Interpreter(system)
         self.assuming = assuming
         self.good: dict[int, Evidence] = {}
+        self.replayed: dict[int, Run] = {}
 
     def evidence(self, evidence: Evidence) -> Iterator[str]:
         """Yield what is wrong with one piece of evidence and with all that it rests on."""
@@ -197,9 +198,7 @@ class _Replay:
         if elsewhere is None or there is None or elsewhere.loop is not None or evidence.run.moves:
             yield "a pair of states is needed, and a run to the other one"
             return
-        yield from run_problems(self.interpreter, elsewhere)
-        if not self.interpreter.is_initial(elsewhere.start):
-            yield "the run to the other state does not begin in an initial state"
+        yield from self._elsewhere(elsewhere)
         if there.run.start != elsewhere.states[-1]:
             yield "the evidence for the other state begins in another one"
         yield from self.evidence(there)
@@ -229,6 +228,17 @@ class _Replay:
                     yield "the other state does not see this one"
             case _:
                 yield "no pair of states can show what is said of all states"
+
+    def _elsewhere(self, run: Run) -> Iterator[str]:
+        """Yield what is wrong with a run to another state; many pairs may share one."""
+        if id(run) in self.replayed:
+            return
+        problems = list(run_problems(self.interpreter, run))
+        if not self.interpreter.is_initial(run.start):
+            problems.append("the run to the other state does not begin in an initial state")
+        if not problems:
+            self.replayed[id(run)] = run
+        yield from problems
 
     def _alike(self, agents: Iterable[str], here: State, other: State) -> Iterator[str]:
         for name in agents:
