@@ -18,6 +18,7 @@ from cplc.system import formula as f
 from cplc.system.expr import Expr
 from cplc.system.formula import Formula
 from cplc.system.model import Agent, Claim, Commitment, Justice, Message, Operation, Shared, Step, System, Variable
+from cplc.system.rounds import Action, Change, Player
 
 
 def system_of(data: dict[str, Any]) -> System:
@@ -35,6 +36,23 @@ def system_of(data: dict[str, Any]) -> System:
         tuple(map(expr_of, data["fairness"])),
         tuple((hazard["text"], expr_of(hazard["condition"]), None) for hazard in data["hazards"]),
         tuple(Claim(**_views(_read(claim, "content"))) for claim in data["claims"]),
+        tuple(map(_player, data["players"])),
+        expr_of(data["start"]),
+    )
+
+
+def _player(data: dict[str, Any]) -> Player:
+    return Player(
+        data["agent"],
+        data["choice"],
+        tuple(Action(action["name"], expr_of(action["allowed"])) for action in data["actions"]),
+        tuple(
+            tuple(
+                Change(expr_of(change["guard"]), tuple((n, expr_of(value)) for n, value in change["updates"].items()))
+                for change in rule
+            )
+            for rule in data["rules"]
+        ),
     )
 
 
@@ -136,6 +154,11 @@ def formula_of(data: list[Any]) -> Formula:
             return f.Fulfils(debtor, creditor, formula_of(operand))
         case ["knows", mode, agents, operand]:
             return f.Knows(mode, tuple(agents), formula_of(operand))
+        case ["adjacent", operand, same, choice, direction]:
+            pairs = tuple((before, after) for before, after in same)
+            return f.Adjacent(
+                formula_of(operand), pairs, None if choice is None else tuple(choice), direction == "back"
+            )
         case [word, operand]:
             return _UNARY[word](formula_of(operand))
         case [word, left, right]:
@@ -146,7 +169,7 @@ def formula_of(data: list[Any]) -> Formula:
 
 def _same(request: Request) -> None:
     data = json.loads(export("json", request).text)
-    assert data["format_version"] == 1
+    assert data["format_version"] == 2
     assert system_of(data) == request.system
     again = [
         ExportedFormula(q["name"], formula_of(q["formula"]), q["text"], frozenset(q["assuming"]), q["expected"])

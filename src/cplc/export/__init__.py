@@ -24,8 +24,22 @@ TARGETS: dict[str, str] = {
 }
 """Each target and its module here, whose function ``export`` makes the `Export`."""
 
+_ROUNDS: dict[str, str] = {
+    "smv": "smv_rounds",
+    "dot": "dot",
+    "ispl": "ispl_rounds",
+    "json": "system_json",
+}
+"""The same for synchronous systems, of those targets that can be told of them."""
+
 
 def export(target: str, request: Request) -> Export:
     """Return the system and the formulas in the form of the target."""
-    found: Export = importlib.import_module(f"cplc.export.{TARGETS[target]}").export(request)
+    modules = _ROUNDS if request.system.is_synchronous else TARGETS
+    if target not in modules:
+        raise CannotExport(
+            f"`--to {target}` is for protocols, in which one step is taken at a time; a model in ISPL, in which all "
+            f"agents act at once, goes to {', '.join(f'`{one}`' for one in modules)}"
+        )
+    found: Export = importlib.import_module(f"cplc.export.{modules[target]}").export(request)
     return replace(found, notes=(*request.left_out, *found.notes))

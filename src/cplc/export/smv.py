@@ -24,7 +24,7 @@ def export(request: Request) -> Export:
     asking = Vocabulary(request.system)
     planned = plan(request.system, request.formulas, Ctl(asking).text, Ltl(asking).text)
     vocabulary = Vocabulary(planned.fair.system)
-    names = _names(planned.asked, vocabulary)
+    names = specification_names(planned.asked, vocabulary)
     text = render(
         "smv.j2",
         header=header_lines(request, _remarks(request, planned), planned.left_out),
@@ -33,9 +33,14 @@ def export(request: Request) -> Export:
         groups=groups(vocabulary),
         guards=[(vocabulary.guards[s.name], s.name, vocabulary.written_out(s.guard)) for s in vocabulary.system.steps],
         fairness=fairness(planned, vocabulary),
-        specifications=[_specification(*each, planned, vocabulary) for each in zip(planned.asked, names, strict=True)],
+        specifications=[specification(*each, planned, vocabulary) for each in zip(planned.asked, names, strict=True)],
         comment=comment,
     )
+    return exported(text, planned)
+
+
+def exported(text: str, planned: Plan) -> Export:
+    """Return the file, with which formulas are in it and how."""
     return Export(
         text,
         planned.left_out,
@@ -45,7 +50,7 @@ def export(request: Request) -> Export:
     )
 
 
-def _names(asked: tuple[Asked, ...], vocabulary: Vocabulary) -> list[str]:
+def specification_names(asked: tuple[Asked, ...], vocabulary: Vocabulary) -> list[str]:
     """Return a name for each; a property and a check may have the same."""
     stems = [f"not {one.question.name}" if one.is_negated else one.question.name for one in asked]
     keys = [(stem, stems[:number].count(stem)) for number, stem in enumerate(stems)]
@@ -133,7 +138,8 @@ def fairness(planned: Plan, vocabulary: Vocabulary) -> list[tuple[str, str]]:
     return [(what, vocabulary.text(condition)) for what, condition in planned.fair.met(planned.assuming)]
 
 
-def _specification(one: Asked, name: str, planned: Plan, vocabulary: Vocabulary) -> dict[str, object]:
+def specification(one: Asked, name: str, planned: Plan, vocabulary: Vocabulary) -> dict[str, object]:
+    """Return what the template needs to know of one."""
     question = one.question
     text = one.text
     if one.beyond:

@@ -184,6 +184,8 @@ def what_is(formula: Formula) -> str:
             return "knowledge"
         case f.Commits() | f.Fulfils():
             return "social commitment"
+        case f.Adjacent():
+            return "an operation on commitments that compares a state with the next one"
         case f.OnPaths():
             return "a quantifier over runs inside one over runs"
         case _:

@@ -16,8 +16,9 @@ from cplc.system import formula as f
 from cplc.system.expr import Expr
 from cplc.system.formula import Formula
 from cplc.system.model import Step, System
+from cplc.system.rounds import Player
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 """Rises when a document of the former version would be misread."""
 
 
@@ -102,6 +103,8 @@ def system_data(system: System) -> dict[str, object]:
             for justice in system.justice
         ],
         "fairness": [expr_data(condition) for condition in system.fairness],
+        "players": [_player(player) for player in system.players],
+        "start": expr_data(system.start),
         "hazards": [{"text": text, "condition": expr_data(condition)} for text, condition, _ in system.hazards],
     }
 
@@ -126,6 +129,24 @@ def _step(step: Step) -> dict[str, object]:
                 "state_before": expr_data(operation.state_before),
             }
             for operation in step.operations
+        ],
+    }
+
+
+def _player(player: Player) -> dict[str, object]:
+    return {
+        "agent": player.agent,
+        "choice": player.choice,
+        "actions": [{"name": action.name, "allowed": expr_data(action.allowed)} for action in player.actions],
+        "rules": [
+            [
+                {
+                    "guard": expr_data(change.guard),
+                    "updates": {name: expr_data(value) for name, value in change.updates},
+                }
+                for change in rule
+            ]
+            for rule in player.rules
         ],
     }
 
@@ -182,6 +203,8 @@ def formula_data(formula: Formula) -> list[object]:
             return [_word(formula), debtor, creditor, formula_data(operand)]
         case f.Knows(mode, agents, operand):
             return ["knows", mode, agents, formula_data(operand)]
+        case f.Adjacent(operand, same, choice, back):
+            return ["adjacent", formula_data(operand), same, choice, "back" if back else "on"]
         case _:
             return [_word(formula), *map(formula_data, f.children(formula))]
 
