@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Final, cast
 
 from hypothesis import strategies as st
@@ -12,7 +13,9 @@ from cplc.syntax import ast
 NOWHERE: Final = Span(Source("nowhere", ""), 0, 0)
 
 _OPERATOR_WORDS = ("A", "E", "X", "F", "G", "U", "W", "R", "S", "Y", "O", "H", "AG", "EF", "C", "K", "Fu", "does")
-_CONTEXTUAL = ("to", "with", "in", "as", "expect", "holds", "fails", "receipt", "within", "revocable", "retaining")
+_CONTEXTUAL = ("to", "with", "in", "as", "expect", "holds", "fails", "receipt", "within", "revocable", "retaining") + (
+    "goal", "value", "believes", "chooses", "plays", "when",
+)  # fmt: skip
 _PLAIN = ("a", "b", "pay", "goods", "Mer", "Cus", "_x1", "therefore2", "AGx", "important", "settle", "stop", "trueish")
 
 plain_names = st.sampled_from(_PLAIN)
@@ -140,6 +143,24 @@ _verdicts = st.sampled_from(("holds", "fails"))
 _defines = st.builds(ast.Define, names, _some(names), expressions(), docs, span=_here)
 _arguments = st.builds(ast.Argument, names, expressions(), span=_here)
 
+_decimals = st.builds(
+    lambda digits, places: ast.Decimal(Fraction(digits, 10**places), span=NOWHERE),
+    st.integers(min_value=0, max_value=10**12), st.integers(min_value=0, max_value=6),
+)  # fmt: skip
+_amounts = _decimals | _decimals.map(lambda amount: ast.Decimal(-amount.value, span=NOWHERE))
+_events = st.builds(ast.Event, refs, _some(expressions()), _decimals, st.none() | _decimals, span=_here)
+_agent_items: st.SearchStrategy[ast.AgentItem] = st.recursive(
+    st.one_of(
+        st.builds(ast.Goal, expressions(), span=_here),
+        st.builds(ast.Values, _some(st.builds(ast.Worth, refs, _amounts, span=_here), 1), span=_here),
+        st.builds(ast.Belief, refs, _maybe, _some(_events, 1), span=_here),
+        st.builds(ast.Decision, _some(refs, 1), _maybe, span=_here),
+    ),
+    lambda inner: st.builds(ast.Each, names, _domains(expressions()), _some(inner), span=_here),
+    max_leaves=3,
+)
+_thresholds = st.builds(ast.Threshold, names, st.sampled_from((">", ">=")), _decimals, _verdicts, span=_here)
+
 _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
     st.one_of(
         st.builds(ast.Role, names, _maybe, _some(_variables), docs, span=_here),
@@ -159,6 +180,8 @@ _declarations: st.SearchStrategy[ast.Declaration] = st.recursive(
         ),
         st.builds(ast.Check, _some(st.builds(ast.CheckItem, names, _verdicts), 1), span=_here),
         st.builds(ast.Fairness, expressions(), span=_here),
+        st.builds(ast.Agent, names, _some(refs, 1), _some(_agent_items), docs, span=_here),
+        st.builds(ast.Analyze, refs, _some(_thresholds, 1), span=_here),
     ),
     lambda inner: st.builds(ast.For, names, _domains(expressions()), _some(inner), span=_here),
     max_leaves=3,

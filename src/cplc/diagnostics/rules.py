@@ -12,7 +12,6 @@ UNREADABLE_FILE = Rule("unreadable-file", "a file that is missing, a directory o
 SYNTAX = Rule("syntax", "text that is not of the language")
 TOO_DEEP = Rule("too-deep", "an expression nested deeper than can be read")
 FILE_TOO_LARGE = Rule("file-too-large", "a file larger than can be read")
-UNSUPPORTED_DECLARATION = Rule("unsupported-declaration", "a declaration that this version does not read")
 
 # --- imports and names
 IMPORT_CYCLE = Rule("import-cycle", "files that import each other in a circle")
@@ -76,6 +75,14 @@ NEVER_DONE = Rule("never-done", "an operation in `does(…)` that no message per
 NOTHING_SHARED = Rule("nothing-shared", "a commitment modality between agents who share no variable")
 UNKNOWN_CHECK = Rule("unknown-check", "a built-in check that does not exist")
 DUPLICATE_PROPERTY = Rule("duplicate-property", "two properties of one name", severity="warning")
+
+# --- participants
+NOT_A_DISTRIBUTION = Rule("not-a-distribution", "probabilities of one belief that cannot sum to 1")
+OVERLAPPING_BELIEFS = Rule("overlapping-beliefs", "two beliefs about one message that both apply", severity="warning")
+BELIEF_NEVER_APPLIES = Rule("belief-never-applies", "a belief whose condition can never hold", severity="warning")
+FOREIGN_EVENT = Rule("foreign-event", "a belief or decision about a message that somebody else sends")
+DUPLICATE_VALUE = Rule("duplicate-value", "two values for one message")
+IDLE_THRESHOLD = Rule("idle-threshold", "a threshold that is met, or missed, whatever happens", severity="warning")
 
 # --- models in ISPL
 OTHER_DIALECT = Rule("other-dialect", "ISPL that MCMAS 1.3 does not read, or reads otherwise", severity="warning")

@@ -133,7 +133,7 @@ def _declared(bodies: Iterable[statements.Body]) -> Iterator[object]:
                 yield from _declared(inside)
             case (
                 statements.Message(symbol) | statements.Fact(symbol) | statements.Commitment(symbol)
-                | statements.Claim(symbol) | statements.Part(symbol)
+                | statements.Claim(symbol) | statements.Part(symbol) | statements.Agent(symbol)
             ):  # fmt: skip
                 yield symbol
             case _:

@@ -11,7 +11,7 @@ from cplc.semantics import tree, types
 from cplc.semantics.lookups import Lookups
 from cplc.semantics.modalities import Modalities, path_word
 from cplc.semantics.problems import Problems
-from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf
+from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
 from cplc.semantics.terms import Op
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
 from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, STATES
@@ -232,8 +232,8 @@ class Expressions:
                 hint = Note(f"ask for its state: `accepted({ref.span.text})`")
                 self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is a claim, not a condition", hint)
                 return _WRONG
-            case tree.PartSymbol():
-                message = f"`{ref.span.text}` is a used protocol, not a condition"
+            case tree.PartSymbol() | tree.AgentSymbol():
+                message = f"`{ref.span.text}` is {kind_of(symbol)}, not a condition"
                 self._error(rules.WRONG_KIND, ref.span, message)
                 return _WRONG
 

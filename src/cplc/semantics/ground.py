@@ -10,6 +10,7 @@ from cplc.semantics import model, statements, tree
 from cplc.semantics import terms as t
 from cplc.semantics.cycles import cycles
 from cplc.semantics.folding import combined
+from cplc.semantics.participants import Participants
 from cplc.semantics.resolve import Resolver, Watch
 from cplc.semantics.terms import Term, Value
 from cplc.semantics.unroll import Unroller
@@ -43,6 +44,8 @@ class Ground:
             self._world.performed.update((op.verb, op.commitment.symbol) for op in job.body.operations)
         with self._world.problems.local():
             properties = tuple(self._properties())
+            agents = Participants(self._world, {message.name: message for message in messages})
+            participants, thresholds = agents.found(), tuple(agents.thresholds())
         node = template.signature.node
         return model.CheckedModel(
             name=node.name.text,
@@ -60,6 +63,8 @@ class Ground:
             properties=properties,
             checks=tuple(self._checks()),
             claims=claims,
+            participants=participants,
+            thresholds=thresholds,
         )
 
     # --- facts and commitments ------------------------------------------------------------------

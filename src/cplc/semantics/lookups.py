@@ -74,6 +74,17 @@ class Lookups:
         self._wrong_kind(ref, found, "a message")
         return None
 
+    def messages(self, ref: ast.Ref, scope: Scope) -> tree.Instance | tree.EveryInstance | None:
+        """Return a message, or a family of them that is named without indices."""
+        return self._references.family(ref, scope) or self.message(ref, scope)
+
+    def agent(self, ref: ast.Ref, scope: Scope) -> tree.Instance | None:
+        found = self._references.find(ref, scope)
+        if isinstance(found, tree.Instance) and isinstance(found.symbol, tree.AgentSymbol):
+            return found
+        self._wrong_kind(ref, found, "an agent")
+        return None
+
     def commitment(self, ref: ast.Ref, scope: Scope) -> tree.Instance | None:
         found = self._references.find(ref, scope)
         if isinstance(found, tree.Instance) and isinstance(found.symbol, tree.CommitmentSymbol):

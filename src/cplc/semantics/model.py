@@ -7,6 +7,7 @@ All instances stand in the order of declaration. Names of instances: see `cplc.s
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
@@ -157,6 +158,78 @@ class Check:
     span: Span = _span()
 
 
+@dataclass(frozen=True, slots=True)
+class Goal:
+    meaning: Term
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What it is worth that one of these messages is sent."""
+
+    messages: tuple[str, ...]
+    amount: Fraction
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    message: str
+    payload: tuple[Value, ...] | None
+    """None for whatever is sent with it."""
+    low: Fraction
+    high: Fraction
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    role: str
+    condition: Term
+    """Over what the participant sees."""
+    events: tuple[Event, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    messages: tuple[str, ...]
+    condition: Term
+    """Over what the participant sees."""
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """An `agent … plays …`: what it wants and believes."""
+
+    name: str
+    roles: tuple[str, ...]
+    """Role instances, families unrolled."""
+    goals: tuple[Goal, ...]
+    worth: tuple[Worth, ...]
+    beliefs: tuple[Belief, ...]
+    decisions: tuple[Decision, ...]
+    span: Span = _span()
+
+
+Aspect = Literal["conformance", "achievement", "benefit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """One line of an `analyze`: how probable the aspect is to be at least."""
+
+    participant: str
+    aspect: Aspect
+    relation: Literal[">", ">="]
+    value: Fraction
+    expect_holds: bool
+    text: str
+    span: Span = _span()
+
+
 @dataclass(frozen=True)
 class CheckedModel:
     name: str
@@ -177,6 +250,8 @@ class CheckedModel:
     properties: tuple[Property, ...]
     checks: tuple[Check, ...]
     claims: tuple[Claim, ...] = ()
+    participants: tuple[Participant, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
 
     @cached_property
     def message(self) -> dict[str, Message]:

@@ -115,6 +115,8 @@ def kind_of(symbol: tree.Symbol) -> str:
             return "a claim"
         case tree.PartSymbol():
             return "a used protocol"
+        case tree.AgentSymbol():
+            return "an agent"
 
 
 class References:
@@ -154,6 +156,28 @@ class References:
             given[-1] = _Segment(given[-1].name, given[-1].indices + first.indices)
             segments = given + rest
         return self._from(segments, scope, span)
+
+    def family(self, ref: ast.Ref, scope: Scope) -> tree.EveryInstance | None:
+        """Return the family of messages that a name without indices stands for; None where it is something else."""
+        names = [segment.name for segment in ref.segments]
+        signature = scope.signature
+        if signature is None or names[0].text in scope.locals or any(segment.indices for segment in ref.segments):
+            return None
+        owner: list[tree.PartSymbol] = []
+        symbol = signature.symbols.get(names[0].text)
+        for name in names[1:]:
+            if not isinstance(symbol, tree.PartSymbol):
+                return None
+            owner.append(symbol)
+            symbol = symbol.signature.symbols.get(name.text)
+        if not isinstance(symbol, tree.MessageSymbol):
+            return None
+        outer = owner[0].chain if owner else symbol.chain
+        loops = [binder for part in owner for binder in part.chain] + list(symbol.chain)
+        if not loops or (outer and scope.chain[: len(outer)] == outer):
+            return None
+        self.used.add(owner[0] if owner else symbol)
+        return tree.EveryInstance(symbol, tuple(owner), ref.span)
 
     def _from(self, segments: Sequence[_Segment], scope: Scope, span: Span) -> Entity:
         head = segments[0]

@@ -132,7 +132,7 @@ class Resolver:
         if symbol in self._world.broken or any(part in self._world.broken for part in found.owner):
             return None
         name = self._full_name(found.owner, symbol.name, found.indices)
-        if name is None or name in self._world.ends or name in self._world.facts:
+        if name is None or any(name in known for known in (self._world.ends, self._world.facts, self._world.agents)):
             return name
         if name in self._world.left_out:
             if not found.is_current:
@@ -142,6 +142,19 @@ class Resolver:
         message = f"There is no `{name}`"
         self._world.problems.report(rules.INDEX_OUT_OF_RANGE, found.span, message, *self._where())
         return None
+
+    def instances(self, found: tree.Instance | tree.EveryInstance) -> tuple[str, ...]:
+        """Return the full names of one message, or of every one of a family."""
+        if isinstance(found, tree.Instance):
+            name = self.instance(found)
+            return () if name is None else (name,)
+        path = (*self._frame.path, *(part.name for part in found.owner))
+        outer = self._frame.outer
+        return tuple(
+            name
+            for name, job in self._world.messages.items()
+            if job.body.symbol is found.symbol and job.frame.path == path and job.frame.outer[: len(outer)] == outer
+        )
 
     def _where(self) -> tuple[Note, ...]:
         """Say for which values of the loops around something is wrong."""

@@ -187,6 +187,9 @@ class Declarer:
                 case ast.Claim(name):
                     claim = tree.ClaimSymbol(name.text, scope.chain, declaration, name.span)
                     self._declare(name, claim, signature)
+                case ast.Agent(name):
+                    agent = tree.AgentSymbol(name.text, scope.chain, declaration, name.span)
+                    self._declare(name, agent, signature)
                 case ast.Use():
                     self._part(declaration, signature, scope)
                 case ast.Role(name) | ast.Define(name) if scope.chain:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from cplc.semantics.model import ClaimVerb, Verb
 from cplc.semantics.tree import (
+    AgentSymbol,
     AllOf,
     Binder,
     ClaimSymbol,
     CommitmentSymbol,
+    EveryInstance,
     FactSymbol,
     Instance,
     MessageSymbol,
@@ -131,7 +134,70 @@ class Fairness:
     span: Span
 
 
-Body = Message | Choice | Fact | Commitment | Claim | Channel | Loop | Part | Property | Check | Fairness
+@dataclass(frozen=True, slots=True)
+class Goal:
+    condition: Tree
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    messages: Instance | EveryInstance
+    amount: Fraction
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    message: Instance
+    payload: tuple[Tree, ...] | None
+    """None for whatever is sent with it."""
+    low: Fraction
+    high: Fraction
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    role: RoleTree
+    condition: Tree
+    events: tuple[Event, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    messages: tuple[Instance | EveryInstance, ...]
+    condition: Tree
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    binder: Binder
+    body: tuple[AgentItem, ...]
+
+
+AgentItem = Goal | Worth | Belief | Decision | Each
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    symbol: AgentSymbol
+    roles: tuple[RoleTree | AllOf, ...]
+    items: tuple[AgentItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Analyze:
+    node: ast.Analyze
+    agent: Instance
+
+
+Body = (
+    Message | Choice | Fact | Commitment | Claim | Channel | Loop | Part | Property | Check | Fairness
+    | Agent | Analyze
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

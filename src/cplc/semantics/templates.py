@@ -8,6 +8,7 @@ from dataclasses import replace
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
 from cplc.semantics import statements, tree, types
+from cplc.semantics.agents import Agents, actor_of
 from cplc.semantics.expressions import Expressions, Purpose
 from cplc.semantics.model import ClaimVerb, Verb
 from cplc.semantics.problems import Problems
@@ -24,6 +25,7 @@ class Templates:
         self._problems = problems
         self._expressions = expressions
         self._property_names: dict[str, Span] = {}
+        self._agents = Agents(problems, expressions)
 
     def template(self, signature: tree.Signature) -> statements.Template:
         scope = Scope(signature.unit, signature)
@@ -83,6 +85,16 @@ class Templates:
                 case ast.Fairness():
                     condition = self._expressions.condition(declaration.condition, scope, Purpose.STATE)
                     yield statements.Fairness(condition, declaration.span)
+                case ast.Agent(name):
+                    agent = signature.symbols.get(name.text)
+                    if isinstance(agent, tree.AgentSymbol) and agent.node is declaration:
+                        with self._problems.local():
+                            agents = tuple(self._agents.agent(agent, scope))
+                        yield from agents
+                case ast.Analyze():
+                    with self._problems.local():
+                        asked = tuple(self._agents.analyze(declaration, scope))
+                    yield from asked
                 case ast.Role() | ast.Define():
                     pass
 
@@ -93,11 +105,11 @@ class Templates:
         sender = self._expressions.names.role(node.sender, scope)
         receiver = self._expressions.names.role(node.receiver, scope)
         for parameter in node.parameters:
-            self._expressions.introduce(parameter.name, replace(scope, actor=_actor(sender)))
+            self._expressions.introduce(parameter.name, replace(scope, actor=actor_of(sender)))
         spans = {parameter.name.text: parameter.name.span for parameter in reversed(node.parameters)}
         own = {name: OwnLocal(ranged.type, spans[name]) for name, ranged in symbol.parameters.items()}
-        sending = replace(scope, locals={**scope.locals, **own}, actor=_actor(sender))
-        receiving = replace(sending, actor=_actor(receiver))
+        sending = replace(scope, locals={**scope.locals, **own}, actor=actor_of(sender))
+        receiving = replace(sending, actor=actor_of(receiver))
         guards: list[tree.Tree] = []
         operations: list[statements.Operation] = []
         updates: list[statements.Assignment] = []
@@ -323,13 +335,3 @@ class Templates:
                 notes = did_you_mean(name.text, CHECKS) or (Note("checks are " + ", ".join(CHECKS)),)
                 self._problems.report(rules.UNKNOWN_CHECK, name.span, f"No check is called `{name.text}`", *notes)
         yield statements.Check(node)
-
-
-def _actor(role: tree.RoleTree | None) -> tuple[tree.RoleTree, tree.RoleSymbol] | None:
-    match role:
-        case tree.RoleAt(symbol):
-            return role, symbol
-        case tree.LoopValue(tree.Binder(_, tree.FamilyDomain(symbol))):
-            return role, symbol
-        case _:
-            return None

@@ -129,6 +129,16 @@ class PartSymbol:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class AgentSymbol:
+    """What one participant wants and believes."""
+
+    name: str
+    chain: Chain
+    node: ast.Agent
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class MacroSymbol:
     name: str
     node: ast.Define
@@ -139,8 +149,8 @@ class MacroSymbol:
     span: Span
 
 
-Symbol = RoleSymbol | MessageSymbol | FactSymbol | CommitmentSymbol | ClaimSymbol | PartSymbol
-Indexed = MessageSymbol | FactSymbol | CommitmentSymbol | ClaimSymbol | PartSymbol
+Indexed = MessageSymbol | FactSymbol | CommitmentSymbol | ClaimSymbol | PartSymbol | AgentSymbol
+Symbol = RoleSymbol | Indexed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,6 +238,15 @@ class Instance:
     indices: tuple[Tree, ...]
     is_current: bool
     """No index was written: it is the instance of the loops around."""
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class EveryInstance:
+    """All messages of a family that is named without indices."""
+
+    symbol: MessageSymbol
+    owner: tuple[PartSymbol, ...]
     span: Span
 
 

@@ -208,6 +208,9 @@ class Unroller:
                 case statements.Fact(symbol):
                     name = frame.name_of(symbol.name, indices=indices)
                     self.world.facts[name] = Job(name, body, frame, values, scope)
+                case statements.Agent(symbol):
+                    name = frame.name_of(symbol.name, indices=indices)
+                    self.world.agents[name] = Job(name, body, frame, values, scope)
                 case statements.Part(symbol):
                     if symbol not in self.world.broken:
                         self._part(body, frame, values, indices, scope)

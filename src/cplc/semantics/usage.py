@@ -31,6 +31,10 @@ def report_unused(library: Library, chosen: tree.Signature, used: Collection[obj
                 warn("fact", symbol.name, symbol.span)
             case _:
                 pass
+    agents = [symbol for symbol in chosen.symbols.values() if isinstance(symbol, tree.AgentSymbol)]
+    for agent in agents:
+        if agent not in used and any(other in used for other in agents):
+            warn("agent", agent.name, agent.span)
     for macro in (*library.macros[chosen.unit], *chosen.macros.values()):
         if macro not in used:
             warn("macro", macro.name, macro.span)

@@ -30,14 +30,16 @@ def observers(world: World, atom: Term) -> tuple[str, ...]:
 class Viewer:
     """Reports every atom that an agent decides on and does not see; facts are seen through."""
 
-    def __init__(self, world: World, agent: str, doing: str) -> None:
+    def __init__(self, world: World, agent: str, doing: str, roles: tuple[str, ...] = ()) -> None:
+        """Look with the eyes of one agent, or of a participant who plays these ``roles``."""
         self._world = world
         self._agent = agent
+        self._roles = roles or (agent,)
         self._doing = doing
 
     def __call__(self, term: Term, span: Span) -> None:
         atoms = self._world.fact_atoms.get(term.fact, frozenset()) if isinstance(term, t.FactRef) else {term}
-        unseen = [atom for atom in atoms if self._agent not in observers(self._world, atom)]
+        unseen = [atom for atom in atoms if not any(role in observers(self._world, atom) for role in self._roles)]
         if unseen:
             # sets of atoms have no order of their own, and the user is told of the same one every time
             atom = min(unseen, key=described)
@@ -58,9 +60,9 @@ class Viewer:
     def _advice(self, seers: tuple[str, ...]) -> str:
         """Return what would tell the agent."""
         for name, ends in self._world.ends.items():
-            if name in self._world.messages and ends.first in seers and ends.second == self._agent:
+            if name in self._world.messages and ends.first in seers and ends.second in self._roles:
                 return f"a message from `{ends.first}` can tell: let this wait for `{name}`, or for one sent after it"
-        return f"a message would tell: `{seers[0]} -> {self._agent} : …`"
+        return f"a message would tell: `{seers[0]} -> {self._roles[0]} : …`"
 
 
 def described(atom: Term) -> str:

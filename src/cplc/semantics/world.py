@@ -104,8 +104,16 @@ class World:
     commitments: dict[str, Job[statements.Commitment]] = field(default_factory=dict)
     claims: dict[str, Job[statements.Claim]] = field(default_factory=dict)
     facts: dict[str, Job[statements.Fact]] = field(default_factory=dict)
+    agents: dict[str, Job[statements.Agent]] = field(default_factory=dict)
     others: list[
-        Job[statements.Choice | statements.Channel | statements.Fairness | statements.Property | statements.Check]
+        Job[
+            statements.Choice
+            | statements.Channel
+            | statements.Fairness
+            | statements.Property
+            | statements.Check
+            | statements.Analyze
+        ]
     ] = field(default_factory=list)
     ends: dict[str, Ends] = field(default_factory=dict)
     """Of every message, commitment and claim."""

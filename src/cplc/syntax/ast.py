@@ -6,175 +6,17 @@ Spans take no part in equality, so that printing and parsing again gives an equa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
 from cplc.source import Span
+from cplc.syntax.ast_expressions import *
+from cplc.syntax.ast_expressions import Domain, Expr, Joining, Name, Range, Ref
 
 
 def _span() -> Span:
     """Declare the span of a node."""
     return field(compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    text: str
-    span: Span = _span()
-
-
-# --- expressions and formulas: one language, in guards as in properties -----------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Literal_:
-    """``true``, ``false`` or a whole number."""
-
-    value: bool | int
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One part of a dotted reference: ``name`` or ``name[i, j]``."""
-
-    name: Name
-    indices: tuple[Expr, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Ref:
-    """``pay``, ``pay[c]``, ``part.pay[i]``, ``Mer.stock``, ``order.price``, ``Cus[2]``."""
-
-    segments: tuple[Segment, ...]
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """``goods@Mer``: the state of a commitment as one role sees it."""
-
-    commitment: Ref
-    role: Ref
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """``active(goods)``, ``sent(pay)``, ``responds(p, q)``: lifecycle atoms and macros."""
-
-    name: Name
-    arguments: tuple[Expr, ...]
-    span: Span = _span()
-
-
-UnaryOp = Literal["!", "-", "X", "F", "G", "Y", "O", "H"]
-BinaryOp = Literal[
-    "*", "%", "+", "-", "=", "!=", "<", "<=", ">", ">=",
-    "U", "W", "R", "S", "&", "|", "therefore", "->", "<->",
-]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Unary:
-    """A prefix operator; ``bound`` is the k of ``F<=k`` and ``G<=k``."""
-
-    op: UnaryOp
-    operand: Expr
-    bound: Expr | None = None
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Binary:
-    """An infix operator; ``bound`` is the k of ``U<=k``."""
-
-    op: BinaryOp
-    left: Expr
-    right: Expr
-    bound: Expr | None = None
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Quantifier:
-    """``forall c in Cus: body`` or ``exists i in 1..n: body``."""
-
-    kind: Literal["forall", "exists"]
-    variable: Name
-    domain: Domain
-    body: Expr
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class OverPaths:
-    """``A path`` or ``E path``; ``AG p`` is ``OverPaths("A", Unary("G", p))``. ``along`` is ARCTL's α."""
-
-    quantifier: Literal["A", "E"]
-    path: Expr
-    along: Expr | None = None
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Social:
-    """``C(i -> j, body)``, ``Fu(i -> j, body)``, ``SC(i -> j, body)``."""
-
-    modality: Literal["C", "Fu", "SC"]
-    debtor: Ref
-    creditor: Ref
-    body: Expr
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Knowledge:
-    """``K(i, body)``, ``EK({i, j}, body)``, ``DK(...)``, ``CK(...)``."""
-
-    modality: Literal["K", "EK", "DK", "CK"]
-    group: tuple[Ref, ...]
-    body: Expr
-    span: Span = _span()
-
-
-Joining = Literal["to", "with"]
-"""The word between what an operation is performed on and what else it needs, if it needs anything."""
-
-
-@dataclass(frozen=True, slots=True)
-class Does:
-    """``does(pay)``, ``does(send pay)``, ``does(create goods)``, ``does(Mer)``; the verb is None if none is written."""
-
-    verb: Name | None
-    subject: Ref
-    other: Ref | None = None
-    joined: Joining = "to"
-    span: Span = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Strategic:
-    """``<<i, j>> path``."""
-
-    group: tuple[Ref, ...]
-    path: Expr
-    span: Span = _span()
-
-
-Expr = Literal_ | Ref | View | Call | Unary | Binary | Quantifier | OverPaths | Social | Knowledge | Does | Strategic
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """``low..high``."""
-
-    low: Expr
-    high: Expr
-    span: Span = _span()
-
-
-Domain = Ref | Range
-"""What a loop or quantifier runs over: a role family or a range of whole numbers."""
 
 
 # --- types ------------------------------------------------------------------------------------
@@ -444,8 +286,119 @@ class Fairness:
     span: Span = _span()
 
 
+# --- what one participant wants and believes --------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """``0.9``, ``+10``, ``-6.5``: exact."""
+
+    value: Fraction
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    condition: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """``pay: +10``; a family without indices stands for each of its messages."""
+
+    message: Ref
+    amount: Decimal
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """``value pay: +10, deliver: -6``."""
+
+    worths: tuple[Worth, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """``pay 0.9``, ``bid(3) 0.1``, ``pay 0.85..0.95``: a message or one payload of it, and its probability."""
+
+    message: Ref
+    payload: tuple[Expr, ...]
+    low: Decimal
+    high: Decimal | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """``believes Buyer when ordered: pay 0.9 | refuse 0.1``."""
+
+    role: Ref
+    condition: Expr | None
+    events: tuple[Event, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """``chooses ship | cancel when paid``."""
+
+    messages: tuple[Ref, ...]
+    condition: Expr | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """``for c in Cus { ... }`` inside an agent."""
+
+    variable: Name
+    domain: Domain
+    body: tuple[AgentItem, ...]
+    span: Span = _span()
+
+
+AgentItem = Goal | Values | Belief | Decision | Each
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """``agent Alice plays Seller { goal paid ... }``."""
+
+    name: Name
+    roles: tuple[Ref, ...]
+    body: tuple[AgentItem, ...]
+    doc: str | None = field(default=None, compare=False)
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """``achievement >= 0.85 expect fails``; the aspect is not yet checked."""
+
+    aspect: Name
+    relation: Literal[">", ">="]
+    value: Decimal
+    expect: Literal["holds", "fails"] = "holds"
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Analyze:
+    """``analyze Alice: conformance > 0.8, benefit > 0.5``."""
+
+    agent: Ref
+    thresholds: tuple[Threshold, ...]
+    span: Span = _span()
+
+
 Obligation = Commitment | Claim
-Declaration = Role | Message | Choice | Fact | Obligation | Channel | For | Use | Define | Property | Check | Fairness
+Declaration = (
+    Role | Message | Choice | Fact | Obligation | Channel | For | Use | Define | Property | Check | Fairness
+    | Agent | Analyze
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

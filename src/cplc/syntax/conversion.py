@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final, TypeVar
 
 from cplc.diagnostics.core import Diagnostic
@@ -17,9 +18,10 @@ from cplc.source import Span
 from cplc.syntax import ast
 from cplc.syntax.formulas import read
 from cplc.syntax.scanner import Scan
+from cplc.syntax.wording import token_at
 
 _DOTTED: Final = re.compile(r"\w+(?:\s*\.\s*\w+)*")
-Item = ast.Import | ast.Protocol | ast.Declaration
+Item = ast.Import | ast.Protocol | ast.Declaration | ast.AgentItem
 Converted = TypeVar("Converted")
 
 
@@ -54,9 +56,10 @@ class Excerpt:
 class Conversion:
     """Converts the items of one excerpt, and collects what is wrong with their expressions."""
 
-    def __init__(self, scan: Scan, excerpt: Excerpt) -> None:
+    def __init__(self, scan: Scan, excerpt: Excerpt, *, in_agent: bool = False) -> None:
         self.scan = scan
         self.excerpt = excerpt
+        self.in_agent = in_agent
         self.problems: list[Diagnostic] = []
         self._unread = 0
 
@@ -98,8 +101,7 @@ class Conversion:
             case "Channel":
                 return ast.Channel(self.reference(node.sender), self.reference(node.receiver), span=span)
             case "For":
-                body = declarations(self.items(node.items), self.problems)
-                return ast.For(self.name(node.variable), self.domain(node.domain), body, span=span)
+                return self._loop(node, span)
             case "Use":
                 arguments = self._readable(node.arguments, self._argument)
                 alias = self.name(node.alias) if node.alias else None
@@ -117,6 +119,13 @@ class Conversion:
                 return ast.Fairness(self.expression(node.condition), span=span)
             case "Message":
                 return self._message(node, span)
+            case "Agent":
+                return self._agent(node, span)
+            case "Analyze":
+                thresholds = tuple(self._threshold(threshold) for threshold in node.thresholds)
+                return ast.Analyze(self.reference(node.agent), thresholds, span=span)
+            case "Goal" | "Values" | "Belief" | "Decision":
+                return self._agent_item(node, span)
             case other:
                 raise TypeError(f"the grammar has an item that has no tree: {other}")
 
@@ -133,6 +142,19 @@ class Conversion:
         title = self.string(node.title) if node.title else None
         body = declarations(self.items(node.items), self.problems)
         return ast.Protocol(self.name(node.name), parameters, title, node.sync, body, self._doc(span), span=span)
+
+    def _loop(self, node: Any, span: Span) -> ast.For | ast.Each:
+        """Convert a loop: over declarations or, inside an agent, over what an agent says."""
+        variable, domain, items = self.name(node.variable), self.domain(node.domain), self.items(node.items)
+        if self.in_agent:
+            return ast.Each(variable, domain, agent_items(items, self.problems), span=span)
+        return ast.For(variable, domain, declarations(items, self.problems), span=span)
+
+    def _agent(self, node: Any, span: Span) -> ast.Agent:
+        outside, self.in_agent = self.in_agent, True
+        items = agent_items(self.items(node.items), self.problems)
+        self.in_agent = outside
+        return ast.Agent(self.name(node.name), self.references(node.roles), items, self._doc(span), span=span)
 
     def _parameter(self, node: Any) -> ast.Parameter:
         default = self.expression(node.default) if node.default else None
@@ -231,6 +253,46 @@ class Conversion:
             for node in nodes
         )
 
+    # --- agents
+
+    def _agent_item(self, node: Any, span: Span) -> ast.AgentItem:
+        match type(node).__name__:
+            case "Goal":
+                return ast.Goal(self.expression(node.condition), span=span)
+            case "Values":
+                return ast.Values(tuple(self._worth(worth) for worth in node.worths), span=span)
+            case "Belief":
+                when = self.expression(node.condition) if node.condition else None
+                events = self._readable(node.events, self._event)
+                if len(events) < len(node.events):
+                    self._unread += 1
+                return ast.Belief(self.reference(node.role), when, events, span=span)
+            case "Decision":
+                when = self.expression(node.condition) if node.condition else None
+                return ast.Decision(self.references(node.messages), when, span=span)
+            case other:
+                raise TypeError(f"the grammar has something in an agent that has no tree: {other}")
+
+    def _worth(self, node: Any) -> ast.Worth:
+        amount = self._decimal(node.amount)
+        if node.sign == "-":
+            amount = ast.Decimal(-amount.value, span=amount.span)
+        return ast.Worth(self.reference(node.message), amount, span=self.span(node))
+
+    def _event(self, node: Any) -> ast.Event:
+        payload = tuple(self.expression(value) for value in node.payload)
+        high = self._decimal(node.high) if node.high else None
+        return ast.Event(self.reference(node.message), payload, self._decimal(node.low), high, span=self.span(node))
+
+    def _threshold(self, node: Any) -> ast.Threshold:
+        return ast.Threshold(
+            self.name(node.aspect), ">=" if node.relation == ">=" else ">", self._decimal(node.value),
+            "fails" if node.expect == "fails" else "holds", span=self.span(node),
+        )  # fmt: skip
+
+    def _decimal(self, node: Any) -> ast.Decimal:
+        return ast.Decimal(Fraction(self._text(node)), span=self.span(node))
+
     # --- names and expressions
 
     def span(self, node: Any) -> Span:
@@ -309,6 +371,27 @@ def declarations(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[a
                 problems.append(SYNTAX.at(item.span, "An `import` stands at the beginning of the file"))
             case ast.Protocol(name):
                 problems.append(SYNTAX.at(name.span, f"`protocol {name.text}` stands inside another block"))
+            case ast.Goal() | ast.Values() | ast.Belief() | ast.Decision() | ast.Each():
+                problems.append(SYNTAX.at(first_word(item.span), "This belongs inside an `agent … plays … { … }`"))
             case _:
                 kept.append(item)
     return tuple(kept)
+
+
+def agent_items(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[ast.AgentItem, ...]:
+    """Return what may stand inside an agent, and report the rest."""
+    kept: list[ast.AgentItem] = []
+    for item in items:
+        match item:
+            case ast.Goal() | ast.Values() | ast.Belief() | ast.Decision() | ast.Each():
+                kept.append(item)
+            case _:
+                message = "An agent has only `goal`, `value`, `believes` and `chooses`, and these in a `for`"
+                problems.append(SYNTAX.at(first_word(item.span), message))
+    return tuple(kept)
+
+
+def first_word(span: Span) -> Span:
+    """Return where the first word of what is written there stands."""
+    start, text = span.start, span.source.text
+    return Span(span.source, start, start + max(1, len(token_at(text, start))))

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.diagnostics.rules import SYNTAX, UNSUPPORTED_DECLARATION
+from cplc.diagnostics.rules import SYNTAX
 from cplc.source import Source, Span
 from cplc.syntax.scanner import MAX_PROBLEMS
 from cplc.syntax.wording import closest, found
-from cplc.syntax.words import CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS, RESERVED, UNSUPPORTED
+from cplc.syntax.words import AGENT_ITEMS, CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS, RESERVED
 
 _TOKEN: Final = re.compile(r'[A-Za-z_]\w*|\d\w*|"[^"\n]*"|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S', re.ASCII)
 _REFERENCE = r"[A-Za-z_]\w*\s*(?:\[[^\[\]{}]*\]\s*|\.\s*[A-Za-z_]\w*\s*)*"
@@ -47,7 +47,7 @@ class Piece:
     """The length of the word as it is written, 0 where it stands for no word."""
     body: list[Piece] | None = None
     head_end: int = 0
-    """Where the block of a `protocol` or `for` begins, after its brace."""
+    """Where the block of a `protocol`, `for` or `agent` begins, after its brace."""
     excused: bool = False
     """Something in it has been reported: that it cannot be read is no news."""
 
@@ -70,6 +70,10 @@ class _Layout:
     blocks: list[_Open] = field(default_factory=list)
     brackets: list[_Open] = field(default_factory=list)
     current: Piece | None = None
+
+    @property
+    def in_agent(self) -> bool:
+        return any(block.piece is not None and block.piece.keyword == "agent" for block in self.blocks)
 
     def siblings(self) -> list[Piece]:
         piece = self.blocks[-1].piece if self.blocks else None
@@ -144,10 +148,6 @@ def _take(layout: _Layout, before: Token, token: Token, after: Token) -> None:
         if layout.current:
             # That a guess does not fit is no mistake of the user's.
             layout.current.excused = keyword in DECLARATIONS and keyword != token.text
-        if keyword in UNSUPPORTED and layout.current:
-            span = Span(layout.source, token.start, token.end)
-            layout.problems.append(UNSUPPORTED_DECLARATION.at(span, f"`{keyword}` is not supported by this version"))
-            layout.current.excused = True
         return
     if token.text in _CLOSES:
         _open(layout, token)
@@ -167,6 +167,8 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
             return ""
         named = before.text in _EXPECTS_NAME or layout.brackets or before.text in DECLARATIONS
         return "" if named and not begins_line else token.text
+    if token.text in AGENT_ITEMS and layout.in_agent and not layout.brackets and before.text not in _EXPECTS_NAME:
+        return token.text
     if before.text != "." and token.text not in CLAUSES and _ARROW.match(layout.text, token.start):
         if before.text == "channel" and layout.current and layout.current.keyword == "channel":
             return ""
@@ -201,7 +203,7 @@ def _misspelt(layout: _Layout, token: Token, after: Token) -> str:
 
 def _open(layout: _Layout, token: Token) -> None:
     current = layout.current
-    opens_block = current is not None and current.keyword in ("protocol", "for") and not layout.brackets
+    opens_block = current is not None and current.keyword in ("protocol", "for", "agent") and not layout.brackets
     if token.text == "{" and current is not None and opens_block:
         current.body, current.head_end = [], token.end
         layout.blocks.append(_Open("{", token.start, current))

@@ -20,11 +20,10 @@ from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, UNREADABLE_FILE
 from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast, formulas
-from cplc.syntax.conversion import Conversion, Excerpt, Item, declarations
+from cplc.syntax.conversion import Conversion, Excerpt, Item, agent_items, declarations, first_word
 from cplc.syntax.layout import Piece, pieces
 from cplc.syntax.rejection import Rejection, correction, rejection
 from cplc.syntax.scanner import MAX_PROBLEMS, Scan, scan
-from cplc.syntax.wording import token_at
 
 MAX_SIZE: Final = 1_000_000
 """How many characters a file may have."""
@@ -106,8 +105,7 @@ def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -
             case ast.Define():
                 defines.append(item)
             case _:
-                word = Span(source, item.span.start, item.span.start + len(token_at(source.text, item.span.start)))
-                problems.append(SYNTAX.at(word, "This declaration stands outside any protocol"))
+                problems.append(SYNTAX.at(first_word(item.span), "This declaration stands outside any protocol"))
     return ast.File(tuple(imports), tuple(protocols), tuple(defines), span=Span(source, 0, len(source.text)))
 
 
@@ -128,6 +126,7 @@ class _Recovery:
         self.scanned = scanned
         self.problems = problems
         self.lexical = [problem.span.start for problem in problems]
+        self.in_agent = False
 
     def items(self) -> tuple[Item, ...]:
         found, problems = pieces(self.scanned.source, self.scanned.text, cut=self.scanned.cut)
@@ -149,13 +148,21 @@ class _Recovery:
     def _block(self, piece: Piece, body: list[Piece]) -> tuple[Item, ...]:
         """Read a block; of a head that cannot be read, a protocol keeps its name, and a loop gives up its body."""
         head = self._declarations(piece, self.scanned.text[piece.start : piece.head_end] + "}")
+        outside, self.in_agent = self.in_agent, self.in_agent or piece.keyword == "agent"
         inside = self._read(body)
+        self.in_agent = outside
         span = Span(self.scanned.source, piece.start, piece.end)
         match head:
             case (ast.Protocol() as protocol,):
                 return (replace(protocol, declarations=declarations(inside, self.problems), span=span),)
             case (ast.For() as loop,):
                 return (replace(loop, body=declarations(inside, self.problems), span=span),)
+            case (ast.Agent() as agent,):
+                return (replace(agent, body=agent_items(inside, self.problems), span=span),)
+            case (ast.Each() as each,):
+                return (replace(each, body=agent_items(inside, self.problems), span=span),)
+            case _ if piece.keyword == "agent" or self.in_agent:
+                return ()
             case _ if name := _NAMED.match(self.scanned.text, piece.start):
                 here = ast.Name(name.group(1), span=Span(self.scanned.source, *name.span(1)))
                 return (ast.Protocol(here, (), None, False, declarations(inside, self.problems), span=span),)
@@ -180,7 +187,7 @@ class _Recovery:
                 excerpt, excused = replace(excerpt, text=excerpt.text[: result.offset].rstrip()), True
             else:
                 return ()
-        conversion = Conversion(self.scanned, excerpt)
+        conversion = Conversion(self.scanned, excerpt, in_agent=self.in_agent)
         items = conversion.items(result)
         if not excused:
             self.problems.extend(conversion.problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Final
 
 from cplc.syntax import ast
@@ -215,6 +216,50 @@ def _declaration(tree: ast.Declaration) -> list[str]:
             return [f"fairness {formula(condition)}"]
         case ast.Message(doc=doc):
             return [*_doc(doc), _message(tree)]
+        case ast.Agent(name, roles, body, doc):
+            return [*_doc(doc), *_agent_block(f"agent {name.text} plays {_references(roles)}", body)]
+        case ast.Analyze(agent, thresholds):
+            shown = ", ".join(
+                f"{item.aspect.text} {item.relation} {decimal(item.value.value)}{_expect(item.expect)}"
+                for item in thresholds
+            )
+            return [f"analyze {reference(agent)}: {shown}"]
+
+
+def _agent_block(head: str, body: Iterable[ast.AgentItem]) -> list[str]:
+    return [f"{head} {{", *(_INDENT + line for item in body for line in _agent_item(item)), "}"]
+
+
+def _agent_item(tree: ast.AgentItem) -> list[str]:
+    match tree:
+        case ast.Goal(condition):
+            return [f"goal {formula(condition)}"]
+        case ast.Values(worths):
+            return [f"value {', '.join(f'{reference(w.message)}: {decimal(w.amount.value)}' for w in worths)}"]
+        case ast.Belief(role, condition, events):
+            when = f" when {formula(condition)}" if condition is not None else ""
+            return [f"believes {reference(role)}{when}: {' | '.join(map(_event, events))}"]
+        case ast.Decision(messages, condition):
+            when = f" when {formula(condition)}" if condition is not None else ""
+            return [f"chooses {' | '.join(map(reference, messages))}{when}"]
+        case ast.Each(variable, domain, body):
+            return _agent_block(f"for {variable.text} in {_domain(domain)}", body)
+
+
+def _event(tree: ast.Event) -> str:
+    payload = f"({_arguments(tree.payload)})" if tree.payload else ""
+    high = f"..{decimal(tree.high.value)}" if tree.high is not None else ""
+    return f"{reference(tree.message)}{payload} {decimal(tree.low.value)}{high}"
+
+
+def decimal(value: Fraction) -> str:
+    """Return a number that was written as a decimal."""
+    digits = 0
+    while (scaled := abs(value) * 10**digits).denominator != 1:
+        digits += 1
+    text = str(scaled.numerator).rjust(digits + 1, "0")
+    shown = f"{text[: len(text) - digits]}.{text[len(text) - digits :]}" if digits else text
+    return f"-{shown}" if value < 0 else shown
 
 
 def _role(tree: ast.Role) -> list[str]:

@@ -12,7 +12,7 @@ from cplc.diagnostics.rules import SYNTAX
 from cplc.source import Span
 from cplc.syntax.scanner import Scan
 from cplc.syntax.wording import advice, closest, found, last_token, token_at
-from cplc.syntax.words import CLAUSES, FORMS, RESERVED, UNSUPPORTED
+from cplc.syntax.words import AGENT_ITEMS, CLAUSES, FORMS, RESERVED
 
 _LAST_REFERENCE: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\[[^\[\]]*\]|\s*\.\s*[A-Za-z_]\w*)*\s*\Z")
 _LONGEST_REFERENCE: Final = 1000
@@ -22,26 +22,28 @@ _CONTINUATIONS: Final[dict[str, frozenset[str]]] = {
     "commitment": frozenset({"within", "expires", "revocable"}),
     "property": frozenset({"expect"}),
     "check": frozenset({"expect"}),
+    "analyze": frozenset({"expect"}),
+    "chooses": frozenset({"when"}),
     "use": frozenset({"as"}),
     "import": frozenset({"as"}),
 }
 """Words that continue such a declaration."""
 
-_SIMPLE: Final = frozenset(FORMS) - {"message", "channel", "protocol", "for"} - UNSUPPORTED
+_SIMPLE: Final = frozenset(FORMS) - {"message", "channel", "protocol", "for", "agent"} - AGENT_ITEMS
 """Words that begin a declaration without a block."""
 
 _NEXT: Final = {
     "message": "a clause or the next declaration",
-    "choice": "`|` or the next declaration",
-    **dict.fromkeys(("fact", "define", "fairness", "property"), "an operator or the next declaration"),
-    **dict.fromkeys(("check", "use"), "`,` or the next declaration"),
+    **dict.fromkeys(("choice", "believes", "chooses"), "`|` or the next declaration"),
+    **dict.fromkeys(("fact", "define", "fairness", "property", "goal"), "an operator or the next declaration"),
+    **dict.fromkeys(("check", "use", "analyze", "value"), "`,` or the next declaration"),
 }
 """What may follow a declaration that could already be complete."""
 
-_ROLES: Final = {"Identifier": "a name", "Quoted": "a text in double quotes", "Dotted": "a name"}
+_ROLES: Final = {"Identifier": "a name", "Digits": "a number", "Quoted": "a text in double quotes", "Dotted": "a name"}
 _SIGNS: Final = (
     "=", ":=", ":", "->", "in", "..", "{", "}", "(", ")", "[", "]", ",", "C", "claim", "bool", "assuming", "receipt",
-    "holds", "fails", "unordered", "var",
+    "holds", "fails", "unordered", "var", "plays", "when", "|", ">=", ">",
 )  # fmt: skip
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+AGENT_ITEMS: Final = frozenset({"goal", "value", "believes", "chooses"})
+"""Words that begin something inside an agent, and are free as names elsewhere."""
+
 FORMS: Final[dict[str, str]] = {
     "import": 'import std.payments` or `import "./other.cpl" as other',
     "protocol": 'protocol Name(n: 1..8 = 2) "title" { … }',
@@ -22,19 +25,20 @@ FORMS: Final[dict[str, str]] = {
     "claim": "claim name = claim(Maker, Addressee, content)",
     "agent": "agent Name plays Role { … }",
     "analyze": "analyze Name: achievement > 0.8",
+    "goal": "goal condition",
+    "value": "value pay: +10, ship: -6.5",
+    "believes": "believes Role when condition: pay 0.9 | refuse 0.1",
+    "chooses": "chooses ship | cancel when condition",
 }
 """How each declaration is written; two forms are joined by a backquote, text and a backquote."""
 
-DECLARATIONS: Final = frozenset(FORMS) - {"message", "channel"}
+DECLARATIONS: Final = frozenset(FORMS) - {"message", "channel"} - AGENT_ITEMS
 """Words that begin a declaration wherever they stand. `channel` begins one only before two roles."""
 
 CLAUSES: Final = frozenset({"after", "unless", "if", "means", "set", "on", "resets", "restart", "repeatable"})
 """Words that begin a clause of a message."""
 
 RESERVED: Final = DECLARATIONS | CLAUSES
-
-UNSUPPORTED: Final = frozenset({"agent", "analyze"})
-"""Declarations that are known and not yet read."""
 
 PREFIXES: Final = frozenset("AEXFGYOH") | {path + step for path in "AE" for step in "XFG"}
 """Prefix operators of formulas."""
@@ -44,6 +48,8 @@ OPERATOR_WORDS: Final = PREFIXES | frozenset("UWRS") | {"therefore"}
 
 CONTEXTUAL: Final = frozenset(
     {"all", "as", "assuming", "channel", "expect", "expires", "fails", "holds", "in", "receipt", "retaining"}
+    | {"plays", "when"}
+    | AGENT_ITEMS
     | {"revocable", "sync", "therefore", "to", "unordered", "var", "with", "within"}
 )
 """Words with a meaning in one place, and free as names elsewhere."""

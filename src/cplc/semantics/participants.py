@@ -1,0 +1,210 @@
+"""What each participant wants and believes, instance by instance: from a world of names to the checked model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note
+from cplc.semantics import model, statements
+from cplc.semantics.folding import is_constant
+from cplc.semantics.resolve import Resolver
+from cplc.semantics.terms import Value
+from cplc.semantics.unroll import range_text, shown
+from cplc.semantics.visibility import Viewer
+from cplc.semantics.world import Job, Values, World
+from cplc.source import Span
+from cplc.syntax.printer import decimal
+
+
+@dataclass
+class _Draft:
+    """One participant, filled item by item."""
+
+    name: str
+    roles: tuple[str, ...]
+    goals: list[model.Goal] = field(default_factory=list)
+    worth: list[model.Worth] = field(default_factory=list)
+    beliefs: list[model.Belief] = field(default_factory=list)
+    decisions: list[model.Decision] = field(default_factory=list)
+    valued: dict[str, Span] = field(default_factory=dict)
+    """The messages that are worth something, and where that is written."""
+
+
+class Participants:
+    """Works out the agents of one world and what is asked of them."""
+
+    def __init__(self, world: World, messages: Mapping[str, model.Message]) -> None:
+        self._world = world
+        self._messages = messages
+
+    def found(self) -> tuple[model.Participant, ...]:
+        """Return those with whom nothing is wrong."""
+        kept: list[model.Participant] = []
+        for job in self._world.agents.values():
+            before = self._world.problems.errors
+            participant = self._participant(job)
+            if self._world.problems.errors == before:
+                self._report_overlaps(participant)
+                kept.append(participant)
+        return tuple(kept)
+
+    def thresholds(self) -> Iterator[model.Threshold]:
+        """Yield what the protocol itself asks; what a used one asks is its own matter."""
+        for job in self._world.others:
+            if not isinstance(job.body, statements.Analyze) or job.frame.path:
+                continue
+            name = Resolver(self._world, job.frame, job.values).instance(job.body.agent)
+            if name is None:
+                continue
+            for asked in job.body.node.thresholds:
+                aspect: model.Aspect = asked.aspect.text  # type: ignore[assignment]
+                text = f"{aspect} {asked.relation} {decimal(asked.value.value)}"
+                expected = asked.expect == "holds"
+                yield model.Threshold(
+                    name, aspect, asked.relation, asked.value.value, expected, text, span=asked.aspect.span
+                )
+
+    def _participant(self, job: Job[statements.Agent]) -> model.Participant:
+        resolver = Resolver(self._world, job.frame, job.values)
+        roles = dict.fromkeys(agent.name for role in job.body.roles for agent in resolver.agents(role))
+        draft = _Draft(job.name, tuple(roles))
+        for item in job.body.items:
+            self._item(item, draft, job, job.values)
+        return model.Participant(
+            job.name, draft.roles, tuple(draft.goals), tuple(draft.worth), tuple(draft.beliefs),
+            tuple(draft.decisions), span=job.body.symbol.span,
+        )  # fmt: skip
+
+    def _item(self, item: statements.AgentItem, draft: _Draft, job: Job[statements.Agent], values: Values) -> None:
+        resolver = Resolver(self._world, job.frame, values)
+        match item:
+            case statements.Goal(condition, span):
+                draft.goals.append(model.Goal(resolver.term(condition), _text(span)))
+            case statements.Worth():
+                self._worth(item, draft, resolver)
+            case statements.Belief(role, _, _, span):
+                agent = resolver.role(role)
+                seeing = Resolver(
+                    self._world, job.frame, values, Viewer(self._world, draft.name, "believes this", draft.roles)
+                )
+                if agent is not None and self._world.spend(span, rules.TOO_LARGE):
+                    self._belief(item, agent, draft, resolver, seeing)
+            case statements.Decision():
+                seeing = Resolver(
+                    self._world, job.frame, values, Viewer(self._world, draft.name, "decides this", draft.roles)
+                )
+                self._decision(item, draft, resolver, seeing)
+            case statements.Each(binder, body):
+                for value in resolver.domain(binder.domain, binder.span):
+                    if not self._world.spend(binder.span, rules.TOO_LARGE):
+                        break
+                    for inner in body:
+                        self._item(inner, draft, job, {**values, binder: value})
+
+    def _worth(self, item: statements.Worth, draft: _Draft, resolver: Resolver) -> None:
+        names = resolver.instances(item.messages)
+        for name in names:
+            if name in draft.valued:
+                text = f"`{name}` is given two values"
+                self._world.problems.report(
+                    rules.DUPLICATE_VALUE, item.span, text, Note("the first one", draft.valued[name])
+                )
+                return
+        draft.valued.update(dict.fromkeys(names, item.span))
+        if names:
+            draft.worth.append(model.Worth(names, item.amount, f"{_text(item.span)}: {decimal(item.amount)}"))
+
+    # --- beliefs --------------------------------------------------------------------------------
+
+    def _belief(
+        self, item: statements.Belief, role: model.Role, draft: _Draft, resolver: Resolver, seeing: Resolver
+    ) -> None:
+        condition = seeing.term(item.condition)
+        events = [event for one in item.events for event in self._event(one, resolver)]
+        if len(events) < len(item.events):
+            return
+        for event, written in zip(events, item.events, strict=True):
+            sender = self._messages[event.message].sender
+            if sender != role.name:
+                text = f"`{event.message}` is sent by `{sender}`, and this is believed of `{role.name}`"
+                self._world.problems.report(rules.FOREIGN_EVENT, written.span, text)
+        for earlier, event in combinations(events, 2):
+            if _is_shared(earlier, event):
+                text = f"`{event.message}` is in this belief twice"
+                self._world.problems.report(rules.DUPLICATE_NAME, item.span, text)
+        low, high = _sum(event.low for event in events), _sum(event.high for event in events)
+        if not low <= 1 <= high:
+            if low == high:
+                text = f"These probabilities sum to {decimal(low)}, not to 1"
+            elif low > 1:
+                text = f"These probabilities sum to {decimal(low)} at least, more than 1"
+            else:
+                text = f"These probabilities sum to {decimal(high)} at most, less than 1"
+            self._world.problems.report(rules.NOT_A_DISTRIBUTION, item.span, text)
+        if is_constant(condition, False):
+            self._world.problems.report(
+                rules.BELIEF_NEVER_APPLIES, item.span, "This belief never applies: its condition is false"
+            )
+        draft.beliefs.append(model.Belief(role.name, condition, tuple(events), span=item.span))
+
+    def _event(self, event: statements.Event, resolver: Resolver) -> Iterator[model.Event]:
+        name = resolver.instance(event.message)
+        if name is None:
+            return
+        payload: tuple[Value, ...] | None = None
+        if event.payload is not None:
+            parameters = self._messages[name].parameters
+            given = [resolver.constant(value) for value in event.payload]
+            for parameter, value in zip(parameters, given, strict=True):
+                if value is not None and value not in parameter.domain:
+                    text = f"`{parameter.name}` cannot be {shown(value)}: it is in {range_text(parameter.domain)}"
+                    self._world.problems.report(rules.VALUE_OUT_OF_RANGE, event.span, text)
+            payload = tuple(value for value in given if value is not None)
+            if len(payload) < len(given):
+                return
+        sent = f"({', '.join(shown(value).strip('`') for value in payload)})" if payload is not None else ""
+        chance = decimal(event.low) + (f"..{decimal(event.high)}" if event.low != event.high else "")
+        yield model.Event(name, payload, event.low, event.high, f"{name}{sent} {chance}")
+
+    def _decision(self, item: statements.Decision, draft: _Draft, resolver: Resolver, seeing: Resolver) -> None:
+        condition = seeing.term(item.condition)
+        names = [name for messages in item.messages for name in resolver.instances(messages)]
+        for name in names:
+            sender = self._messages[name].sender
+            if sender not in draft.roles:
+                text = f"`{name}` is sent by `{sender}`, whom `{draft.name}` does not play"
+                self._world.problems.report(rules.FOREIGN_EVENT, item.span, text)
+        draft.decisions.append(model.Decision(tuple(dict.fromkeys(names)), condition, span=item.span))
+
+    def _report_overlaps(self, participant: model.Participant) -> None:
+        """Warn of beliefs that apply together, as far as the text alone shows it."""
+        about: dict[str, list[tuple[model.Belief, model.Event]]] = {}
+        for belief in participant.beliefs:
+            for event in belief.events:
+                about.setdefault(event.message, []).append((belief, event))
+        for name, believed in about.items():
+            for (earlier, one), (later, other) in combinations(believed, 2):
+                conditions = earlier.condition, later.condition
+                is_plain = conditions[0] == conditions[1] or any(is_constant(term, True) for term in conditions)
+                if earlier is not later and is_plain and _is_shared(one, other):
+                    text = f"Two beliefs say how probable `{name}` is, and where both apply either may count"
+                    note = Note("the first one", earlier.span)
+                    self._world.problems.report(rules.OVERLAPPING_BELIEFS, later.span, text, note)
+
+
+def _is_shared(one: model.Event, other: model.Event) -> bool:
+    return one.message == other.message and (
+        one.payload is None or other.payload is None or one.payload == other.payload
+    )
+
+
+def _sum(numbers: Iterable[Fraction]) -> Fraction:
+    return sum(numbers, Fraction(0))
+
+
+def _text(span: Span) -> str:
+    return " ".join(span.text.split())
