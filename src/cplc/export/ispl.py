@@ -19,7 +19,7 @@ from cplc.export.ispl_asking import Asked, Plan, plan
 from cplc.export.ispl_logic import ALWAYS, Ctl, Said, Star, Unsaid, bits_of, is_ctl, watchers
 from cplc.export.ispl_text import IDLE, LEXICON, Vocabulary
 from cplc.export.names import legal_names, recognisable
-from cplc.export.request import Export, Request
+from cplc.export.request import Export, ExportedFormula, Request
 from cplc.export.templating import render
 from cplc.system import expr as e
 from cplc.system import formula as f
@@ -56,9 +56,9 @@ def export(request: Request) -> Export:
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
         fairness=[(what, file.said.propositions[holds]) for what, holds in planned.section],
-        formulas=[(_remarks_on(one), text) for one, text in asked] or [(["nothing is asked"], ALWAYS)],
+        formulas=[(remarks_on(one.question), text) for one, text in asked] or [(["nothing is asked"], ALWAYS)],
         comment=comment,
-        wrap=_wrap,
+        wrap=wrap,
     )
     return Export(text, tuple(left_out), comment="--", written=tuple(one.question.name for one, _ in asked))
 
@@ -110,9 +110,9 @@ class _File:
 
     @cached_property
     def said(self) -> Said:
-        propositions = _short_names(self._conditions, self.vocabulary.taken)
+        propositions = short_names(self._conditions, self.vocabulary.taken)
         taken = (*self.vocabulary.taken, *propositions.values())
-        return Said(propositions, self.vocabulary.agents, _short_names(self._coalitions, taken))
+        return Said(propositions, self.vocabulary.agents, short_names(self._coalitions, taken))
 
     def formula(self, asked: Asked) -> str:
         if asked.assumed or not is_ctl(asked.formula):
@@ -187,7 +187,7 @@ _NOTHING: Final = Variable("nothing", (False, True), (False,), "own", "Env", "no
 """For a system without variables; MCMAS wants one."""
 
 
-def _short_names(texts: Mapping[K, str], taken: Iterable[str]) -> dict[K, str]:
+def short_names(texts: Mapping[K, str], taken: Iterable[str]) -> dict[K, str]:
     """Return a name for each key that reminds of its text."""
     used = list(taken)
     found: dict[K, str] = {}
@@ -198,7 +198,7 @@ def _short_names(texts: Mapping[K, str], taken: Iterable[str]) -> dict[K, str]:
     return found
 
 
-def _wrap(text: str) -> str:
+def wrap(text: str) -> str:
     """Break it into lines that can be read: before connectives and after commas."""
     kept = re.sub(r"(?<!,) (?!(?:and|or|->|U|if|:) )", "\xa0", text)
     lines = textwrap.fill(
@@ -230,8 +230,8 @@ def _remarks(file: _File) -> Iterator[str]:
     )
 
 
-def _remarks_on(asked: Asked) -> list[str]:
-    question = asked.question
+def remarks_on(question: ExportedFormula) -> list[str]:
+    """Return what stands above a formula."""
     return [
         f"{question.name}: {question.text}",
         *([f"assuming {', '.join(sorted(question.assuming))}"] if question.assuming else []),

@@ -138,8 +138,21 @@ class Ctl:
                 return short(self._path(quantifier, said))
             case f.Knows(mode, agents, operand):
                 return knows(mode, agents, self.text(operand), self.said)
+            case f.Enforces(group, goal):
+                return short(self._enforces(self.said.coalitions[frozenset(group)], goal))
             case _:
                 return boolean(formula, [self.text(child) for child in f.children(formula)])
+
+    def _enforces(self, group: str, goal: f.Next | f.Finally | f.Globally | f.Until) -> str:
+        match goal:
+            case f.Next(operand):
+                return f"(<{group}> X {self.text(operand)})"
+            case f.Finally(operand):
+                return f"(<{group}> F {self.text(operand)})"
+            case f.Globally(operand):
+                return f"(<{group}> G {self.text(operand)})"
+            case f.Until(left, right):
+                return f"(<{group}> ({self.text(left)} U {self.text(right)}))"
 
     def _path(self, quantifier: str, path: f.Path) -> str:
         match path:

@@ -142,6 +142,9 @@ class Vocabulary:
                 return self._infix("<", (left, right))
             case e.Arith("%", left, right):
                 return self._remainder(left, right)
+            case e.Arith("/", left, right) if 0 in (_number_values(self.system, right) or ()):
+                quotient = self._infix("/", (left, right))
+                return f"case {self.text(right)} = 0 : 0; {self.dialect.true} : {quotient}; esac"
             case e.Arith(op, left, right):
                 return self._infix(op, (left, right))
             case e.Ite():
