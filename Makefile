@@ -27,10 +27,11 @@ demo: $(VENV)/.installed  ## verify the example examples/netbill.cpl
 test: $(VENV)/.installed-dev  ## run the whole test suite
 	$(BIN)/python -m pytest
 
-lint: $(VENV)/.installed-dev  ## form and types
+lint: $(VENV)/.installed-dev  ## form and types, of the code and of the protocols
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/cplc fmt --check examples stdlib tests benchmarks
 
 check: lint test  ## everything that must be true before a change is merged
 

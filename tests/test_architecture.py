@@ -16,6 +16,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "diagnostics": {"source"},
     "system": {"source"},
     "syntax": {"source", "diagnostics", "resources"},
+    "formatting": {"syntax", "source", "diagnostics"},
     "semantics": {"syntax", "source", "diagnostics", "resources"},
     "lowering": {"semantics", "system", "diagnostics", "source"},
     "engines": {"system"},
@@ -28,6 +29,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
 _MAY_IMPORT["pipeline"] = {*_MAY_IMPORT, "__init__"}
 _MAY_IMPORT["cli"] = {
     "pipeline",
+    "formatting",
     "export",
     "report",
     "quality",

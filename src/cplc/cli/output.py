@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -127,7 +129,7 @@ def write_files(texts: Mapping[Path, str]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
             ready[path] = Path(name)
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
                 stream.write(text)
         for path, temporary in ready.items():
             temporary.chmod(_mode(path))
@@ -136,6 +138,14 @@ def write_files(texts: Mapping[Path, str]) -> None:
         for temporary in ready.values():
             temporary.unlink(missing_ok=True)
         raise
+
+
+def difference(name: str, before: str, after: str) -> str:
+    """Return what changes in a file, as a patch."""
+    old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
+    lines = difflib.unified_diff(old, new, name, name)
+    unended = "\n\\ No newline at end of file\n"
+    return "".join(line if line.endswith("\n") else line + unended for line in lines)
 
 
 class Progress:

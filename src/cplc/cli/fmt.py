@@ -1,0 +1,135 @@
+"""``cplc fmt``: files laid out as everybody's are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import Exit
+from cplc.cli.limits import Limits
+from cplc.cli.load import finished
+from cplc.cli.options import colour_option
+from cplc.cli.output import Colour
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic
+from cplc.formatting import Formatted, format_source
+from cplc.source import Source, Span
+
+_STANDARD_INPUT = "-"
+
+
+@click.command(
+    "fmt",
+    short_help="Lay out files in the usual way.",
+    epilog="""\b
+Exit codes:
+  0  every file is laid out now; with --check or --diff: was already
+  1  with --check or --diff: some file is not laid out
+  2  a file cannot be read or has a mistake of syntax, and was left alone
+  3  the run was interrupted
+\b
+Examples:
+  cplc fmt
+  cplc fmt examples/netbill.cpl --diff
+  cplc fmt --check examples stdlib
+  cplc fmt - < examples/netbill.cpl
+""",
+)
+@click.argument("paths", nargs=-1, metavar="[FILE|FOLDER|-]...")
+@click.option("--check", is_flag=True, help="Write nothing; say which files would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+@colour_option
+def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Exit:
+    """Lay out files: blanks, indentation, what stands below what. Meaning and comments stay.
+
+    Of a folder, every `.cpl` file below it is laid out, hidden folders aside; without a name, of this one. `-` reads
+    standard input and writes to standard output. Where lines break inside a declaration is left to you.
+    """
+    if _STANDARD_INPUT in paths and len(paths) > 1:
+        raise click.UsageError("`-` goes alone")
+    if any(path.lower().endswith(".ispl") for path in paths):
+        raise click.UsageError("models in ISPL are not laid out, only `.cpl` files")
+    changed, unchanged, wrong = 0, 0, 0
+    for name in dict.fromkeys(_files(paths or ["."])):
+        outcome = _outcome(name)
+        if isinstance(outcome, str):
+            output.write(f"{outcome}\n", err=True)
+            return Exit.UNKNOWN
+        text, formatted = outcome
+        if formatted.diagnostics:
+            output.write_diagnostics(formatted.diagnostics, form="text", colour=colour, err=True)
+            wrong += 1
+            continue
+        changed += text != formatted.text
+        unchanged += text == formatted.text
+        _act(name, text, formatted.text, check=check, diff=diff)
+    if _STANDARD_INPUT not in paths and not diff:
+        output.write(_summary(changed, unchanged, wrong, check=check))
+    if wrong:
+        return Exit.WRONG
+    return Exit.UNEXPECTED if changed and (check or diff) else Exit.EXPECTED
+
+
+def _files(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the files that are named, and those of the folders that are named."""
+    for path in paths:
+        if path == _STANDARD_INPUT or not os.path.isdir(path):
+            yield path
+            continue
+        for folder, folders, files in os.walk(path):
+            folders[:] = sorted(each for each in folders if not each.startswith("."))
+            yield from (os.path.normpath(os.path.join(folder, file)) for file in sorted(files) if file.endswith(".cpl"))
+
+
+def _outcome(name: str) -> tuple[str, Formatted] | str:
+    """Return a text and how it should be laid out, or why that was stopped."""
+    text = _text(name)
+    if isinstance(text, Diagnostic):
+        return "", Formatted("", (text,))
+    source = Source("<stdin>" if name == _STANDARD_INPUT else name, text)
+    formatted = finished(lambda: format_source(source), Limits(), f"laying out {source.name}")
+    return formatted if isinstance(formatted, str) else (text, formatted)
+
+
+def _text(name: str) -> str | Diagnostic:
+    """Return the text with its line ends and its byte order mark."""
+    try:
+        data = sys.stdin.buffer.read() if name == _STANDARD_INPUT else Path(name).read_bytes()
+        return data.decode()
+    except UnicodeDecodeError as problem:
+        return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")
+    except (OSError, ValueError) as problem:
+        return _unreadable(name, f"cannot read `{name}`: {getattr(problem, 'strerror', None) or problem}")
+
+
+def _unreadable(name: str, message: str) -> Diagnostic:
+    return rules.UNREADABLE_FILE.at(Span(Source(name, ""), 0, 0), message)
+
+
+def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> None:
+    """Write the text, or show what would change."""
+    if diff:
+        output.write(output.difference(name, before, after))
+    elif check:
+        if before != after and name != _STANDARD_INPUT:
+            output.write(f"would change {name}\n")
+    elif name == _STANDARD_INPUT:
+        output.write(after)
+    elif before != after:
+        output.write_file(Path(name).resolve(), after)
+
+
+def _summary(changed: int, unchanged: int, wrong: int, *, check: bool) -> str:
+    if not changed and not unchanged and not wrong:
+        return "there is no .cpl file here\n"
+    parts = [
+        (changed, "would change" if check else "changed"),
+        (unchanged, "laid out already"),
+        (wrong, "left alone"),
+    ]
+    return ", ".join(f"{number} file{'s' * (number > 1)} {what}" for number, what in parts if number) + "\n"

@@ -1,0 +1,177 @@
+"""A text as words, signs and comments, and what the tree knows of each: which are names, what begins where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Final, Literal, Protocol
+
+from cplc.source import Source, Span
+from cplc.syntax import ast
+from cplc.syntax.scanner import scan
+
+_TOKEN: Final = re.compile(r'"[^"\n]*"|[A-Za-z_]\w*|\d+|<->|->|<=|>=|!=|<<|>>|:=|\.\.|[^\s\ufeff]', re.ASCII)
+_CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
+_BOUNDED: Final = frozenset({"F", "G", "AF", "AG", "EF", "EG", "U"})
+_MODALITIES: Final = frozenset({"C", "Fu", "SC", "K", "EK", "DK", "CK", "does", "claim"})
+
+Kind = Literal["word", "name", "number", "string", "sign", "comment"]
+Sense = Literal["", "block", "unary", "bound", "calls", "of message"]
+"""What a sign or word is for, where its text leaves that open.
+
+A brace around declarations or variables; a minus before its operand; the `<=` of `F<=k`; a word that its parenthesis
+belongs to; the colon of a message.
+"""
+
+
+class Node(Protocol):
+    """Anything in a tree that has a place."""
+
+    @property
+    def span(self) -> Span: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    text: str
+    start: int
+    end: int
+    kind: Kind
+    newlines: int
+    """How many line breaks stood before it."""
+    sense: Sense = ""
+
+    @property
+    def ends_operand(self) -> bool:
+        return self.kind in ("name", "number") or self.text in (")", "]", "}", "true", "false")
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Where, by their offsets, the parts of a tree begin that are laid out in a way of their own."""
+
+    names: frozenset[int]
+    called: frozenset[int]
+    """Names with arguments or parameters in parentheses."""
+    declarations: dict[int, Node]
+    """What has a line of its own: declarations, imports, protocols and the variables of a role."""
+    clauses: dict[int, str]
+    """Clauses, and the keyword of each."""
+    message_names: frozenset[int]
+
+
+def marks_of(tree: ast.File) -> Marks:
+    """Return what the tree says about offsets."""
+    names, called, messages = set[int](), set[int](), set[int]()
+    declarations: dict[int, Node] = {}
+    clauses: dict[int, str] = {}
+    for node in nodes(tree):
+        match node:
+            case ast.Name(span=span):
+                names.add(span.start)
+            case ast.Call() | ast.Define() | ast.Protocol():
+                called.add(node.name.span.start)
+            case ast.Message():
+                called.add(node.name.span.start)
+                messages.add(node.name.span.start)
+            case ast.Use():
+                called.add(node.protocol.segments[-1].name.span.start)
+            case (
+                ast.After() | ast.Unless() | ast.If() | ast.Means() | ast.Set() | ast.OnReceipt() | ast.Resets()
+                | ast.Restart() | ast.Repeatable()
+            ):  # fmt: skip
+                clauses[node.span.start] = type(node).__name__
+            case _:
+                pass
+        if _has_line(node):
+            declarations[node.span.start] = node
+    return Marks(frozenset(names), frozenset(called), declarations, clauses, frozenset(messages))
+
+
+def nodes(tree: object) -> Iterator[Node]:
+    """Yield every node of a tree that has a place, each before what it contains."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tuple):
+            waiting.extend(reversed(node))
+        elif is_dataclass(node) and not isinstance(node, (type, Source)):
+            if hasattr(node, "span"):
+                yield node  # type: ignore[misc]
+            waiting.extend(getattr(node, field.name) for field in reversed(fields(node)) if field.name != "span")
+
+
+def _has_line(node: Node) -> bool:
+    return isinstance(node, (ast.Import, ast.Protocol, ast.RoleVariable, ast.Declaration))
+
+
+def comments_of(source: Source) -> list[str]:
+    """Return the comments without blanks at the ends of their lines, and without their indentation."""
+    return [
+        "\n".join(line.strip() for line in source.text[start:end].split("\n")) for start, end in scan(source).comments
+    ]
+
+
+def tokens_of(source: Source, marks: Marks) -> list[Token]:
+    """Return every token of a text that has been read, comments among them."""
+    scanned = scan(source)
+    pieces = [(match.start(), match.end(), False) for match in _TOKEN.finditer(scanned.text)]
+    pieces += [(start, end, True) for start, end in scanned.comments]
+    found: list[Token] = []
+    last: Token | None = None  # the last that is no comment
+    braces: list[bool] = []
+    position = 0
+    for start, end, is_comment in sorted(pieces):
+        text = source.text[start:end]
+        newlines = source.text.count("\n", position, start)
+        position = end
+        if is_comment:
+            found.append(Token(text.rstrip(), start, end, "comment", newlines))
+            continue
+        kind = _kind(text, start, marks)
+        sense = _sense(text, kind, start, last, marks)
+        if text == "{":
+            braces.append(sense == "block")
+        elif text == "}" and braces and braces.pop():
+            sense = "block"
+        last = Token(text, start, end, kind, newlines, sense)
+        if start in marks.message_names:
+            found = _with_colon(found)
+        found.append(last)
+    return found
+
+
+def _kind(text: str, start: int, marks: Marks) -> Kind:
+    if start in marks.names:
+        return "name"
+    if text[0].isdigit():
+        return "number"
+    if text[0] == '"':
+        return "string"
+    return "word" if text[0].isalpha() or text[0] == "_" else "sign"
+
+
+def _sense(text: str, kind: Kind, start: int, last: Token | None, marks: Marks) -> Sense:
+    if start in marks.called or (kind == "word" and text in _MODALITIES):
+        return "calls"
+    if last is None:
+        return ""
+    match text:
+        case "{":
+            along = last.kind == "word" and last.text in ("A", "E")
+            return "" if along or last.text in (":", "(", ",") else "block"
+        case "-" | "+" if not last.ends_operand:
+            return "unary"
+        case "<=" if last.kind == "word" and last.text in _BOUNDED:
+            return "bound"
+        case _:
+            return ""
+
+
+def _with_colon(found: list[Token]) -> list[Token]:
+    """Mark the colon before the name of a message; comments may stand between."""
+    index = next(index for index in range(len(found) - 1, -1, -1) if found[index].kind != "comment")
+    colon = found[index]
+    found[index] = Token(colon.text, colon.start, colon.end, colon.kind, colon.newlines, "of message")
+    return found

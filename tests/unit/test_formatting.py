@@ -1,0 +1,90 @@
+"""What the layout keeps of a file, and of the files around it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from cplc.cli.main import run
+from cplc.formatting import format_source
+from cplc.source import Source
+
+
+def _laid_out(text: str) -> str:
+    formatted = format_source(Source("p.cpl", text))
+    assert formatted.diagnostics == ()
+    return formatted.text
+
+
+def test_the_block_of_a_role_stays_on_its_line_if_it_fits() -> None:
+    assert _laid_out("protocol P{role A{var x:bool var y:{b,c}=b}}") == (
+        "protocol P {\n  role A { var x: bool  var y: {b, c} = b }\n}\n"
+    )
+    many = " ".join(f"var variable{index}: bool" for index in range(9))
+    assert _laid_out(f"protocol P {{ role A {{ {many} }} }}").count("\n") == 13
+
+
+def test_operators_keep_to_their_operands() -> None:
+    formula = "AG(!p&-x+-1<=m [ i-1 ].price)->E{does(pay)}F<=3 q|<<A,B>>[p U<=k (q)]&forall i in 1 .. n+1 :K ( A , p@B )"
+    assert _laid_out(f"protocol P {{ property f: {formula} }}").splitlines()[1] == (
+        "  property f: AG (!p & -x + -1 <= m[i - 1].price) -> E{does(pay)} F<=3 q"
+        " | <<A, B>>[p U<=k (q)] & forall i in 1..n + 1: K(A, p@B)"
+    )
+
+
+def test_breaks_inside_a_declaration_are_kept_and_indented_by_what_is_open() -> None:
+    text = "protocol P {\nproperty f:\nAG (a ->\nAF (b\n| c\n)\n)\nA -> B : m\nafter a\n& b\nmeans create c,\ncreate d\n}\n"
+    assert _laid_out(text) == (
+        "protocol P {\n  property f:\n    AG (a ->\n      AF (b\n        | c\n      )\n    )\n"
+        "  A -> B : m\n    after a\n      & b\n    means create c,\n      create d\n}\n"
+    )
+
+
+def test_a_line_that_would_be_too_long_stays_outside_of_the_columns() -> None:
+    wide = " | ".join(["something"] * 8)
+    text = _laid_out(f"protocol P {{ A -> B : m after {wide} means create c\nA -> B : note after m means create d }}")
+    assert f"  A -> B : m  after {wide}   means create c\n" in text
+    assert "  A -> B : note  after m   means create d\n" in text
+
+
+def test_line_ends_and_the_byte_order_mark_stay() -> None:
+    assert _laid_out("\ufeffprotocol P {\r\nrole A\nrole B\r\n}") == (
+        "\ufeffprotocol P {\r\n  role A\r\n  role B\r\n}\r\n"
+    )
+
+
+def test_nothing_is_laid_out_as_nothing() -> None:
+    assert _laid_out("") == ""
+    assert _laid_out("\n\n  \n") == ""
+    assert _laid_out("\n\n// alone") == "// alone\n"
+
+
+def test_a_long_file_takes_no_long_time_for_its_columns() -> None:
+    messages = "\n".join(f"A -> B : m{index} after {'a' * (index % 130)}x" for index in range(400))
+    assert _laid_out(f"protocol P {{\n{messages}\n}}").count("\n") == 402
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are those of POSIX")
+def test_a_file_keeps_its_permissions_and_a_link_its_target(tmp_path: Path) -> None:
+    (tmp_path / "p.cpl").write_text("protocol P { }")
+    (tmp_path / "p.cpl").chmod(0o640)
+    (tmp_path / "link.cpl").symlink_to("p.cpl")
+    assert run(["fmt", str(tmp_path / "link.cpl")]) == 0
+    assert (tmp_path / "link.cpl").is_symlink()
+    assert (tmp_path / "p.cpl").read_text() == "protocol P {\n}\n"
+    assert stat.S_IMODE((tmp_path / "p.cpl").stat().st_mode) == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.cpl", "p.cpl"]
+
+
+def test_folders_are_searched_hidden_ones_are_not(tmp_path: Path) -> None:
+    for folder in (".hidden", "shown/deeper"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "p.cpl").write_text("protocol P { }")
+    (tmp_path / "shown" / "notes.txt").write_text("protocol P { }")
+    assert run(["fmt", str(tmp_path)]) == 0
+    assert (tmp_path / ".hidden" / "p.cpl").read_text() == "protocol P { }"
+    assert (tmp_path / "shown" / "notes.txt").read_text() == "protocol P { }"
+    assert (tmp_path / "shown" / "deeper" / "p.cpl").read_text() == "protocol P {\n}\n"
