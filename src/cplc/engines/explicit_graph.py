@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, compress, product
 from math import prod
+from typing import Protocol
 
 from cplc.engines.explicit_states import Packing, Table
 from cplc.engines.interface import ResourceExhausted
@@ -89,7 +90,11 @@ def reaching(graph: Graph, through: bytes, goal: bytes) -> bytes:
     return bytes(found)
 
 
-def components(graph: Graph, within: bytes) -> Iterator[set[int]]:
+class Successors(Protocol):
+    def after(self, state: int, /) -> Sequence[int]: ...
+
+
+def components(graph: Successors, within: bytes) -> Iterator[set[int]]:
     """Yield the strongly connected components of a part of the graph (Tarjan 1972, with a stack of its own)."""
     visited = array("I", bytes(4 * len(within)))
     lowest = visited[:]

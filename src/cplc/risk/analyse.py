@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-from cplc.risk.results import Analysis
+from collections.abc import Iterator, Sequence
+
+from cplc.engines.interface import ResourceExhausted
+from cplc.risk.advice import advice
+from cplc.risk.benefit import gain_and_benefit
+from cplc.risk.parts import conjuncts
+from cplc.risk.results import (
+    Advice,
+    Analysis,
+    Bounds,
+    Ending,
+    Figure,
+    Gain,
+    Remark,
+    Sensitivity,
+    Work,
+    ordered,
+)
+from cplc.risk.sensitivity import sensitivities
+from cplc.risk.workshop import Piece, Workshop, copies
+from cplc.system.expr import TRUE, Expr, conj, reads
 from cplc.system.model import System
-from cplc.system.participant import Participant, Threshold
+from cplc.system.participant import Aspect, Participant, Threshold
 
 STATES = 5_000_000
 
@@ -24,4 +44,131 @@ def analyse(
 
     The thresholds are for where verdicts flip. Without ``reduction`` the system is not split into independent parts.
     """
-    raise NotImplementedError
+    workshop = Workshop(system, participant, exact, fairness, reduction, limit)
+    asked: list[tuple[Aspect, Expr]] = [("conformance", participant.conforming)]
+    if participant.goals:
+        asked.append(("achievement", conj(goal.condition for goal in participant.goals)))
+    figures: list[Figure] = []
+    found: list[Sensitivity] = []
+    pieces: Sequence[Piece] = ()
+    for aspect, condition in asked:
+        try:
+            pieces = workshop.pieces(condition)
+            figures.append(_figure(workshop, aspect, pieces))
+            if sensitivity:
+                found += sensitivities(workshop, aspect, pieces, thresholds)
+        except ResourceExhausted as exhausted:
+            figures.append(_unsolved(aspect, str(exhausted)))
+    gain: Gain | None = None
+    if participant.worth:
+        try:
+            gain, benefit = gain_and_benefit(workshop, workshop.pieces(TRUE))
+        except ResourceExhausted as exhausted:
+            gain, benefit = None, _unsolved("benefit", str(exhausted))
+        figures.append(benefit)
+    return Analysis(
+        participant.name,
+        tuple(figures),
+        gain,
+        ordered(found),
+        tuple(_remarks(workshop)),
+        _work(workshop, pieces),
+    )
+
+
+def _unsolved(aspect: Aspect, why: str) -> Figure:
+    return Figure(aspect, Bounds(0.0, 1.0), Bounds(0.0, 1.0), unsolved=why)
+
+
+def _figure(workshop: Workshop, aspect: Aspect, pieces: Sequence[Piece]) -> Figure:
+    return Figure(
+        aspect,
+        workshop.bounds(pieces, True),
+        workshop.bounds(pieces, False),
+        endings=tuple(_endings(workshop, pieces)),
+        advice=_advised(workshop, pieces),
+    )
+
+
+def _advised(workshop: Workshop, pieces: Sequence[Piece]) -> Advice | None:
+    """Return what is best in each of the parts, in the words of the first of its copies."""
+    found = []
+    for piece in pieces:
+        if not piece.built.has_turns:
+            continue
+        explored = piece.built.explored
+        one = advice(
+            piece.built.part.system,
+            workshop.participant.agents,
+            piece.built.ordered,
+            workshop.values(piece, True).low,
+            lambda at, explored=explored: explored.packing.unpack(explored.states[at]),  # type: ignore[misc]
+        )
+        if one is not None:
+            found.append(one)
+    if not found:
+        return None
+    return Advice(tuple(each for one in found for each in one.situations), all(one.by_sight for one in found))
+
+
+def _endings(workshop: Workshop, pieces: Sequence[Piece]) -> Iterator[Ending]:
+    """Yield an end that is wanted and one that is not, of the first part that has both if there is one."""
+    kinds = [(_first(piece, True), _first(piece, False), piece) for piece in pieces]
+    for good, bad, piece in sorted(kinds, key=lambda kind: (kind[0] is None) + (kind[1] is None)):
+        explored = piece.built.explored
+        for at in (good, bad):
+            if at is not None:
+                state = explored.packing.unpack(explored.states[at])
+                yield Ending(state, at == good, "" if at == good else _because(piece, explored.states[at]))
+        return
+
+
+def _first(piece: Piece, wanted: bool) -> int | None:
+    model = piece.built.explored.model
+    return next((at for at in range(len(model)) if model.is_end(at) and bool(piece.wanted[at]) == wanted), None)
+
+
+def _because(piece: Piece, state: int) -> str:
+    """Return what the conditions that fail there are about."""
+    packing, system = piece.built.explored.packing, piece.built.part.system
+    failing = [one for one in conjuncts(piece.condition) if not packing.condition(one)(state)]
+    about = dict.fromkeys(system.variable[name].about for one in failing for name in sorted(reads(one)))
+    return ", ".join(about)
+
+
+def _remarks(workshop: Workshop) -> Iterator[Remark]:
+    """Yield what was seen while the models were built; each part is asked about once."""
+    try:
+        pieces = workshop.pieces(TRUE)
+    except ResourceExhausted:
+        return
+    beliefs = workshop.participant.beliefs
+    for piece, part in copies(pieces):
+        explored = piece.built.explored
+        example = piece.built.part is part
+        for index in range(len(part.beliefs)):
+            mine = part.beliefs[index]
+            if index in explored.partial:
+                times, state = explored.partial[index]
+                where = explored.packing.unpack(state) if example else None
+                text = f"in {times:,} states the condition holds and only some of the events are possible"
+                yield Remark("partial-belief", f"{beliefs[mine].text}: {text}", (mine,), where)
+            elif index not in explored.applied:
+                yield Remark("belief-never-applies", f"{beliefs[mine].text}: applies in no state", (mine,))
+        for (one, other), state in explored.overlapping.items():
+            pair = part.beliefs[one], part.beliefs[other]
+            text = f"{beliefs[pair[0]].text} and {beliefs[pair[1]].text} apply together"
+            yield Remark("overlapping-beliefs", text, pair, explored.packing.unpack(state) if example else None)
+        if explored.stuck is not None and example:
+            text = "a run ends where something can happen, but only what the participant would not do"
+            yield Remark("stuck", text, (), explored.packing.unpack(explored.stuck))
+    if any(not piece.built.ordered.is_acyclic for piece in pieces):
+        yield Remark("endless-runs", "there are runs that go round in circles; those that never end attain nothing")
+
+
+def _work(workshop: Workshop, pieces: Sequence[Piece]) -> Work:
+    built = workshop.built.values()
+    ends = sum(one.explored.model.is_end(at) for one in built for at in range(len(one.explored.model)))
+    circles = any(not one.ordered.is_acyclic for one in built)
+    method = "circle by circle, by policy iteration" if circles else "one sweep from the ends"
+    return Work(sum(len(piece.parts) for piece in pieces), len(built), workshop.states, ends, method)

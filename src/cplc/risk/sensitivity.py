@@ -1,0 +1,124 @@
+"""How much a figure hangs on each probability that is believed, and where its verdict flips.
+
+When one probability changes, the others of its belief keep their proportions. Copies of a part are changed one at a
+time: each has beliefs of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from cplc.risk.model import Chance
+from cplc.risk.results import Bounds, Number, Sensitivity, judged
+from cplc.risk.sweep import Question, solve
+from cplc.risk.workshop import Piece, Workshop, multiplied
+from cplc.system.participant import Aspect, Threshold
+
+_STEP = Fraction(1, 1 << 20)
+_HALVINGS = 40
+_EFFORT = 400_000
+"""States times probabilities: with more than that nobody waits for them."""
+
+
+def sensitivities(
+    workshop: Workshop, aspect: Aspect, pieces: Sequence[Piece], thresholds: Sequence[Threshold]
+) -> Iterator[Sensitivity]:
+    """Yield one for each probability that is no bound and not all there is to its belief."""
+    mine = [threshold for threshold in thresholds if threshold.aspect == aspect]
+    effort = sum(len(piece.built.explored.model) * len(piece.built.explored.model.chances) for piece in pieces)
+    if effort > _EFFORT:
+        return
+    own = [workshop.values(piece, True).bounds(piece.built.initial, True) for piece in pieces]
+    for at, piece in enumerate(pieces):
+        others = [
+            (bounds, len(one.parts) - (other == at))
+            for other, (one, bounds) in enumerate(zip(pieces, own, strict=True))
+        ]
+        rest = multiplied((bounds, times) for bounds, times in others if times)
+        chances = piece.built.explored.model.chances
+        for number, chance in enumerate(chances):
+            if not _varies(chances, number):
+                continue
+
+            def figure(
+                probability: Fraction, piece: Piece = piece, number: int = number, rest: Bounds = rest
+            ) -> Bounds:
+                return multiplied(((rest, 1), (_changed(workshop, piece, number, probability), 1)))
+
+            found = _measured(aspect, chance, figure, mine)
+            yield from (replace(found, belief=part.beliefs[chance.belief]) for part in piece.parts)
+
+
+def _varies(chances: Sequence[Chance], number: int) -> bool:
+    """Whether it is a point strictly between 0 and 1, and its belief knows no other bounds."""
+    chance = chances[number]
+    family = [one for one in chances if one.belief == chance.belief]
+    return chance.belief >= 0 and 0 < chance.low < 1 and all(one.low == one.high for one in family)
+
+
+def _changed(workshop: Workshop, piece: Piece, number: int, probability: Fraction) -> Bounds:
+    chances = with_probability(piece.built.explored.model.chances, number, probability)
+    question = Question(piece.wanted, True, workshop.exact, workshop.fairness)
+    return solve(piece.built.with_chances(chances), question).bounds(piece.built.initial, True)
+
+
+def with_probability(chances: Sequence[Chance], number: int, probability: Fraction) -> list[Chance]:
+    """Return the chances with another probability of one event; those beside it keep their proportions."""
+    chosen = chances[number]
+    scale = (1 - probability) / (1 - chosen.low)
+
+    def changed(at: int, one: Chance) -> Chance:
+        if one.belief != chosen.belief:
+            return one
+        share = probability if at == number else one.low * scale
+        return replace(one, low=share, high=share)
+
+    return [changed(at, one) for at, one in enumerate(chances)]
+
+
+def _measured(
+    aspect: Aspect, chance: Chance, figure: Callable[[Fraction], Bounds], thresholds: Sequence[Threshold]
+) -> Sensitivity:
+    at_zero, at_one = figure(Fraction(0)), figure(Fraction(1))
+    step = min(_STEP, chance.low, 1 - chance.low)
+    above, below = figure(chance.low + step), figure(chance.low - step)
+    slope = _middle(above) - _middle(below)
+    flips = [
+        flip
+        for threshold in thresholds
+        for end in (Fraction(0), Fraction(1))
+        if (flip := _flip(chance.low, end, figure, threshold)) is not None
+    ]
+    return Sensitivity(
+        aspect,
+        chance.belief,
+        chance.event,
+        chance.low,
+        float(slope / (2 * step)) if isinstance(slope, Fraction) else slope / float(2 * step),
+        at_zero.middle,
+        at_one.middle,
+        min(flips, key=lambda flip: abs(flip - float(chance.low)), default=None),
+    )
+
+
+def _middle(bounds: Bounds) -> Number:
+    return bounds.low if bounds.is_exact else bounds.middle
+
+
+def _flip(
+    believed: Fraction, end: Fraction, figure: Callable[[Fraction], Bounds], threshold: Threshold
+) -> float | None:
+    """Return a probability between the believed one and the end at which the verdict is another, if there is one."""
+    same, other = believed, end
+    verdict = judged(figure(believed), threshold)
+    if judged(figure(end), threshold) == verdict:
+        return None
+    for _ in range(_HALVINGS):
+        between = (same + other) / 2
+        if judged(figure(between), threshold) == verdict:
+            same = between
+        else:
+            other = between
+    return float(other)

@@ -1,0 +1,222 @@
+"""What a run is worth: its sum kept in the state, its expected value, its distribution.
+
+Sums are whole numbers here, in the largest unit that all amounts are multiples of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, inf, lcm
+
+from cplc.engines.interface import ResourceExhausted
+from cplc.risk.circles import weights
+from cplc.risk.model import Kind, Model
+from cplc.risk.results import Number
+from cplc.risk.sweep import Ordered, Values
+
+_ENTRIES = 2_000_000
+
+
+@dataclass(frozen=True)
+class Prices:
+    unit: Fraction
+    of: Mapping[int, int]
+    """What each step that is worth something is worth, in units."""
+
+
+def prices(worth: Mapping[int, Fraction]) -> Prices:
+    if not worth:
+        return Prices(Fraction(1), {})
+    below = lcm(*(amount.denominator for amount in worth.values()))
+    whole = {step: int(amount * below) for step, amount in worth.items()}
+    common = gcd(*whole.values())
+    return Prices(Fraction(common, below), {step: amount // common for step, amount in whole.items()})
+
+
+# --- the sum in the state
+
+Sum = tuple[int, int | None]
+"""A state and what was made so far; None where it is enough for good."""
+
+
+def with_sums(ordered: Ordered, of: Mapping[int, int], limit: int) -> tuple[Model, bytes, list[Sum]]:
+    """Return the model with what was made so far in its states, the ends where that is above zero, and the states.
+
+    Once nothing that may still come can change whether it is, the sum is forgotten; what cannot become good is an end.
+    """
+    model = ordered.model
+    least, most = _remaining(ordered, of)
+    wanted = bytearray()
+    keys = list(dict.fromkeys(_forgotten(state, 0, least, most) for state in range(model.initial)))
+    number = {key: at for at, key in enumerate(keys)}
+    result = Model(model.chances, len(keys))
+    at = 0
+    while at < len(keys):
+        state, total = keys[at]
+        at += 1
+        if state == _LOST or model.is_end(state):
+            wanted.append(state != _LOST and (total is None or total > 0))
+            result.close()
+            continue
+        wanted.append(0)
+        for option in model.options(state):
+            events = []
+            for event in model.events(option):
+                ways = []
+                for way in model.ways(event):
+                    target = model.target[way]
+                    more = None if total is None else total + of.get(model.step[way], 0)
+                    key = (target, None) if more is None else _forgotten(target, more, least, most)
+                    known = number.setdefault(key, len(keys))
+                    if known == len(keys):
+                        keys.append(key)
+                    ways.append((model.step[way], known))
+                events.append((model.chance[event], ways))
+            result.add_option(Kind(model.kind[option]), events)
+        result.close()
+        if len(keys) > limit:
+            raise ResourceExhausted(f"more than {limit:,} states with what was made so far")
+    return result, bytes(wanted), keys
+
+
+_LOST = -1
+
+
+def _forgotten(state: int, total: int, least: Sequence[float], most: Sequence[float]) -> tuple[int, int | None]:
+    if total + least[state] > 0:
+        return state, None
+    if total + most[state] <= 0:
+        return _LOST, 0
+    return state, total
+
+
+def _remaining(ordered: Ordered, of: Mapping[int, int]) -> tuple[list[float], list[float]]:
+    """Return the least and the most that may still be made from each state; endless circles may make any amount."""
+    model = ordered.model
+    least: list[float] = [0] * len(model)
+    most: list[float] = [0] * len(model)
+    for part in ordered.parts:
+        inside = set(part)
+        low: float = inf
+        high: float = -inf
+        drops = rises = False
+        for state in part:
+            if model.is_end(state):
+                low, high = 0, 0
+            for way in model.edges(state):
+                target, amount = model.target[way], of.get(model.step[way], 0)
+                if target in inside:
+                    drops, rises = drops or amount < 0, rises or amount > 0
+                else:
+                    low, high = min(low, amount + least[target]), max(high, amount + most[target])
+        for state in part:
+            least[state] = -inf if drops else low
+            most[state] = inf if rises else high
+    return least, most
+
+
+# --- expected values
+
+
+def expected(ordered: Ordered, of: Mapping[int, int], worst: bool, exact: bool) -> tuple[Values, list[float]]:
+    """Return the least (or greatest) mean of what is made from each state, and what its rounding errors are parts of.
+
+    The model has no circles.
+    """
+    model = ordered.model
+    values: list[Number] = [Fraction(0) if exact else 0.0] * len(model)
+    size = [0.0] * len(model)
+    choose: Callable[..., Number] = min if worst else max
+    for (state,) in ordered.parts:
+        if model.is_end(state):
+            continue
+        found: list[Number] = []
+        for option in model.options(state):
+            events = model.events(option)
+            each = [
+                choose(of.get(model.step[way], 0) + values[model.target[way]] for way in model.ways(event))
+                for event in events
+            ]
+            if model.kind[option] == Kind.BELIEF:
+                shares = weights([model.chances[model.chance[event]] for event in events], each, worst)
+                found.append(sum(_times(share, value) for share, value in zip(shares, each, strict=True)))
+            else:
+                found.append(max(each))
+        values[state] = choose(found)
+        size[state] = max(abs(of.get(model.step[way], 0)) + size[model.target[way]] for way in model.edges(state))
+    return Values(values, values, 0 if exact else ordered.roundings), size
+
+
+def _times(share: Fraction, value: Number) -> Number:
+    return share * value if isinstance(value, Fraction | int) else float(share) * value
+
+
+# --- the distribution
+
+Shares = dict[int, Fraction]
+
+
+def distribution(ordered: Ordered, of: Mapping[int, int]) -> Shares | None:
+    """Return how the sum is distributed, if that is the same whatever is chosen; the model has no circles.
+
+    If somewhere two choices lead to different distributions of what is still made, then so do two ways to choose.
+    """
+    model = ordered.model
+    if any(one.low != one.high for one in model.chances):
+        return None
+    known: dict[int, Shares] = {}
+    entries = 0
+    for (state,) in ordered.parts:
+        first: Shares | None = {0: Fraction(1)} if model.is_end(state) else None
+        for option in model.options(state):
+            total: Shares = {}
+            picks: list[Shares] = []
+            for event in model.events(option):
+                ways = [_shifted(known[model.target[way]], of.get(model.step[way], 0)) for way in model.ways(event)]
+                if any(one != ways[0] for one in ways[1:]):
+                    return None
+                picks.append(ways[0])
+                for amount, share in ways[0].items():
+                    total[amount] = total.get(amount, Fraction(0)) + model.chances[model.chance[event]].low * share
+            if model.kind[option] != Kind.BELIEF:
+                if any(one != picks[0] for one in picks[1:]):
+                    return None
+                total = picks[0]
+            if first is not None and total != first:
+                return None
+            first = total
+        assert first is not None
+        known[state] = first
+        entries += len(first)
+        if entries > _ENTRIES:
+            raise ResourceExhausted("what is made differs in too many ways")
+    if any(known[state] != known[0] for state in range(model.initial)):
+        return None
+    return known[0]
+
+
+def _shifted(shares: Shares, by: int) -> Shares:
+    return {amount + by: share for amount, share in shares.items()} if by else shares
+
+
+def convolved(one: Shares, other: Shares) -> Shares:
+    """Return the distribution of the sum of two that are independent."""
+    found: Shares = {}
+    for left, share in one.items():
+        for right, part in other.items():
+            found[left + right] = found.get(left + right, Fraction(0)) + share * part
+    return found
+
+
+def power(one: Shares, times: int) -> Shares:
+    """Return the distribution of the sum of so many that are alike, by squaring."""
+    found: Shares = {0: Fraction(1)}
+    while times:
+        if times & 1:
+            found = convolved(found, one)
+        times >>= 1
+        if times:
+            one = convolved(one, one)
+    return found
