@@ -13,7 +13,8 @@ from cplc.syntax import ast
 NOWHERE: Final = Span(Source("nowhere", ""), 0, 0)
 
 _OPERATOR_WORDS = ("A", "E", "X", "F", "G", "U", "W", "R", "S", "Y", "O", "H", "AG", "EF", "C", "K", "Fu", "does")
-_CONTEXTUAL = ("to", "with", "in", "as", "expect", "holds", "fails", "receipt", "within", "revocable", "retaining") + (
+_CONTEXTUAL = (
+    "to", "with", "in", "as", "expect", "holds", "fails", "receipt", "within", "revocable", "retaining",
     "goal", "value", "believes", "chooses", "plays", "when",
 )  # fmt: skip
 _PLAIN = ("a", "b", "pay", "goods", "Mer", "Cus", "_x1", "therefore2", "AGx", "important", "settle", "stop", "trueish")

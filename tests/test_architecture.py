@@ -17,18 +17,22 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "system": {"source"},
     "syntax": {"source", "diagnostics", "resources"},
     "formatting": {"syntax", "source", "diagnostics"},
+    "settings": {"syntax", "source", "diagnostics"},
     "semantics": {"syntax", "source", "diagnostics", "resources"},
     "lowering": {"semantics", "system", "diagnostics", "source"},
     "engines": {"system"},
     "verification": {"engines", "system", "source"},
     "risk": {"engines", "system"},
     "quality": {"semantics", "lowering", "verification", "system", "source"},
-    "report": {"verification", "quality", "system", "diagnostics", "source"},
+    "report": {"verification", "quality", "risk", "system", "diagnostics", "source"},
     "export": {"system"},
 }
 _MAY_IMPORT["pipeline"] = {*_MAY_IMPORT, "__init__"}
+_MAY_IMPORT["analysing"] = {*_MAY_IMPORT}
 _MAY_IMPORT["cli"] = {
     "pipeline",
+    "analysing",
+    "risk",
     "formatting",
     "export",
     "report",

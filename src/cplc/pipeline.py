@@ -15,6 +15,7 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.semantics.analysis import Analysis, analyse
 from cplc.semantics.loading import loader
+from cplc.settings import Settings, kept, settings_for
 from cplc.source import Source, Span
 from cplc.syntax.parser import parse, parse_formula, unread_words
 
@@ -101,12 +102,24 @@ class Compilation:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Every problem of the text and of what it imports, in the order of the text."""
         found = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics))
-        return tuple(sorted(found, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
+        is_whole = not self.parameters and not self.channels and len(self._parsed[0].protocols) <= 1
+        wanted = kept(found, self.source, self.settings, is_whole=is_whole)
+        return tuple(sorted(wanted, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the settings file says that is nearest to the text; nothing for a text that stands nowhere."""
+        return settings_for(self.path.parent) if self.path else Settings()
 
     @property
     def ok(self) -> bool:
         """Whether the text means something: it has no errors."""
         return self._analysis.model is not None and not any(diagnostic.is_error for diagnostic in self.diagnostics)
+
+    @property
+    def checked(self) -> CheckedModel | None:
+        """The model, if the text means something in spite of its mistakes."""
+        return self._changed or self._analysis.model
 
     @property
     def model(self) -> CheckedModel:
@@ -131,6 +144,10 @@ class Compilation:
             self._systems[views] = system
         return self._systems[views]
 
+    def system_keeping(self, views: Iterator[View]) -> System:
+        """Return the system that keeps these views, and those that guards need."""
+        return self.system_with(self._observed(views))
+
     # --- questions
 
     @cached_property
@@ -140,7 +157,7 @@ class Compilation:
 
         model = self.model
         checks: list[tuple[str, bool, Span | None]] = [(c.name, c.expect_holds, c.span) for c in model.checks]
-        if not model.properties and not model.checks:
+        if not (model.properties or model.checks or model.thresholds):
             checks = [(name, True, None) for name in default_checks(self.system)]
         properties = [self._property(index) for index in range(len(model.properties))]
         return (*self._hazards, *properties, *(self._check(*check) for check in checks))
@@ -212,7 +229,7 @@ class Compilation:
         formula = lower_formula(term, self.model, system, self._uniform)
         span = Span(source, 0, len(text))
         question = Question("formula", "formula", formula, text, assuming=frozenset(roles), span=span)
-        return Asked(question, system, problems)
+        return Asked(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 
     def verify(
         self,
@@ -281,6 +298,7 @@ class IsplReading:
 
     source: Source
     strategies: Strategies = "full"
+    path: Path | None = None
 
     @cached_property
     def _parsed(self) -> tuple[ispl_ast.File, tuple[Diagnostic, ...]]:
@@ -296,11 +314,18 @@ class IsplReading:
         is_incomplete = any(problem.is_error for problem in problems)
         return check(file, unread=unread_words(problems), is_incomplete=is_incomplete)
 
+    @property
+    def file(self) -> ispl_ast.File:
+        """The tree, as much of it as could be read."""
+        return self._parsed[0]
+
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Every problem of the text, in its order."""
         found = dict.fromkeys((*self._parsed[1], *self._checked.diagnostics))
-        return tuple(sorted(found, key=lambda problem: (problem.span.start, problem.span.end)))
+        settings = settings_for(self.path.parent) if self.path else Settings()
+        wanted = kept(found, self.source, settings, is_whole=True)
+        return tuple(sorted(wanted, key=lambda problem: (problem.span.start, problem.span.end)))
 
     @property
     def ok(self) -> bool:

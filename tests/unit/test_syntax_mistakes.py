@@ -62,7 +62,7 @@ def _kinds(text: str) -> list[str]:
         ("claim c = claim(A, B, x, y)", "2:24: Expected `)` after `x`, found `,`"),
         ("agent A { goal x }", "2:9: Expected `plays` after `A`, found `{`"),
         ("agent A plays B { goal x\nvalue pay +10 }", "3:11: Expected `:` after `pay`, found `+`"),
-        ("agent A plays B { believes C: pay 0.9 | refuse }", "2:48: Expected `(` or a number after `refuse`, found `}`"),
+        ("agent A plays B { believes C: pay 1 | refuse }", "2:46: Expected `(` or a number after `refuse`, found `}`"),
         (
             "agent A plays B { role X }",
             "2:19: An agent has only `goal`, `value`, `believes` and `chooses`, and these in a `for`",

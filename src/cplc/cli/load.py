@@ -81,6 +81,18 @@ def questions_of(compilation: Compilation, names: Sequence[str]) -> tuple[Asked,
         raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [known])[0]}") from None
 
 
+def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[Asked, ...]:
+    """Return what the file asks, or what is asked by these names; thresholds of participants come last."""
+    if not compilation.model.thresholds:
+        return questions_of(compilation, names)
+    from cplc.analysing import threshold_questions
+
+    analyses = [one for one in threshold_questions(compilation) if not names or one.question.name in names]
+    others = [name for name in names if all(one.question.name != name for one in analyses)]
+    questions = questions_of(compilation, others) if others or not names else ()
+    return (*questions, *analyses)
+
+
 def finished(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome | str:
     """Return what the work returns, or why it was stopped."""
     progress = output.Progress(lambda: what)

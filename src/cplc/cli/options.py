@@ -103,24 +103,28 @@ def counting_options(command: Command) -> Command:
 
 
 def _limited(command: Command, engines: tuple[str, ...]) -> Command:
-    command = click.option(
-        "--memory",
-        type=size,
-        metavar="SIZE",
-        help="Give up beyond this, for example 500MB or 2GB.  [default: 80 % of the machine]",
-    )(command)
-    command = click.option(
-        "--timeout",
-        type=duration,
-        metavar="SECONDS",
-        help="Give up after this time: seconds, or 90s, 5m, 1h.",
-    )(command)
     return click.option(
         "--engine",
         type=click.Choice(engines),
         default="auto",
         show_default=True,
         help="How to explore the states.",
+    )(resource_options(command))
+
+
+def resource_options(command: Command) -> Command:
+    """Add what stops the work."""
+    command = click.option(
+        "--memory",
+        type=size,
+        metavar="SIZE",
+        help="Give up beyond this, for example 500MB or 2GB.  [default: 80 % of the machine]",
+    )(command)
+    return click.option(
+        "--timeout",
+        type=duration,
+        metavar="SECONDS",
+        help="Give up after this time: seconds, or 90s, 5m, 1h.",
     )(command)
 
 

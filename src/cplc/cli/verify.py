@@ -10,7 +10,7 @@ import click
 
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, compilation_of, questions_of
+from cplc.cli.load import Channels, asked_of, compilation_of
 from cplc.cli.options import (
     colour_option,
     format_option,
@@ -24,9 +24,10 @@ from cplc.cli.run import Questions, Run
 from cplc.diagnostics.core import Diagnostic
 
 if TYPE_CHECKING:
-    from cplc.pipeline import Compilation, Strategies
+    from cplc.pipeline import Asked, Compilation, Strategies
     from cplc.report.text import Detail
     from cplc.verification.results import Result
+    from cplc.verification.verify import Settled
 
 EngineName = Literal["auto", "symbolic", "explicit", "onthefly"]
 
@@ -117,7 +118,7 @@ def command(
             return
         yield tuple(warning for one in asked.asked for warning in one.warnings)
         yield asked
-        yield from compilation.verify(asked.asked, engine, vacuity=vacuity, settled=run.settle)
+        yield from _answered(compilation, asked.asked, engine, vacuity=vacuity, settled=run.settle)
 
     run = Run(
         file=file,
@@ -153,6 +154,18 @@ def _asked(
     if formula is not None:
         question = compilation.formula_question(formula, assuming)
         return question if isinstance(question, tuple) else Questions((question,))
-    asked = questions_of(compilation, properties)
     model = compilation.model
-    return Questions(asked, are_default=not model.properties and not model.checks)
+    asked = asked_of(compilation, properties)
+    return Questions(asked, are_default=not (model.properties or model.checks or model.thresholds))
+
+
+def _answered(
+    compilation: Compilation, asked: Sequence[Asked], engine: EngineName, *, vacuity: bool, settled: Settled
+) -> Iterator[Result]:
+    """Yield the answers; thresholds of participants come last."""
+    others = [one for one in asked if one.question.kind != "analysis"]
+    yield from compilation.verify(others, engine, vacuity=vacuity, settled=settled)
+    if len(others) < len(asked):
+        from cplc.analysing import Judge
+
+        yield from Judge(compilation).answers(asked[len(others) :])

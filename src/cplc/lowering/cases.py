@@ -13,6 +13,7 @@ from typing import Final, NewType
 
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
+from cplc.system.limits import TooLarge
 
 Outcome = NewType("Outcome", int)
 """A node: a value of each state before the step."""
@@ -26,6 +27,9 @@ _DEEP: Final = 150
 """So does what distinguishes by more variables than these on one way."""
 _ROOM: Final = 20_000
 """So many nodes at most are made before that is known."""
+
+_LENGTH: Final = 1_000_000
+"""What would be longer than this, written out, is given up."""
 
 _LAST: Final = "~"
 """Comes after the names of all variables."""
@@ -52,6 +56,9 @@ class Cases:
         self._chosen: dict[tuple[Outcome, Outcome, Outcome], Outcome] = {}
         self._inside: dict[tuple[Outcome, frozenset[Value]], Outcome] = {}
         self._written: dict[Outcome, Expr] = {}
+        self._lengths: dict[Outcome, int] = {}
+        self._length_of: dict[str, int] = {}
+        """How long what a name stands for is."""
         self._meanings: dict[str, Expr] = {}
         """Names that stand for an expression, always over the state before the step."""
         self._names: dict[Expr, str] = {}
@@ -188,6 +195,7 @@ class Cases:
     def _name(self, meaning: Expr, about: str, domain: tuple[Value, ...] | None) -> str:
         name = self._names.setdefault(meaning, f"{about or _LAST} ?{len(self._names)}")
         self._meanings[name] = meaning
+        self._length_of.setdefault(name, e.length(meaning, _LENGTH))
         if domain is not None:
             self._domains[name] = domain
         return name
@@ -255,15 +263,18 @@ class Cases:
                 return self.named(self._plain(written, now), about)
 
     def _plain(self, written: Expr, now: Mapping[str, Outcome]) -> Expr:
-        return replaced(written, {name: self.expression(now[name]) for name in e.reads(written) if name in now})
+        return e.replaced(written, {name: self.expression(now[name]) for name in e.reads(written) if name in now})
 
     # --- the outcome, written out
 
     def expression(self, outcome: Outcome, first: str = "") -> Expr:
         """Return it as a case distinction: by the first variable, then by the others in the order of their names."""
         if first not in self._domains:
+            self._limit(outcome)
             return self._write(outcome)
         below = [self._given(outcome, first, index, {}) for index in range(len(self._domains[first]))]
+        for node in set(below):
+            self._limit(node)
         return self._distinguish(first, below, own=True)
 
     def _given(self, outcome: Outcome, variable: str, index: int, memo: dict[Outcome, Outcome]) -> Outcome:
@@ -279,6 +290,24 @@ class Cases:
                 below.append(self._given(node, variable, index, memo))  # noqa: PERF401 - see above
             memo[outcome] = self._split(asked, tuple(below))
         return memo[outcome]
+
+    def _limit(self, outcome: Outcome) -> None:
+        """Give up what is too long to be written. Each name stands for something that may itself be made of names."""
+        if self._length(outcome) > _LENGTH:
+            raise TooLarge(f"a value takes more than {_LENGTH:,} cases to write down")
+
+    def _length(self, outcome: Outcome) -> int:
+        if outcome not in self._lengths:
+            asked = self._asked[outcome]
+            leaf = self._leaf[outcome]
+            if asked:
+                length = len(self._below[outcome]) * self._length_of.get(asked, 1)
+                for node in set(self._below[outcome]):
+                    length += self._length(node)
+            else:
+                length = self._length_of.get(leaf.variable, 1) if isinstance(leaf, e.Read) else 1
+            self._lengths[outcome] = length
+        return self._lengths[outcome]
 
     def _write(self, outcome: Outcome) -> Expr:
         if outcome not in self._written:
@@ -312,26 +341,3 @@ class Cases:
             if branch != rest:
                 outcome = e.ite(e.one_of(read, values), written[branch], outcome)
         return outcome
-
-
-def replaced(value: Expr, meanings: Mapping[str, Expr]) -> Expr:
-    """Put expressions in the place of variables."""
-    match value:
-        case e.Read(name):
-            return meanings.get(name, value)
-        case e.Const():
-            return value
-        case e.Not(operand):
-            return e.negate(replaced(operand, meanings))
-        case e.And(operands):
-            return e.conj(replaced(operand, meanings) for operand in operands)
-        case e.Or(operands):
-            return e.disj(replaced(operand, meanings) for operand in operands)
-        case e.Equal(left, right):
-            return e.equal(replaced(left, meanings), replaced(right, meanings))
-        case e.Less(left, right):
-            return e.less(replaced(left, meanings), replaced(right, meanings))
-        case e.Arith(op, left, right):
-            return e.arith(op, replaced(left, meanings), replaced(right, meanings))
-        case e.Ite(condition, then, otherwise):
-            return e.ite(replaced(condition, meanings), replaced(then, meanings), replaced(otherwise, meanings))

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from cplc.lowering.cases import replaced
 from cplc.semantics.ispl import model as m
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.model import Agent, Shared, System, Variable
 from cplc.system.rounds import Action, Change, Player
+from cplc.system.solving import conjuncts
 
 NOTHING = "nothing"
 """What an environment does that has no actions."""
@@ -133,30 +133,18 @@ def _beginning(variables: Iterable[m.Variable], said: Expr) -> tuple[dict[str, t
     """
     alone: dict[str, list[Expr]] = {}
     rest: list[Expr] = []
-    for conjunct in _conjuncts(said):
+    for conjunct in conjuncts(said):
         about = e.reads(conjunct)
         (alone.setdefault(next(iter(about)), []) if len(about) == 1 else rest).append(conjunct)
     initial: dict[str, tuple[m.Datum, ...]] = {}
     for variable in variables:
         name, every = str(variable), m.values_of(variable.type)
         about_it = e.conj(alone.get(name, ()))
-        initial[name] = tuple(one for one in every if e.is_true(replaced(about_it, {name: e.Const(one)})))
+        initial[name] = tuple(one for one in every if e.is_true(e.replaced(about_it, {name: e.Const(one)})))
         if not initial[name]:
             initial[name] = every
             rest.append(about_it)
     return initial, e.conj(rest)
-
-
-def _conjuncts(expr: Expr) -> Iterator[Expr]:
-    match expr:
-        case e.And(operands):
-            for operand in operands:
-                yield from _conjuncts(operand)
-        case e.Not(e.Or(operands)):
-            for operand in operands:
-                yield from _conjuncts(e.negate(operand))
-        case _:
-            yield expr
 
 
 # --- players

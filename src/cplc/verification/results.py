@@ -11,8 +11,9 @@ from cplc.system.model import State, System
 from cplc.system.trace import Evidence
 
 Answer = Literal["holds", "fails", "vacuous", "unknown"]
-Kind = Literal["property", "check", "formula", "model"]
-"""A property or check of the file, a formula of the command line, or the model's own well-behaviour."""
+Kind = Literal["property", "check", "formula", "model", "analysis"]
+"""A property or check of the file, a formula of the command line, the model's own well-behaviour, or a threshold for
+what a participant can count on."""
 
 
 QUICK = "a quick search settled it"

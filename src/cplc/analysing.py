@@ -1,0 +1,131 @@
+"""The participants of a compiled file: what they can count on, and whether that is what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from cplc.lowering import lower_participant, participant_views
+from cplc.pipeline import Asked, Compilation, UnknownQuestion
+from cplc.report.analysis import bounds_text
+from cplc.risk import Analysis, analyse
+from cplc.semantics import model as m
+from cplc.system import expr as e
+from cplc.system import formula as f
+from cplc.system.model import System
+from cplc.system.participant import Participant, Threshold
+from cplc.verification.results import Question, Result
+
+
+@dataclass(frozen=True)
+class AskedParticipant:
+    """A participant over the system that keeps what it goes by, and what is asked of it."""
+
+    participant: Participant
+    system: System
+    thresholds: tuple[m.Threshold, ...]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a participant is analysed."""
+
+    exact: bool = False
+    fairness: bool = True
+    reduction: bool = True
+
+
+def participants(compilation: Compilation, names: Sequence[str] = ()) -> tuple[AskedParticipant, ...]:
+    """Return the participants of these names; else those of whom something is asked or, failing that, all."""
+    model = compilation.model
+    known = {participant.name: participant for participant in model.participants}
+    for name in names:
+        if name not in known:
+            raise UnknownQuestion(name, list(known))
+    wanted = set(names) or {threshold.participant for threshold in model.thresholds} or set(known)
+    return tuple(_over_a_system(compilation, known[name]) for name in known if name in wanted)
+
+
+def _over_a_system(compilation: Compilation, declared: m.Participant) -> AskedParticipant:
+    model = compilation.model
+    system = compilation.system_keeping(participant_views(declared, model))
+    thresholds = tuple(one for one in model.thresholds if one.participant == declared.name)
+    return AskedParticipant(lower_participant(declared, model, system), system, thresholds)
+
+
+def analysed(asked: AskedParticipant, options: Options = Options()) -> Analysis:
+    """Return what the participant can count on."""
+    return analyse(
+        asked.system, asked.participant, tuple(map(limit, asked.thresholds)),
+        exact=options.exact, fairness=options.fairness, reduction=options.reduction,
+    )  # fmt: skip
+
+
+def limit(threshold: m.Threshold) -> Threshold:
+    """Return the threshold without where it is written and what is expected."""
+    return Threshold(threshold.aspect, threshold.relation, threshold.value)
+
+
+def threshold_questions(compilation: Compilation) -> tuple[Asked, ...]:
+    """Return what the file asks of participants, as questions named like ``Alice.benefit``."""
+    asked = {one.participant.name: one for one in participants(compilation)}
+    return tuple(
+        Asked(_question(threshold, asked[threshold.participant].participant), asked[threshold.participant].system)
+        for threshold in compilation.model.thresholds
+    )
+
+
+def _question(threshold: m.Threshold, participant: Participant) -> Question:
+    """Return the question; its formula is what is wanted when all is over, which values add up to for a benefit."""
+    match threshold.aspect:
+        case "conformance":
+            wanted = participant.conforming
+        case "achievement":
+            wanted = e.conj(goal.condition for goal in participant.goals)
+        case "benefit":
+            wanted = e.TRUE
+    return Question(
+        name=f"{threshold.participant}.{threshold.aspect}",
+        kind="analysis",
+        formula=f.Atom(wanted, threshold.text),
+        text=threshold.text,
+        expected="holds" if threshold.expect_holds else "fails",
+        span=threshold.span,
+    )
+
+
+@dataclass
+class Judge:
+    """Compares what participants can count on with what is asked; each participant is analysed once."""
+
+    compilation: Compilation
+    _found: dict[tuple[str, bool], Analysis] = field(default_factory=dict)
+
+    def answers(self, asked: Sequence[Asked]) -> Iterator[Result]:
+        """Yield a result for each question of `threshold_questions`."""
+        for one in asked:
+            began = perf_counter()
+            threshold = next(it for it in self.compilation.model.thresholds if it.span is one.question.span)
+            analysis = self._analysis(threshold.participant, exact=False)
+            figure = analysis.figure(threshold.aspect)
+            if analysis.verdict(limit(threshold)) == "unknown" and not figure.unsolved:
+                # the bounds do not tell, and exact numbers will
+                analysis = self._analysis(threshold.participant, exact=True)
+                figure = analysis.figure(threshold.aspect)
+            said = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
+            yield Result(
+                one.question,
+                analysis.verdict(limit(threshold)),
+                "",
+                perf_counter() - began,
+                one.system,
+                reason=figure.unsolved or None,
+                findings=() if figure.unsolved else (said,),
+            )
+
+    def _analysis(self, name: str, *, exact: bool) -> Analysis:
+        if (name, exact) not in self._found:
+            (asked,) = participants(self.compilation, [name])
+            self._found[name, exact] = analysed(asked, Options(exact=exact))
+        return self._found[name, exact]

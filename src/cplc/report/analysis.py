@@ -1,0 +1,347 @@
+"""What a participant can count on, as a table to read, in one line each, and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from cplc.report.text import Part, Style, plain, printable
+from cplc.report.wording import value_text, variable_text
+from cplc.risk.results import Advice, Analysis, Bounds, Ending, Figure, Gain, Number, Remark, Sensitivity, Verdict
+from cplc.system import expr as e
+from cplc.system.model import State, System
+from cplc.system.participant import Aspect, Participant, Threshold
+
+Data = dict[str, object]
+Judged = tuple[Threshold, Verdict, bool, str]
+"""What is asked, the verdict, whether it was to hold, and the place where it is asked."""
+
+LEVEL = Fraction(1, 20)
+"""Of how many of the worst cases value at risk and shortfall speak."""
+
+_MOST = 8
+_MOST_PLACES = 13
+_LONGEST_FRACTION = 20
+_CLOSE = 1e-9
+
+
+# --- numbers
+
+
+def bounds_text(bounds: Bounds) -> str:
+    """Return the number, or what it is certainly between where that differs in the digits shown."""
+    if bounds.is_exact:
+        return number_text(bounds.low)
+    if float(bounds.high) - float(bounds.low) <= _CLOSE * max(1.0, abs(bounds.middle)):
+        return f"{bounds.middle:.9g}"
+    return f"{float(bounds.low):.6g}..{float(bounds.high):.6g}"
+
+
+def number_text(number: Number) -> str:
+    """Return a fraction as a decimal if it is a short one, else rounded, with the fraction itself if that is short."""
+    if isinstance(number, float):
+        return f"{number:.9g}"
+    places = next((places for places in range(_MOST_PLACES) if (number * 10**places).denominator == 1), None)
+    if places is not None:
+        digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
+        sign = "-" if number < 0 else ""
+        return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+    shown = f"{number.numerator}/{number.denominator}"
+    return f"{float(number):.9g}" + (f" ({shown})" if len(shown) <= _LONGEST_FRACTION else "")
+
+
+# --- text
+
+
+def analysis_text(
+    system: System, participant: Participant, analysis: Analysis, judged: Sequence[Judged], style: Style = plain
+) -> str:
+    """Return all that was found out about one participant, as lines."""
+    return "".join(f"{line.rstrip()}\n" for line in _lines(system, participant, analysis, judged, style))
+
+
+def _lines(
+    system: System, participant: Participant, analysis: Analysis, judged: Sequence[Judged], style: Style
+) -> Iterator[str]:
+    yield f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}"
+    yield from _table(analysis, judged, style)
+    for figure in analysis.figures:
+        if figure.unsolved:
+            yield f"  {figure.aspect} is not known: {figure.unsolved}"
+    if analysis.gain is not None:
+        yield from (f"  {line}" for line in _gain_lines(analysis.gain))
+    for figure in analysis.figures:
+        for ending in figure.endings:
+            yield f"  {_ending_text(system, participant, figure.aspect, ending)}"
+    yield from (f"  {line}" for line in _sensitivity_lines(participant, analysis.sensitivities))
+    yield from (f"  {line}" for line in _advice_lines(system, analysis.figures))
+    for remark in analysis.remarks:
+        yield f"  {style('warning', 'warning')}: {_remark_text(participant, remark)}"
+        if remark.state is not None and (where := state_text(system, remark.state)):
+            yield f"    for example {where}"
+    work = analysis.work
+    parts = "" if work.parts == 1 else f" in {work.distinct} of {work.parts} independent parts"
+    yield style(f"  {work.states:,} states{parts}: {work.method}", "faint")
+
+
+def _table(analysis: Analysis, judged: Sequence[Judged], style: Style) -> Iterator[str]:
+    rows: list[tuple[str, str, str, str, str]] = []
+    for figure in analysis.figures:
+        asked = [one for one in judged if one[0].aspect == figure.aspect]
+        known = not figure.unsolved
+        least, most = (bounds_text(figure.guaranteed), bounds_text(figure.best)) if known else ("?", "?")
+        first = True
+        for threshold, verdict, expected, _ in asked:
+            said = style(verdict, _part(verdict, expected)) + _expectation(verdict, expected)
+            limit = f"{threshold.relation} {number_text(threshold.value)}"
+            rows.append((figure.aspect, least, most, limit, said) if first else ("", "", "", limit, said))
+            first = False
+        if first:
+            rows.append((figure.aspect, least, most, "", ""))
+    head = ("", "guaranteed", "at best", "asked" if judged else "", "")
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(4)]
+    for row in (head, *rows):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        yield f"  {'  '.join((*cells, row[4]))}"
+
+
+def _part(verdict: Verdict, expected: bool) -> Part:
+    if verdict == "unknown":
+        return "warning"
+    return "good" if (verdict == "holds") == expected else "bad"
+
+
+def _expectation(verdict: Verdict, expected: bool) -> str:
+    if verdict == "unknown" or expected:
+        return ""
+    return " (as expected)" if verdict == "fails" else " (expected to fail)"
+
+
+def _gain_lines(gain: Gain) -> Iterator[str]:
+    if gain.guaranteed.low == gain.best.low and gain.guaranteed.high == gain.best.high:
+        yield f"expected value {bounds_text(gain.guaranteed)}"
+    else:
+        yield f"expected value {bounds_text(gain.guaranteed)} at least, {bounds_text(gain.best)} at best"
+    if gain.distribution is not None:
+        worst = f"{number_text(LEVEL * 100)}%"
+        risk, mean = gain.distribution.at_risk(LEVEL), gain.distribution.shortfall(LEVEL)
+        yield f"in the worst {worst} of cases {number_text(risk)} or less, {number_text(mean)} on average"
+    elif gain.unknown:
+        yield f"how the value is distributed is not known: {gain.unknown}"
+
+
+_WORDS: dict[Aspect, tuple[str, str]] = {
+    "conformance": ("keeps its commitments", "does not keep its commitments"),
+    "achievement": ("achieves its goals", "does not achieve its goals"),
+    "benefit": ("gains", "does not gain"),
+}
+
+
+def _ending_text(system: System, participant: Participant, aspect: Aspect, ending: Ending) -> str:
+    words = _WORDS[aspect][0 if ending.wanted else 1]
+    why = f": `{printable(ending.because)}` is false" if ending.because else ""
+    if aspect == "conformance" and not ending.wanted:
+        why = _broken(system, participant, ending.state) or why
+    return f"{words} {state_text(system, ending.state) or 'where nothing happens'}{why}"
+
+
+def _broken(system: System, participant: Participant, state: State) -> str:
+    """Return which of its commitments the participant has not kept at an end."""
+    open_ = [
+        f"`{commitment.name}` is {state[commitment.variable]}"
+        for commitment in system.commitments
+        if commitment.debtor in participant.agents
+        and commitment.variable in state
+        and state[commitment.variable] in _NOT_KEPT
+    ]
+    shown = ", ".join(open_[:_MOST]) + (f" and {len(open_) - _MOST} more" if len(open_) > _MOST else "")
+    return f": {shown}" if shown else ""
+
+
+_NOT_KEPT = frozenset({"conditional", "active", "pending", "violated", "compensated"})
+
+
+def state_text(system: System, state: State) -> str:
+    """Return what has happened in a state: the messages received, and those under way."""
+    happened = [message.name for message in system.messages if _is_set(message.received, state)]
+    under_way = [
+        message.name
+        for message in system.messages
+        if _is_set(message.sent, state) and not _is_set(message.received, state)
+    ]
+    said = [_listed("after", happened), _listed("with", under_way, " under way")]
+    return ", ".join(filter(None, said))
+
+
+def _listed(word: str, names: Sequence[str], end: str = "") -> str:
+    if not names:
+        return ""
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"{word} {', '.join(f'`{name}`' for name in names[:_MOST])}{more}{end}"
+
+
+def _is_set(copy: e.Expr, state: State) -> bool:
+    return isinstance(copy, e.Read) and state.get(copy.variable) is True
+
+
+def _sensitivity_lines(participant: Participant, sensitivities: Sequence[Sensitivity]) -> Iterator[str]:
+    """Yield a table of the probabilities on which the figures hang, the weightiest first."""
+    counting = [one for one in sensitivities if one.at_zero != one.at_one or one.flips is not None]
+    if not counting:
+        return
+    rows = [("hangs on", "believed", "if never", "if always", "flips at", "")]
+    for one in counting[:_MOST]:
+        belief = participant.beliefs[one.belief]
+        flips = "" if one.flips is None else f"{one.flips:.6g}"
+        figures = (number_text(one.probability), f"{one.at_zero:.6g}", f"{one.at_one:.6g}", flips)
+        about = printable(belief.text.partition(": ")[0])
+        rows.append((f"{one.aspect}: {belief.events[one.event].name}", *figures, about))
+    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+    if len(counting) > _MOST:
+        yield f"and {len(counting) - _MOST} more probabilities that count less"
+
+
+def _advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
+    for figure in figures:
+        if figure.advice is None:
+            continue
+        yield f"best for {figure.aspect}:"
+        for situation in figure.advice.situations[:_MOST]:
+            sees = ", ".join(
+                f"{variable_text(system, system.variable[name])} is {value_text(value)}"
+                for name, value in situation.sees
+            )
+            steps = " or ".join(situation.steps) or "it depends on what it does not see"
+            yield f"  {steps}" + (f"  where {sees}" if sees else "")
+        if len(figure.advice.situations) > _MOST:
+            yield f"  and {len(figure.advice.situations) - _MOST} more situations"
+        if not figure.advice.by_sight:
+            yield "  what is best depends on what it does not see: it may attain less than is guaranteed"
+
+
+def _remark_text(participant: Participant, remark: Remark) -> str:
+    beliefs = [participant.beliefs[index].text for index in remark.beliefs]
+    unsaid = [f"`{printable(text)}`" for text in beliefs if text not in remark.text]
+    return printable(remark.text) + (f" ({'; '.join(unsaid)})" if unsaid else "")
+
+
+# --- one line each
+
+
+def analysis_concise(participant: Participant, analysis: Analysis, judged: Sequence[Judged]) -> str:
+    """Return one line for each threshold, or for each figure where nothing is asked."""
+    lines: list[str] = []
+    for figure in analysis.figures:
+        known = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
+        known = figure.unsolved or known
+        name = f"{participant.name}.{figure.aspect}"
+        asked = [one for one in judged if one[0].aspect == figure.aspect]
+        for threshold, verdict, expected, place in asked:
+            said = f"{verdict} {name}{_expectation(verdict, expected)}: {threshold.relation} "
+            lines.append(f"{place}: {said}{number_text(threshold.value)}; {known}")
+        if not asked:
+            lines.append(f"{name}: {known}")
+    return "\n".join(lines)
+
+
+# --- data
+
+
+def analysis_data(participant: Participant, analysis: Analysis, judged: Sequence[Judged]) -> Data:
+    """Return all that was found out about one participant as what JSON can say."""
+    return {
+        "agent": participant.name,
+        "plays": list(participant.agents),
+        "aspects": [_figure_data(figure, judged) for figure in analysis.figures],
+        "value": None if analysis.gain is None else _gain_data(analysis.gain),
+        "sensitivities": [
+            {
+                "aspect": one.aspect,
+                "belief": participant.beliefs[one.belief].text,
+                "message": participant.beliefs[one.belief].events[one.event].name,
+                "probability": number_data(one.probability),
+                "slope": one.slope,
+                "if_never": one.at_zero,
+                "if_always": one.at_one,
+                "flips_at": one.flips,
+            }
+            for one in analysis.sensitivities
+        ],
+        "remarks": [
+            {
+                "code": remark.kind,
+                "message": remark.text,
+                "beliefs": [participant.beliefs[index].text for index in remark.beliefs],
+                "state": remark.state,
+            }
+            for remark in analysis.remarks
+        ],
+        "work": {
+            "parts": analysis.work.parts,
+            "distinct_parts": analysis.work.distinct,
+            "states": analysis.work.states,
+            "ends": analysis.work.ends,
+            "method": analysis.work.method,
+        },
+    }
+
+
+def number_data(number: Number) -> Data:
+    """Return a number as the nearest one that JSON has, and exactly where it is known so."""
+    exact = f"{number.numerator}/{number.denominator}" if isinstance(number, Fraction) else None
+    return {"value": float(number), "exact": exact}
+
+
+def _bounds_data(bounds: Bounds) -> Data:
+    return {"low": number_data(bounds.low), "high": number_data(bounds.high)}
+
+
+def _figure_data(figure: Figure, judged: Sequence[Judged]) -> Data:
+    return {
+        "aspect": figure.aspect,
+        "guaranteed": _bounds_data(figure.guaranteed),
+        "best": _bounds_data(figure.best),
+        "unknown": figure.unsolved or None,
+        "asked": [
+            {
+                "relation": threshold.relation,
+                "threshold": number_data(threshold.value),
+                "verdict": verdict,
+                "expected": "holds" if expected else "fails",
+                "as_expected": verdict == ("holds" if expected else "fails"),
+                "place": place,
+            }
+            for threshold, verdict, expected, place in judged
+            if threshold.aspect == figure.aspect
+        ],
+        "endings": [
+            {"state": ending.state, "wanted": ending.wanted, "because": ending.because or None}
+            for ending in figure.endings
+        ],
+        "advice": None if figure.advice is None else _advice_data(figure.advice),
+    }
+
+
+def _advice_data(advice: Advice) -> Data:
+    return {
+        "by_what_it_sees": advice.by_sight,
+        "situations": [
+            {"sees": dict(situation.sees), "steps": list(situation.steps)} for situation in advice.situations
+        ],
+    }
+
+
+def _gain_data(gain: Gain) -> Data:
+    distribution = gain.distribution
+    return {
+        "expected": {"guaranteed": _bounds_data(gain.guaranteed), "best": _bounds_data(gain.best)},
+        "unknown": gain.unknown or None,
+        "distribution": None
+        if distribution is None
+        else [{"value": number_data(value), "probability": number_data(p)} for value, p in distribution.chances],
+        "value_at_risk": None if distribution is None else number_data(distribution.at_risk(LEVEL)),
+        "shortfall": None if distribution is None else number_data(distribution.shortfall(LEVEL)),
+        "level": float(LEVEL),
+    }
