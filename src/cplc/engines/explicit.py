@@ -12,21 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
 from itertools import compress
-from typing import Literal
 
 from cplc.engines.automaton import automaton
-from cplc.engines.enforcing import solution
+from cplc.engines.enforcing import round_solution, solution
 from cplc.engines.explicit_fairness import Constraints
-from cplc.engines.explicit_games import ExplicitArena
+from cplc.engines.explicit_games import ExplicitArena, ExplicitRoundArena
 from cplc.engines.explicit_graph import Graph, components, explore, members, reaching
 from cplc.engines.explicit_paths import Product, links
+from cplc.engines.explicit_rounds import adjacent, explore_rounds
 from cplc.engines.explicit_states import Table
-from cplc.engines.explicit_views import Sides
+from cplc.engines.explicit_views import Sides, linked
 from cplc.engines.games import Solution
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.system import expr
 from cplc.system.expr import Expr
 from cplc.system.formula import (
+    Adjacent,
     And,
     Atom,
     Commits,
@@ -70,7 +71,7 @@ class ExplicitEngine(Engine[States]):
 
     @cached_property
     def _graph(self) -> Graph:
-        return explore(self.system, self._limit)
+        return (explore_rounds if self.system.is_synchronous else explore)(self.system, self._limit)
 
     @cached_property
     def _size(self) -> int:
@@ -230,9 +231,16 @@ class ExplicitEngine(Engine[States]):
             case Commits(debtor, creditor, operand):
                 return self._commits(debtor, creditor, states(operand))
             case Fulfils(debtor, creditor, operand):
-                return self.accessible(debtor, creditor, self._commits(debtor, creditor, states(operand)))
-            case Knows(mode, agents, operand):
-                return self._knowledge(mode, agents, states(operand))
+                made = self.both(self._commits(debtor, creditor, states(operand)), self._considered)
+                return self.accessible(debtor, creditor, made)
+            case Knows("each", agents, operand):
+                return self._all(self._knows((agent,), states(operand)) for agent in agents)
+            case Knows("together", agents, operand):
+                return self._knows(agents, states(operand))
+            case Knows(_, agents, operand):
+                return self._common_knowledge(agents, states(operand))
+            case Adjacent(operand):
+                return adjacent(self._graph, self.system, formula, self.both(states(operand), self._considered))
             case Enforces():
                 return self.enforcing(formula, assuming).won
             case _:
@@ -266,21 +274,31 @@ class ExplicitEngine(Engine[States]):
                 return self.either(until, self._fair_globally(states(right), assuming))
 
     def _fair(self, assuming: frozenset[str]) -> States:
-        """Return the states that begin a fair run.
+        """Return the states in which a path of CTL may end, for a fair run goes on from there, or none is asked for.
 
         Justice is met by taking turns, whatever the state. Only conditions of fairness can leave a state without.
         """
-        if not self.system.fairness:
+        return self._lasting(assuming) if self.system.fairness else self.reachable
+
+    def _lasting(self, assuming: frozenset[str]) -> States:
+        """Return the states that begin a fair run that is endless."""
+        if not (self.system.fairness or self.system.is_synchronous):
             return self.reachable
         return self._once(("fair", assuming), lambda: self._fair_globally(self.reachable, assuming))
+
+    @cached_property
+    def _considered(self) -> States:
+        """The states that knowledge and commitments are about."""
+        return self._fair(frozenset()) if self.system.is_synchronous else self.reachable
 
     def _ending(self, goal: States, assuming: frozenset[str]) -> States:
         """Return the states of the goal in which a path may end, because some fair run goes on from there."""
         return self.both(goal, self._fair(assuming))
 
     def _next(self, goal: States) -> States:
-        """Return the states with a successor in the goal; one in the goal may idle."""
-        return self.either(goal, self.predecessors(goal))
+        """Return the states with a successor in the goal; one in the goal may idle, unless all act in rounds."""
+        before = self.predecessors(goal)
+        return before if self.system.is_synchronous else self.either(goal, before)
 
     def _until(self, through: States, goal: States, bound: int | None) -> States:
         if bound is None:
@@ -309,6 +327,12 @@ class ExplicitEngine(Engine[States]):
         """
         graph = self._graph
         constraints = self._constraints(assuming)
+        if self.system.is_synchronous:
+            parts = (
+                part for part in components(graph, keep) if len(part) > 1 or next(iter(part)) in graph.after(*part)
+            )
+            cycling = self._set(member for part in parts if constraints.met_within(part) for member in part)
+            return reaching(graph, keep, cycling)
         resting = self._set(state for state in members(keep) if constraints.met_within((state,)))
         found = reaching(graph, keep, resting)
         rest = components(graph, self.without(keep, found))
@@ -317,7 +341,7 @@ class ExplicitEngine(Engine[States]):
 
     def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> Constraints:
         fairness = [self.where(condition) for condition in self.system.fairness]
-        steps = permitted or b"\1" * len(self.system.steps)
+        steps = permitted or b"\1" * len(self._step_names)
         return Constraints(self._graph, self.system.constraints(assuming), fairness, steps)
 
     def _some_run(self, path: Formula, along: Taken | None, assuming: frozenset[str]) -> States:
@@ -325,11 +349,10 @@ class ExplicitEngine(Engine[States]):
         reader = automaton(path)
         if self._size * len(reader.edges) > self._limit:
             raise ResourceExhausted(f"more than {self._limit:,} pairs of a state and of what a path must do from there")
-        names = [step.name for step in self.system.steps]
-        permitted = bytes([along is None or name in along.steps for name in names])
+        permitted = bytes([along is None or name in along.steps for name in self._step_names])
         product = Product(
             self._graph,
-            links(reader, names, permitted),
+            links(reader, self._step_names, permitted, idling=not self.system.is_synchronous),
             [self.satisfying(label, assuming) for label in reader.labels],
             reader.marks,
             self._constraints(assuming, permitted),
@@ -337,37 +360,43 @@ class ExplicitEngine(Engine[States]):
         known: dict[int, bytes] = {}
         if along is None or not self.system.fairness:  # conditions of fairness may need a step that is not permitted
             ends = filter(reader.accepts_everything, range(len(reader.edges)))
-            known = {state: self._fair(assuming) for state in ends}
+            known = {state: self._lasting(assuming) for state in ends}
         return product.beginning(reader.initial, known)
+
+    @cached_property
+    def _step_names(self) -> list[str]:
+        """The name of each label in the graph; all rounds have one label."""
+        return ["round"] if self.system.is_synchronous else [step.name for step in self.system.steps]
 
     # --- strategies
 
     def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[States]:
         known = self._solved.get((formula, assuming))
         if known is None:
-            known = solution(
-                self._arena, self.system, formula, assuming, lambda operand: self.satisfying(operand, assuming)
-            )
+            known = self._solution(formula, assuming)
             self._solved[formula, assuming] = known
         return known
+
+    def _solution(self, formula: Enforces, assuming: frozenset[str]) -> Solution[States]:
+        def satisfying(operand: Formula) -> States:
+            return self.satisfying(operand, assuming)
+
+        if self.system.is_synchronous:
+            return round_solution(self._round_arena, self.system, formula, self._considered, satisfying)
+        return solution(self._arena, self.system, formula, assuming, satisfying)
 
     @cached_property
     def _arena(self) -> ExplicitArena:
         return ExplicitArena(self, self._graph)
 
+    @cached_property
+    def _round_arena(self) -> ExplicitRoundArena:
+        return ExplicitRoundArena(self, self._graph, self._limit)
+
     # --- knowledge and commitments
 
-    def _knowledge(self, mode: Literal["each", "together", "common"], agents: tuple[str, ...], known: States) -> States:
-        match mode:
-            case "each":
-                return self._all(self._knows((agent,), known) for agent in agents)
-            case "together":
-                return self._knows(agents, known)
-            case "common":
-                return self._common_knowledge(agents, known)
-
     def _knows(self, agents: tuple[str, ...], known: States) -> States:
-        return self.complement(self.indistinguishable(agents, self.complement(known)))
+        return self.complement(self.indistinguishable(agents, self.without(self._considered, known)))
 
     def indistinguishable(self, agents: tuple[str, ...], states: States) -> States:
         views = self._local_states(agents)
@@ -381,24 +410,11 @@ class ExplicitEngine(Engine[States]):
 
     def _common_knowledge(self, agents: tuple[str, ...], known: States) -> States:
         """Return the states from which no chain of look-alikes, of one agent after the other, leads out of the set."""
-        leader = list(range(self._size))
-
-        def leading(state: int) -> int:
-            while leader[state] != state:
-                leader[state] = leader[leader[state]]
-                state = leader[state]
-            return state
-
-        for agent in agents:
-            first: dict[int, int] = {}
-            for state, view in enumerate(self._local_states((agent,))):
-                alike = first.setdefault(view, state)
-                if alike != state:
-                    leader[leading(state)] = leading(alike)
         if not agents:
             return self.reachable
-        doubtful = {leading(state) for state in members(self.complement(known))}
-        return bytes([leading(state) not in doubtful for state in range(self._size)])
+        leading = linked([self._local_states((agent,)) for agent in agents], self._considered)
+        doubtful = set(compress(leading, self.without(self._considered, known)))
+        return bytes([group not in doubtful for group in leading])
 
     def accessible(self, debtor: str, creditor: str, states: States) -> States:
         sides = Sides(self._graph.packing, self.system, debtor, creditor)
@@ -407,7 +423,8 @@ class ExplicitEngine(Engine[States]):
 
     def _commits(self, debtor: str, creditor: str, content: States) -> States:
         sides = Sides(self._graph.packing, self.system, debtor, creditor)
-        missing = {sides.to_creditor(state) for state in compress(self._graph.states, self.complement(content))}
+        lacking = self.without(self._considered, content)
+        missing = {sides.to_creditor(state) for state in compress(self._graph.states, lacking)}
         return bytes([sides.from_debtor(state) not in missing for state in self._graph.states])
 
 

@@ -32,7 +32,7 @@ class Link:
     """A bit for each."""
 
 
-def links(reader: Automaton, steps: Sequence[str], permitted: bytes) -> list[list[Link]]:
+def links(reader: Automaton, steps: Sequence[str], permitted: bytes, *, idling: bool = True) -> list[list[Link]]:
     """Return the edges of an automaton, by the state they leave, in a system with these steps."""
     number = {label: position for position, label in enumerate(reader.labels)}
 
@@ -45,7 +45,7 @@ def links(reader: Automaton, steps: Sequence[str], permitted: bytes) -> list[lis
             edge.target,
             tuple((number[label], holds) for label, holds in edge.labels),
             None if all(chosen) else bytes(chosen),
-            not any(holds for _, holds in edge.taken),
+            idling and not any(holds for _, holds in edge.taken),
             sum(1 << mark for mark in edge.marks),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from typing import Generic, TypeVar
 
@@ -30,16 +30,16 @@ class Table(dict[int, T], Generic[T]):
 
 
 class Packing:
-    """Where in the number each variable has its bits."""
+    """Where in the number each variable has its bits; above them those of ``choices``, with the values they have."""
 
-    def __init__(self, system: System) -> None:
-        widths = [(len(variable.domain) - 1).bit_length() for variable in system.variables]
+    def __init__(self, system: System, choices: Mapping[str, tuple[Value, ...]] | None = None) -> None:
         self._variables = system.variables
-        self._shift = dict(zip(system.variable, accumulate(widths, initial=0), strict=False))
-        self._bits = {name: (1 << width) - 1 for name, width in zip(system.variable, widths, strict=True)}
-        self._domain = {variable.name: variable.domain for variable in system.variables}
+        self._domain = {variable.name: variable.domain for variable in system.variables} | dict(choices or {})
+        widths = {name: (len(domain) - 1).bit_length() for name, domain in self._domain.items()}
+        self._shift = dict(zip(widths, accumulate(widths.values(), initial=0), strict=False))
+        self._bits = {name: (1 << width) - 1 for name, width in widths.items()}
         self._code = {name: {value: code for code, value in enumerate(domain)} for name, domain in self._domain.items()}
-        self.width = sum(widths)
+        self.width = sum(widths.values())
 
     def mask(self, variables: Iterable[str]) -> int:
         """Return the bits of these variables."""

@@ -1,6 +1,8 @@
-"""How debtor and creditor of a commitment see a state: what the accessibility between them compares."""
+"""How agents see a state: which ones they take for each other, and what debtor and creditor of a commitment compare."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from cplc.engines.explicit_states import Packing, Table
 from cplc.system.expr import Value
@@ -40,3 +42,26 @@ class Sides:
 
     def to_creditor(self, state: int) -> int:
         return state & self._common | self._their_copies[state & self._theirs] << self._width
+
+
+def linked(views: Sequence[Sequence[int]], considered: bytes) -> list[int]:
+    """Return for each state its group: those to which a chain leads whose states some agent takes for the next.
+
+    ``views`` says, agent by agent, how it sees each state. Only states that are considered link others.
+    """
+    leader = list(range(len(considered)))
+
+    def leading(state: int) -> int:
+        while leader[state] != state:
+            leader[state] = leader[leader[state]]
+            state = leader[state]
+        return state
+
+    for seen in views:
+        first: dict[int, int] = {}
+        for state, view in enumerate(seen):
+            if considered[state]:
+                alike = first.setdefault(view, state)
+                if alike != state:
+                    leader[leading(state)] = leading(alike)
+    return [leading(state) for state in range(len(considered))]

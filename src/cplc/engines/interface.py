@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from cplc.system.expr import Expr
-from cplc.system.formula import Enforces, Finally, Formula, Globally, OnPaths, is_state_formula
+from cplc.system.expr import TRUE, Expr
+from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, OnPaths, is_state_formula
 from cplc.system.model import Justice, State, System
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ class Engine(ABC, Generic[S]):
         """Whether the formula holds in every initial state.
 
         What is reachable has been computed once and for all: without conditions of fairness every reachable state is
-        on a fair run, so `AG` asks of all of them, and `EF` of any of them if there is one initial state.
+        on a fair run, so `AG` asks of all of them, and `EF` of any of them if there is one initial state. Where all act
+        in rounds initial states without a fair run do not count.
         """
         if not self.system.fairness:
             match formula:
@@ -109,7 +110,14 @@ class Engine(ABC, Generic[S]):
                     return not self.is_empty(self.satisfying(operand, assuming))
                 case _:
                     pass
-        return self.is_empty(self.without(self.initial, self.satisfying(formula, assuming)))
+        return self.is_empty(self.without(self.beginning, self.satisfying(formula, assuming)))
+
+    @property
+    def beginning(self) -> S:
+        """The initial states that a formula is asked of: in a synchronous system those that begin a fair run."""
+        if not (self.system.is_synchronous and self.system.fairness):
+            return self.initial
+        return self.both(self.initial, self.satisfying(OnPaths("E", Globally(Atom(TRUE, "true")))))
 
     @property
     def _starts_in_one_state(self) -> bool:

@@ -6,7 +6,7 @@ arithmetic on what is not a number does not occur, and lowering guards every par
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -204,6 +204,15 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (condition, then, otherwise)
 
 
+def length(expr: Expr, limit: int) -> int:
+    """Return the number of operators and operands, written out; anything above the limit, if it is more than that."""
+    found, stack = 0, [expr]
+    while stack and found <= limit:
+        found += 1
+        stack.extend(children(stack.pop()))
+    return found
+
+
 def reads(expr: Expr) -> frozenset[str]:
     """Return the variables that occur."""
     return frozenset(_reads(expr))
@@ -217,3 +226,26 @@ def _reads(expr: Expr) -> Iterator[str]:
             yield top.variable
         else:
             stack.extend(children(top))
+
+
+def replaced(expr: Expr, meanings: Mapping[str, Expr]) -> Expr:
+    """Put expressions in the place of variables, and simplify."""
+    match expr:
+        case Read(name):
+            return meanings.get(name, expr)
+        case Const():
+            return expr
+        case Not(operand):
+            return negate(replaced(operand, meanings))
+        case And(operands):
+            return conj(replaced(operand, meanings) for operand in operands)
+        case Or(operands):
+            return disj(replaced(operand, meanings) for operand in operands)
+        case Equal(left, right):
+            return equal(replaced(left, meanings), replaced(right, meanings))
+        case Less(left, right):
+            return less(replaced(left, meanings), replaced(right, meanings))
+        case Arith(op, left, right):
+            return arith(op, replaced(left, meanings), replaced(right, meanings))
+        case Ite(condition, then, otherwise):
+            return ite(replaced(condition, meanings), replaced(then, meanings), replaced(otherwise, meanings))

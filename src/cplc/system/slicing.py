@@ -39,6 +39,8 @@ Commitments. ``debtor -> creditor`` accessibility asks for equal local states of
 to have caught up, and for equal values of the creditor's other variables. All copies lie in W, so on the components
 outside W it is the identity on variables of the two and nothing on others: a product again, and reflexive there. A
 ``C`` or ``Fu`` over the slice has the value that it has over the whole.
+
+Synchronous systems are not cut: in a round everybody acts, and whoever cannot stops all others.
 """
 
 from __future__ import annotations
@@ -81,6 +83,8 @@ class Slices:
     @cached_property
     def components(self) -> tuple[frozenset[str], ...]:
         """The connected components, in the order of their first variables."""
+        if self.system.is_synchronous:
+            return (frozenset(self.system.variable),)
         leader = {variable.name: variable.name for variable in self.system.variables}
 
         def find(name: str) -> str:
@@ -111,6 +115,8 @@ class Slices:
 
     def relevant(self, formula: Formula) -> frozenset[str]:
         """Return the components that the value of the formula depends on."""
+        if self.system.is_synchronous:
+            return frozenset(self.system.variable)
         named: set[str] = set()
         for condition in self.system.fairness:
             named |= reads(condition)
