@@ -7,13 +7,13 @@ no step leads to one, so sets of reachable states never contain them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cached_property
 
 from cplc.engines.bdd import Node, diagrams
 from cplc.engines.interface import ResourceExhausted
-from cplc.system.expr import And, Arith, ArithOp, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value, arithmetic
+from cplc.system.expr import And, Arith, ArithOp, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value, arithmetic, reads
 from cplc.system.model import State, System
 
 Cases = dict[Value, Node]
@@ -35,7 +35,8 @@ class Encoding:
 
     ``doubled`` variables have a second row of bits, each right below the one it belongs to, for relations between the
     value before a step and after it. Levels of no variable's, for who needs bits beside a state, are on top: a set of
-    such pairs takes no more nodes there than the sets of states that belong to each value of the bits.
+    such pairs takes no more nodes there than the sets of states that belong to each value of the bits. ``choices`` are
+    read like variables, with these values, and are no part of a state.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Encoding:
         system: System,
         order: tuple[str, ...],
         doubled: frozenset[str] = frozenset(),
+        choices: Mapping[str, tuple[str, ...]] | None = None,
         *,
         backend: str | None = None,
         node_limit: int | None = None,
@@ -52,16 +54,19 @@ class Encoding:
         self.next_bits: dict[str, tuple[int, ...]] = {}
         self.variable_at: dict[int, str] = {}
         self.spare = range(SPARE)
+        self._domains: dict[str, tuple[Value, ...]] = {one.name: one.domain for one in system.variables}
+        self._domains.update(choices or {})
         levels = len(self.spare)
         for name in order:
-            width = (len(system.variable[name].domain) - 1).bit_length()
+            width = (len(self._domains[name]) - 1).bit_length()
             stride = 2 if name in doubled else 1
             self.bits[name] = tuple(range(levels, levels + stride * width, stride))
             if name in doubled:
                 self.next_bits[name] = tuple(level + 1 for level in self.bits[name])
-            self.variable_at.update(dict.fromkeys(self.bits[name], name))
+            if name in system.variable:
+                self.variable_at.update(dict.fromkeys(self.bits[name], name))
             levels += stride * width
-        self._unused = len(self.spare) + sum(map(len, self.next_bits.values()))
+        self._unused = levels - len(self.variable_at)
         self.diagrams = diagrams(levels, backend=backend, node_limit=node_limit)
         self.true = self.diagrams.true
         self.false = self.diagrams.false
@@ -92,6 +97,20 @@ class Encoding:
             result = self._same(one, other) & result
         return result
 
+    def equal_after(self, before: str, after: str) -> Node:
+        """Return where a variable has the value that another has after the step; what is not doubled stays."""
+        there = self.next_bits.get(after, self.bits[after])
+        if self._domains[before] == self._domains[after]:
+            result = self.true
+            for one, other in sorted(zip(self.bits[before], there, strict=True), reverse=True):
+                result = self._same(one, other) & result
+            return result
+        result = self.false
+        for value in self._domains[before]:
+            if value in self._domains[after]:
+                result = result | (self.is_value(before, value) & self._code(there, self._domains[after].index(value)))
+        return result
+
     def _same(self, one: int, other: int) -> Node:
         left, right = self.diagrams.literal(one), self.diagrams.literal(other)
         return (left & right) | (~left & ~right)
@@ -116,13 +135,18 @@ class Encoding:
             result = allowed & result
         return result
 
+    def beginning(self, variables: frozenset[str]) -> Node:
+        """Return where a run may begin, as far as these variables go: no condition is about some of them and others."""
+        start = self.system.start
+        return self.initial(variables) & (self.condition(start) if reads(start) <= variables else self.true)
+
     def _depth(self, variable: str) -> int:
         return self.bits[variable][0] if self.bits[variable] else -1
 
     def state(self, assignment: State) -> Node:
         """Return the set of one state."""
         result = self.true
-        for name in sorted(self.bits, key=self._depth, reverse=True):
+        for name in sorted(self.system.variable, key=self._depth, reverse=True):
             result = self.is_value(name, assignment[name]) & result
         return result
 
@@ -239,11 +263,14 @@ class Encoding:
                 within = {value: guard & where for value, where in self.cases(expr).items()}
                 return {value: where for value, where in within.items() if where != self.false}
 
+    def define(self, choice: str, cases: Cases) -> None:
+        """Say what a choice is that the state decides, before anything reads it; its bits are not used then."""
+        self._values[choice] = cases
+
     def _cases_of_variable(self, variable: str) -> Cases:
         known = self._values.get(variable)
         if known is None:
-            domain = self.system.variable[variable].domain
-            known = {value: self._code(self.bits[variable], code) for code, value in enumerate(domain)}
+            known = {value: self._code(self.bits[variable], code) for code, value in enumerate(self._domains[variable])}
             self._values[variable] = known
         return known
 

@@ -1,10 +1,11 @@
 """Fair runs: on which every constraint is met infinitely often.
 
 A justice is met where none of its steps is enabled, or by taking one; a condition of fairness is met where it holds.
-What a path formula demands again and again (``G F``) is one constraint more. Every state has an idle step, so the
+What a path formula demands again and again (``G F``) is one constraint more. Where every state has an idle step, the
 states from which a fair run stays in a set are the greatest Z inside it from which each constraint can be met within Z
-(Emerson and Lei). A constraint that can be met in every state of Z at once, because its steps, where enabled, stay in
-Z, asks for no search; that goes for all whose steps change nothing that Z depends on.
+(Emerson and Lei); in a synchronous system some runs end, and what meets a condition has to go on within Z. A
+constraint that can be met in every state of Z at once, because its steps, where enabled, stay in Z, asks for no search;
+that goes for all whose steps change nothing that Z depends on.
 """
 
 from __future__ import annotations
@@ -49,9 +50,13 @@ class FairRuns:
         self._allowed = allowed
         self._known: dict[tuple[Node, frozenset[str], tuple[Demand, ...]], Node] = {}
 
-    def beginning(self, assuming: frozenset[str]) -> Node:
-        """Return where a fair run begins: everywhere, unless there are conditions of fairness."""
-        return self.within(self._encoding.true, assuming) if self._system.fairness else self._encoding.true
+    def beginning(self, assuming: frozenset[str], *, may_end: bool) -> Node:
+        """Return where a fair run begins: everywhere, unless there are conditions of fairness or runs that end.
+
+        These count as fair where there are no conditions and they may.
+        """
+        is_everywhere = not self._system.fairness and (self.sweeps.idles or may_end)
+        return self._encoding.true if is_everywhere else self.within(self._encoding.true, assuming)
 
     def within(self, keep: Node, assuming: frozenset[str], demands: tuple[Demand, ...] = ()) -> Node:
         """Return from where a fair run stays in the set; of states that are not reachable this says nothing.
@@ -86,7 +91,12 @@ class FairRuns:
         return conditions + demanded + [self._of_justice(steps) for steps in self.justices(assuming)]
 
     def _of_condition(self, condition: Node) -> _Constraint:
-        return _Constraint(lambda states: states & ~condition, condition, None)
+        if self.sweeps.idles:
+            return _Constraint(lambda states: states & ~condition, condition, None)
+        return _Constraint(lambda states: states & ~(condition & self._before(states)), self._encoding.false, None)
+
+    def _before(self, states: Node) -> Node:
+        return self.sweeps.before(states, self._allowed)
 
     def _of_steps(self, steps: frozenset[int]) -> _Constraint:
         taken = [self.sweeps.transitions[index] for index in sorted(steps)]
@@ -111,7 +121,7 @@ class FairRuns:
                 left = left & ~step.before(states)
             return left
 
-        return _Constraint(unmet, ~enabled, frozenset().union(*(step.step.writes for step in steps)))
+        return _Constraint(unmet, ~enabled, frozenset().union(*(step.writes for step in steps)))
 
     def _greatest(self, states: Node, constraints: list[_Constraint]) -> Node:
         """Meet the constraints in turn until all can be met, those first that are unmet in the simplest set of states.
@@ -125,6 +135,8 @@ class FairRuns:
         settled, searches = self._encoding.false, 0
         while True:
             before = states
+            if not sweeps.idles:
+                states = self._going_on(states)
             unmet = [
                 (constraint, self._unmet(constraint, states, settled))
                 for constraint in self._concerned(constraints, states)
@@ -139,6 +151,12 @@ class FairRuns:
                     states = states & sweeps.reachable
             if states == before:
                 return states
+
+    def _going_on(self, states: Node) -> Node:
+        """Return from where a run, fair or not, stays in the set for ever."""
+        while (found := states & self._before(states)) != states:
+            states = found
+        return states
 
     def _simplest(self, states: Node) -> Node:
         """Return a set with the same reachable states: these alone, if that takes no more nodes."""

@@ -1,7 +1,8 @@
 """A static order of the variables for decision diagrams, read off who is read and written together.
 
 The hypergraph has one edge for each step (what it reads and writes) and one for each pair of copies of a shared
-variable. Steps that touch many more variables than most, and variables of very high degree (hubs), say nothing about
+variable; in a synchronous system, where choices are among its vertices, one for each change of a rule and one for each
+choice. Steps that touch many more variables than most, and variables of very high degree (hubs), say nothing about
 neighbourhood and are set aside. What is left falls into parts; each is laid out by reverse Cuthill-McKee and FORCE
 from several starts, the declared order among them, and the layout with the least sum of squared cut widths wins. Hubs
 go to the bottom. Equal parts (the instances of a family) are laid out once.
@@ -22,6 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from cplc.engines.rounds import used_together
 from cplc.system.model import System
 
 Edge = tuple[int, ...]
@@ -39,20 +41,20 @@ _WIDE = (2, 3)
 @dataclass(frozen=True)
 class Order:
     names: tuple[str, ...]
-    """All variables, the topmost first."""
+    """All variables, and what players choose, the topmost first."""
     part: dict[str, int]
     """The number of the part that a variable lies in; hubs lie in none."""
 
 
 def variable_order(system: System) -> Order:
     """Return an order in which variables that are used together stand together."""
-    names = [variable.name for variable in system.variables]
+    names = [variable.name for variable in system.variables] + [player.choice for player in system.players]
     position = {name: index for index, name in enumerate(names)}
 
     def edges(groups: Iterable[Iterable[str]]) -> Counter[Edge]:
         return Counter(tuple(sorted(position[name] for name in group)) for group in groups)
 
-    touched = [step.footprint for step in system.steps]
+    touched = list(used_together(system)) if system.is_synchronous else [step.footprint for step in system.steps]
     most = median(map(len, touched)) if touched else 0
     pairs = [frozenset((pair.at_first, pair.at_second)) for pair in system.shared]
     copies = [*pairs, *(frozenset(known) & position.keys() for known in _views(system))]

@@ -94,8 +94,12 @@ class SomeRun:
         allowed: frozenset[int],
         assuming: frozenset[str],
         holds: Callable[[Formula], Node],
+        *,
+        may_end: bool,
     ) -> None:
+        """With ``may_end`` a run that cannot go on counts as well, where nothing is said of all that follows."""
         self._encoding = encoding
+        self._may_end = may_end
         self._sweeps = fair_runs.sweeps
         self._fair_runs = fair_runs
         self._numbers = numbers
@@ -140,7 +144,7 @@ class SomeRun:
         if found.now:
             here = reduce(and_, map(self._holds, found.now))
             return here & self._of(*(part for part in parts if not is_state_formula(part)))
-        if found.paused and len(found.paused) + len(found.lasting) == len(parts):
+        if self._sweeps.idles and found.paused and len(found.paused) + len(found.lasting) == len(parts):
             # A run may idle for as long before it goes on.
             return self._of(*(part.operand for part in found.paused), *found.lasting)
         if found.paused or found.others or len(found.promises) > _PROMISES:
@@ -168,7 +172,7 @@ class SomeRun:
 
     def _before(self, goal: Node, taken: Iterable[Taken], not_taken: Iterable[Taken]) -> Node:
         """Return from where one of the steps, or no step if none must be taken, leads to the goal."""
-        steps, idle = self._allowed, True
+        steps, idle = self._allowed, self._sweeps.idles
         for one in taken:
             steps, idle = steps & self._steps(one), False
         for one in not_taken:
@@ -205,7 +209,7 @@ class SomeRun:
 
     def _for_ever(self, parts: _Sorted) -> Node:
         if not parts.lasting:
-            return self._fair_runs.beginning(self._assuming)
+            return self._fair_runs.beginning(self._assuming, may_end=self._may_end)
         keep = self._kept(parts)
         if not parts.settled and not parts.often:
             return self._fair_runs.within(keep, self._assuming)

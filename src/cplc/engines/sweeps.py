@@ -16,7 +16,6 @@ from functools import cached_property
 from cplc.engines.bdd import Diagrams, Node, Substitution
 from cplc.engines.encoding import Encoding
 from cplc.engines.transitions import Transition
-from cplc.system.model import Step
 
 Image = Callable[[int, Node], Node]
 """Where the step of that position leads to, or from where it leads to the set."""
@@ -74,6 +73,11 @@ class Sweeps:
         self._component_of = {name: number for number, names in enumerate(components) for name in names}
         self.groups = _grouped(encoding, transitions, part, self._component_of)
 
+    @property
+    def idles(self) -> bool:
+        """Whether every state has an idle step besides the transitions."""
+        return not self._encoding.system.is_synchronous
+
     def among(self, allowed: Collection[int]) -> Sweeps:
         """Return searches that take only these steps; what is reachable, and plausible, stays that of all steps."""
         self._settle()
@@ -97,7 +101,7 @@ class Sweeps:
         """What the initial states lead to in each component."""
         return tuple(
             self._close(
-                self._encoding.initial(component),
+                self._encoding.beginning(component),
                 {index for index, group in enumerate(self.groups) if group.component == number},
                 self._forward,
             )
@@ -151,9 +155,9 @@ class Sweeps:
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:
         """All steps, taken only where the blocks that they write have values of reachable states."""
-        return tuple(transition.within(self._care(transition.step)) for transition in self._transitions)
+        return tuple(transition.within(self._care(transition)) for transition in self._transitions)
 
-    def _care(self, step: Step) -> Node:
+    def _care(self, step: Transition) -> Node:
         care = self._encoding.true
         for variables, local in self._blocks:
             if not variables.isdisjoint(step.writes):
@@ -318,16 +322,15 @@ def _grouped(
     members: dict[tuple[int, tuple[str, ...], frozenset[int]], list[int]] = {}
     others: list[int] = []
     for index, transition in enumerate(transitions):
-        step = transition.step
-        if step.event in pairs and step.writes:
-            key = component_of[next(iter(step.writes))], pairs[step.event], _parts(step, part)
+        if transition.event in pairs and transition.writes:
+            key = component_of[next(iter(transition.writes))], pairs[transition.event], _parts(transition, part)
             members.setdefault(key, []).append(index)
-        elif step.writes:
+        elif transition.writes:
             others.append(index)
     together = list(members.values())
-    touched = [frozenset[str]().union(*(transitions[index].step.footprint for index in steps)) for steps in together]
+    touched = [frozenset[str]().union(*(transitions[index].footprint for index in steps)) for steps in together]
     for index in others:
-        fitting = [number for number, names in enumerate(touched) if transitions[index].step.writes <= names]
+        fitting = [number for number, names in enumerate(touched) if transitions[index].writes <= names]
         if len(fitting) == 1:
             together[fitting[0]].append(index)
         else:
@@ -344,11 +347,11 @@ def _grouped(
 
 
 def _group(transitions: Sequence[Transition], steps: Sequence[int], component: int) -> Group:
-    taken = [transitions[index].step for index in steps]
+    taken = [transitions[index] for index in steps]
     writes = frozenset[str]().union(*(step.writes for step in taken))
     footprint = frozenset[str]().union(*(step.footprint for step in taken))
     return Group(component, tuple(steps), writes, footprint)
 
 
-def _parts(step: Step, part: Mapping[str, int]) -> frozenset[int]:
+def _parts(step: Transition, part: Mapping[str, int]) -> frozenset[int]:
     return frozenset(part[name] for name in step.writes if name in part)

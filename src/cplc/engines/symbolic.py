@@ -24,12 +24,14 @@ from cplc.engines.fairness import FairRuns
 from cplc.engines.games import Solution
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.engines.order import Order, variable_order
+from cplc.engines.rounds import Round, choices, written
 from cplc.engines.runs import SomeRun
 from cplc.engines.sweeps import BUDGET, Sweeps
 from cplc.engines.symbolic_games import SymbolicArena
 from cplc.engines.transitions import VARIANTS, Transition, doubled, transition
 from cplc.system.expr import Expr
 from cplc.system.formula import (
+    Adjacent,
     And,
     Atom,
     Commits,
@@ -43,6 +45,7 @@ from cplc.system.formula import (
     OnPaths,
     Or,
     Taken,
+    ctl_path,
 )
 from cplc.system.model import State, System
 from cplc.system.slicing import components
@@ -91,7 +94,7 @@ class SymbolicEngine(Engine[Node]):
         self._budget = budget
         self._known: dict[tuple[Formula, frozenset[str]], Node] = {}
         self._solved: dict[tuple[Enforces, frozenset[str]], Solution[Node]] = {}
-        self._some_runs: dict[tuple[frozenset[str] | None, frozenset[str]], SomeRun] = {}
+        self._some_runs: dict[tuple[frozenset[str] | None, frozenset[str], bool], SomeRun] = {}
         self._narrowed: dict[frozenset[int], FairRuns] = {}
 
     @cached_property
@@ -103,18 +106,24 @@ class SymbolicEngine(Engine[Node]):
         return Encoding(
             self.system,
             self._order.names,
-            doubled(self.system, self._variants),
+            written(self.system) if self.system.is_synchronous else doubled(self.system, self._variants),
+            {choice.name: tuple(choice.allowed) for choice in choices(self.system)},
             backend=self._backend,
             node_limit=self._node_limit,
         )
 
     @cached_property
     def _transitions(self) -> tuple[Transition, ...]:
+        """The steps by their positions; in a synchronous system the round is the only one."""
+        if self.system.is_synchronous:
+            return (Round(self._encoding, self.system),)
         return tuple(transition(self._encoding, step, self._variants) for step in self.system.steps)
 
     @cached_property
     def _sweeps(self) -> Sweeps:
-        return Sweeps(self._encoding, self._transitions, self._order.part, components(self.system), self._budget)
+        whole = (frozenset(self.system.variable),)
+        parts = whole if self.system.is_synchronous else components(self.system)
+        return Sweeps(self._encoding, self._transitions, self._order.part, parts, self._budget)
 
     @cached_property
     def _fair_runs(self) -> FairRuns:
@@ -144,12 +153,12 @@ class SymbolicEngine(Engine[Node]):
         found = self._sweeps.reachable
         for step in self._transitions:
             if found & step.astray != self._encoding.false:
-                raise ValueError(f"`{step.step.name}` assigns a variable what is none of its values")
+                raise ValueError(f"`{step.name}` assigns a variable what is none of its values")
         return found
 
     @cached_property
     def _initial(self) -> Node:
-        return self._encoding.initial(self.system.variable)
+        return self._encoding.beginning(frozenset(self.system.variable))
 
     @property
     @_bounded
@@ -251,10 +260,12 @@ class SymbolicEngine(Engine[Node]):
             case Iff(left, right):
                 one, other = self._holds(left, assuming), self._holds(right, assuming)
                 return (one & other) | (~one & ~other)
-            case OnPaths("E", path, along):
-                return self._some_run(along, assuming).satisfying(path)
-            case OnPaths(_, path, along):
-                return ~self._some_run(along, assuming).failing(path)
+            case OnPaths("E", path):
+                return self._some_run(formula, assuming).satisfying(path)
+            case OnPaths(_, path):
+                return ~self._some_run(formula, assuming).failing(path)
+            case Adjacent():
+                return self._adjacent(formula, self._holds(formula.operand, assuming))
             case Commits(debtor, creditor, operand):
                 return self._commits(debtor, creditor, self._holds(operand, assuming))
             case Fulfils(debtor, creditor, operand):
@@ -269,28 +280,39 @@ class SymbolicEngine(Engine[Node]):
 
     # --- paths
 
-    def _some_run(self, along: Taken | None, assuming: frozenset[str]) -> SomeRun:
-        """Return the judge of single fair runs; ``along`` leaves them these steps alone."""
-        key = None if along is None else along.steps, assuming
+    def _some_run(self, formula: OnPaths, assuming: frozenset[str], *, by_laws: bool = True) -> SomeRun:
+        """Return the judge of single fair runs; ``along`` leaves them these steps alone.
+
+        In a synchronous system what is CTL may be met by a run that ends.
+        """
+        along = formula.along
+        may_end = by_laws and ctl_path(formula) is not None
+        key = None if along is None else along.steps, assuming, may_end
         known = self._some_runs.get(key)
         if known is None:
             fair_runs, allowed = self._fair_runs_along(along)
             known = self._some_runs[key] = SomeRun(
-                self._encoding, fair_runs, self._numbers, allowed, assuming, lambda part: self._holds(part, assuming)
+                self._encoding,
+                fair_runs,
+                self._numbers,
+                allowed,
+                assuming,
+                lambda part: self._holds(part, assuming),
+                may_end=may_end,
             )
         return known
 
     @_bounded
     def by_tableau(self, formula: OnPaths, assuming: frozenset[str] = frozenset()) -> Node:
         """Return the states that satisfy it, found without the laws that make it simpler: slowly, as a check."""
-        some_run = self._some_run(formula.along, assuming)
+        some_run = self._some_run(formula, assuming, by_laws=False)
         if formula.quantifier == "E":
             return self._reachable & some_run.satisfying_by_tableau(formula.path)
         return self._reachable & ~some_run.satisfying_by_tableau(Not(formula.path))
 
     def _fair_runs_along(self, along: Taken | None) -> tuple[FairRuns, frozenset[int]]:
         if along is None:
-            return self._fair_runs, frozenset(range(len(self.system.steps)))
+            return self._fair_runs, frozenset(range(len(self._transitions)))
         allowed = frozenset(self._numbers[name] for name in along.steps if name in self._numbers)
         known = self._narrowed.get(allowed)
         if known is None:
@@ -315,6 +337,15 @@ class SymbolicEngine(Engine[Node]):
             known = solution(arena, self.system, formula, assuming, lambda operand: self._holds(operand, assuming))
             self._solved[formula, assuming] = known
         return known
+
+    # --- rounds
+
+    def _adjacent(self, formula: Adjacent, states: Node) -> Node:
+        (transition,) = self._transitions
+        assert isinstance(transition, Round)
+        if formula.back:
+            return transition.adjacent_back(self._around(states), formula.same, formula.choice)
+        return transition.adjacent(states, formula.same, formula.choice)
 
     # --- knowledge and commitments
 

@@ -82,7 +82,7 @@ class SymbolicArena(Arena[Node]):
             before = keep
             for step, where in taken:
                 transition = transitions[step]
-                if support is None or not support.isdisjoint(transition.step.writes):
+                if support is None or not support.isdisjoint(transition.writes):
                     keep = keep & ~(where & transition.before(~(keep | goal)))
             self._encoding.diagrams.tidy()
         return keep

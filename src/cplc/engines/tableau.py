@@ -277,7 +277,7 @@ class Tableau:
         self._kinds = tuple(
             _Kind(
                 tuple(steps),
-                not bits,
+                self._sweeps.idles and not bits,
                 diagrams.conjunction((level, level in bits) for level in self._bits.values()),
             )
             for bits, steps in kinds.items()

@@ -26,7 +26,12 @@ VARIANTS = 64
 class Transition(ABC):
     """What one step does to sets of states."""
 
-    step: Step
+    name: str
+    event: str
+    """The message or scope it is about; empty if there is none."""
+    writes: frozenset[str]
+    footprint: frozenset[str]
+    """What it reads or writes."""
     guard: Node
     astray: Node
     """Where the guard holds and an assigned value is none of its variable's; the step is not taken there."""
@@ -57,7 +62,8 @@ class Ground(Transition):
     """A step as variants that write constants."""
 
     def __init__(self, encoding: Encoding, step: Step, guard: Node, variants: Iterable[Variant], astray: Node) -> None:
-        self.step = step
+        self._step = step
+        self.name, self.event, self.writes, self.footprint = step.name, step.event, step.writes, step.footprint
         self.guard = guard
         self.variants = tuple(variants)
         self.astray = astray
@@ -68,7 +74,7 @@ class Ground(Transition):
     def within(self, care: Node) -> Ground:
         narrowed = (Variant(variant.condition & care, variant.written, variant.result) for variant in self.variants)
         left = [variant for variant in narrowed if variant.condition != self._nothing]
-        return Ground(self._encoding, self.step, self.guard & care, left, self.astray & care)
+        return Ground(self._encoding, self._step, self.guard & care, left, self.astray & care)
 
     def after(self, states: Node) -> Node:
         found = self._nothing
@@ -89,7 +95,7 @@ class Relational(Transition):
     def __init__(self, encoding: Encoding, step: Step, guard: Node) -> None:
         diagrams = encoding.diagrams
         self._diagrams = diagrams
-        self.step = step
+        self.name, self.event, self.writes, self.footprint = step.name, step.event, step.writes, step.footprint
         conditions: dict[int, Node] = {}
         relations: list[tuple[Node, frozenset[str] | None]] = []
         defined = guard
