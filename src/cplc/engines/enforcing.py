@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cplc.engines.games import Arena, Game, Plan, Solution
+from cplc.engines.games_rounds import Goal, RoundArena, RoundGame
+from cplc.engines.games_rounds_uniform import UniformSearch
 from cplc.engines.games_uniform import Search
-from cplc.engines.interface import S
+from cplc.engines.interface import ResourceExhausted, S
 from cplc.system.expr import reads
 from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, Next, Until, subformulas
 from cplc.system.model import System
@@ -32,6 +34,26 @@ def solution(
         case Until(left, right):
             return _reaching(game, formula, assuming, satisfying(left), satisfying(right))
     return Solution(won, (Plan(won),))
+
+
+def round_solution(
+    arena: RoundArena[S], system: System, formula: Enforces, counting: S, satisfying: Callable[[Formula], S]
+) -> Solution[S]:
+    """Return the same for a synchronous system; ``counting`` are the states that count."""
+    game = RoundGame(arena, system, formula.group, counting)
+    match formula.goal:
+        case Until(left, right):
+            goal = Goal(Until, satisfying(left), satisfying(right))
+        case Next(operand) | Finally(operand) | Globally(operand):
+            goal = Goal(type(formula.goal), counting, satisfying(operand))
+    if system.fairness:
+        if formula.uniform:
+            raise ResourceExhausted("uniform strategies are not decided together with conditions of fairness")
+        return Solution(game.fairly(goal, [arena.where(condition) for condition in system.fairness]), ())
+    if formula.uniform:
+        return UniformSearch(game, goal).solution()
+    plan = game.solve(goal)
+    return Solution(plan.won, (plan,))
 
 
 def _reaching(game: Game[S], formula: Enforces, assuming: frozenset[str], through: S, goal: S) -> Solution[S]:

@@ -28,9 +28,12 @@ from cplc.engines.interface import S
 from cplc.system.expr import Expr
 from cplc.system.model import Justice, State, System
 
+Joint = tuple[tuple[str, str], ...]
+"""What some players do in a round together: the name of the choice of each, and its action."""
 
-class Arena(ABC, Generic[S]):
-    """Sets of states and what leads from one to another. A set may hold states that are not reachable."""
+
+class Sets(ABC, Generic[S]):
+    """Sets of states. A set may hold states that are not reachable."""
 
     everything: S
 
@@ -58,6 +61,18 @@ class Arena(ABC, Generic[S]):
     def single(self, state: State) -> S: ...
 
     @abstractmethod
+    def alike(self, variables: Sequence[str], states: S) -> S:
+        """Return where these variables have values that they have in some reachable state of the set."""
+
+    @property
+    def nothing(self) -> S:
+        return self.without(self.everything, self.everything)
+
+
+class Arena(Sets[S]):
+    """Sets of states and what leads from one to another."""
+
+    @abstractmethod
     def after(self, states: S, steps: Iterable[int]) -> S: ...
 
     @abstractmethod
@@ -67,20 +82,12 @@ class Arena(ABC, Generic[S]):
     def enabled(self, steps: Iterable[int]) -> S: ...
 
     @abstractmethod
-    def alike(self, variables: Sequence[str], states: S) -> S:
-        """Return where these variables have values that they have in some reachable state of the set."""
-
-    @abstractmethod
     def staying(self, keep: S, goal: S, moves: Moves[S]) -> S:
         """Return the largest part of ``keep`` from which these moves lead to itself or into the goal only."""
 
     def depends_on(self, states: S) -> frozenset[str] | None:
         """Return variables that decide what is in the set; None if that is not known."""
         return None
-
-    @property
-    def nothing(self) -> S:
-        return self.without(self.everything, self.everything)
 
     def forcing(self, steps: Sequence[int], goal: S) -> S:
         """Return where one of the steps is possible, and all that are lead into the goal."""
@@ -104,11 +111,16 @@ class Plan(Generic[S]):
 
     won: S
     insisted: tuple[tuple[int, S], ...] = ()
+    chosen: tuple[tuple[Joint, S], ...] = ()
+    """In rounds: what those members do who have a choice, and where; no state has two."""
 
 
 @dataclass(frozen=True)
 class Solution(Generic[S]):
-    """Where the group can enforce the goal, and strategies of which some wins from each such state."""
+    """Where the group can enforce the goal, and strategies of which some wins from each such state.
+
+    There are no strategies where conditions of fairness decide who wins in rounds.
+    """
 
     won: S
     plans: tuple[Plan[S], ...]

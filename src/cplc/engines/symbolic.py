@@ -19,7 +19,7 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
-from cplc.engines.enforcing import solution
+from cplc.engines.enforcing import round_solution, solution
 from cplc.engines.fairness import FairRuns
 from cplc.engines.games import Solution
 from cplc.engines.interface import Engine, ResourceExhausted
@@ -27,7 +27,7 @@ from cplc.engines.order import Order, variable_order
 from cplc.engines.rounds import Round, choices, written
 from cplc.engines.runs import SomeRun
 from cplc.engines.sweeps import BUDGET, Sweeps
-from cplc.engines.symbolic_games import SymbolicArena
+from cplc.engines.symbolic_games import SymbolicArena, SymbolicRoundArena
 from cplc.engines.transitions import VARIANTS, Transition, doubled, transition
 from cplc.system.expr import Expr
 from cplc.system.formula import (
@@ -38,6 +38,7 @@ from cplc.system.formula import (
     Enforces,
     Formula,
     Fulfils,
+    Globally,
     Iff,
     Implies,
     Knows,
@@ -333,10 +334,24 @@ class SymbolicEngine(Engine[Node]):
     def _enforcing(self, formula: Enforces, assuming: frozenset[str]) -> Solution[Node]:
         known = self._solved.get((formula, assuming))
         if known is None:
-            arena = SymbolicArena(self._encoding, self._sweeps)
-            known = solution(arena, self.system, formula, assuming, lambda operand: self._holds(operand, assuming))
+            known = self._solution(formula, assuming)
             self._solved[formula, assuming] = known
         return known
+
+    def _solution(self, formula: Enforces, assuming: frozenset[str]) -> Solution[Node]:
+        def satisfying(operand: Formula) -> Node:
+            return self._holds(operand, assuming)
+
+        if not self.system.is_synchronous:
+            arena = SymbolicArena(self._encoding, self._sweeps)
+            return solution(arena, self.system, formula, assuming, satisfying)
+        (transition,) = self._transitions
+        assert isinstance(transition, Round)
+        rounds = SymbolicRoundArena(self._encoding, self._sweeps, transition)
+        counting = self._reachable
+        if self.system.fairness:
+            counting = counting & self._holds(OnPaths("E", Globally(And(()))), assuming)
+        return round_solution(rounds, self.system, formula, counting, satisfying)
 
     # --- rounds
 

@@ -10,13 +10,15 @@ from collections.abc import Iterable, Sequence
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
-from cplc.engines.games import Arena, Moves
+from cplc.engines.games import Arena, Joint, Moves, Sets
+from cplc.engines.games_rounds import RoundArena
+from cplc.engines.rounds import Round
 from cplc.engines.sweeps import Sweeps
 from cplc.system.expr import Expr
 from cplc.system.model import State
 
 
-class SymbolicArena(Arena[Node]):
+class SymbolicSets(Sets[Node]):
     def __init__(self, encoding: Encoding, sweeps: Sweeps) -> None:
         self._encoding = encoding
         self._sweeps = sweeps
@@ -43,6 +45,14 @@ class SymbolicArena(Arena[Node]):
     def single(self, state: State) -> Node:
         return self._encoding.state(state)
 
+    def alike(self, variables: Sequence[str], states: Node) -> Node:
+        support = self._encoding.variables_in(states)
+        around = states & self._sweeps.reachable_around(None if support is None else support.union(variables))
+        hidden = self._encoding.cube(self._encoding.system.variable.keys() - set(variables))
+        return self._encoding.diagrams.exists(around, hidden)
+
+
+class SymbolicArena(SymbolicSets, Arena[Node]):
     def depends_on(self, states: Node) -> frozenset[str] | None:
         return self._encoding.variables_in(states)
 
@@ -66,12 +76,6 @@ class SymbolicArena(Arena[Node]):
             found = found | self._sweeps.transitions[step].guard
         return found
 
-    def alike(self, variables: Sequence[str], states: Node) -> Node:
-        support = self._encoding.variables_in(states)
-        around = states & self._sweeps.reachable_around(None if support is None else support.union(variables))
-        hidden = self._encoding.cube(self._encoding.system.variable.keys() - set(variables))
-        return self._encoding.diagrams.exists(around, hidden)
-
     def staying(self, keep: Node, goal: Node, moves: Moves[Node]) -> Node:
         """Drop what one step after the other leads out of the set, until none does."""
         transitions, true = self._sweeps.transitions, self._encoding.true
@@ -92,3 +96,15 @@ class SymbolicArena(Arena[Node]):
         if self._encoding.diagrams.size(states) > self._sweeps.budget:
             return states & self._sweeps.reachable
         return states
+
+
+class SymbolicRoundArena(SymbolicSets, RoundArena[Node]):
+    def __init__(self, encoding: Encoding, sweeps: Sweeps, round_: Round) -> None:
+        super().__init__(encoding, sweeps)
+        self._round = round_
+
+    def before(self, states: Node, joint: Joint) -> Node:
+        return self._round.before_playing(states, joint)
+
+    def after(self, states: Node, joint: Joint) -> Node:
+        return self._round.after_playing(states, joint)

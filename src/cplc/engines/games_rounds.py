@@ -1,0 +1,193 @@
+"""What a group can bring about in a synchronous system, in which all players act at once.
+
+In every state the members choose actions that are allowed to them, then the others, then what follows: the group has
+its way with a choice after which all that may follow is as it wants. That includes nothing at all, where every change
+leads out of a domain; but where somebody has nothing to do the group has no choice either. So it is in MCMAS, and with
+conditions of fairness as there (Busard, Pecheur, Qu and Raimondi, "Reasoning about strategies under partial
+observability and fairness constraints", 2013): what counts are the states from which a fair run begins, and the group
+has its way where the others cannot keep it from that on fair runs.
+
+A uniform strategy chooses for each member by its local state alone, and wins from a state if it wins from all that look
+the same to the members together.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Generic
+
+from cplc.engines.games import Joint, Plan, Sets
+from cplc.engines.interface import ResourceExhausted, S
+from cplc.system.expr import conj, disj
+from cplc.system.formula import Finally, Globally, Next, Until
+from cplc.system.model import System
+from cplc.system.rounds import Player
+
+_JOINT = 20_000
+"""So many ways to act together a group may have."""
+
+
+class RoundArena(Sets[S]):
+    """Sets of reachable states and the rounds between them."""
+
+    @abstractmethod
+    def before(self, states: S, joint: Joint) -> S:
+        """Return from where a round in which these players do this may lead into the set."""
+
+    @abstractmethod
+    def after(self, states: S, joint: Joint) -> S:
+        """Return where such a round may lead to."""
+
+
+@dataclass(frozen=True)
+class Goal(Generic[S]):
+    """What is to be enforced: the operator, and the states that it is about."""
+
+    operator: type[Next | Finally | Globally | Until]
+    through: S
+    """For ``Until``; everything otherwise."""
+    states: S
+
+
+class RoundGame(Generic[S]):
+    """The group against all others, on the states that count."""
+
+    def __init__(self, arena: RoundArena[S], system: System, group: Sequence[str], counting: S) -> None:
+        self.arena = arena
+        self.system = system
+        self.counting = counting
+        self.members = tuple(player for player in system.players if player.agent in group)
+        self.allowed: dict[tuple[str, str], S] = {
+            (player.choice, action.name): arena.where(action.allowed)
+            for player in self.members
+            for action in player.actions
+        }
+        self.playable = arena.where(
+            conj(disj(action.allowed for action in player.actions) for player in system.players)
+        )
+
+    @cached_property
+    def choosing(self) -> tuple[Player, ...]:
+        """The members who ever have a choice between two actions."""
+        return tuple(player for player in self.members if self._has_choice(player))
+
+    def _has_choice(self, player: Player) -> bool:
+        arena, before = self.arena, self.arena.nothing
+        for action in player.actions:
+            where = self.allowed[player.choice, action.name]
+            if not arena.is_empty(arena.both(before, where)):
+                return True
+            before = arena.either(before, where)
+        return False
+
+    @cached_property
+    def joint(self) -> tuple[Joint, ...]:
+        """What those who have a choice may do together."""
+        if prod(len(player.actions) for player in self.choosing) > _JOINT:
+            raise ResourceExhausted(f"a group has more than {_JOINT:,} ways to act together")
+        each = ([(player.choice, action.name) for action in player.actions] for player in self.choosing)
+        return tuple(product(*each))
+
+    def possible(self, joint: Joint) -> S:
+        found = self.arena.both(self.playable, self.counting)
+        for one in joint:
+            found = self.arena.both(found, self.allowed[one])
+        return found
+
+    # --- one round
+
+    def forcing(self, joint: Joint, goal: S) -> S:
+        """Return where the members may do this and only what is in the goal can follow."""
+        arena = self.arena
+        return arena.without(self.possible(joint), arena.before(arena.without(self.counting, goal), joint))
+
+    def forced(self, goal: S, permitted: Permitted[S] | None = None) -> Plan[S]:
+        """Return where some choice of the members has only the goal follow, and which; each state with one."""
+        arena = self.arena
+        won, chosen = arena.nothing, list[tuple[Joint, S]]()
+        for joint in self.joint:
+            where = arena.without(self.forcing(joint, goal), won)
+            if permitted is not None:
+                where = arena.both(where, permitted(joint))
+            if not arena.is_empty(where):
+                chosen.append((joint, where))
+                won = arena.either(won, where)
+        return Plan(won, chosen=tuple(chosen))
+
+    # --- endless play, without conditions of fairness
+
+    def solve(self, goal: Goal[S], permitted: Permitted[S] | None = None) -> Plan[S]:
+        """Return from where the goal is enforced, and how."""
+        arena = self.arena
+        if goal.operator is Next:
+            return self.forced(goal.states, permitted)
+        if goal.operator is Globally:
+            kept = arena.both(goal.states, self.counting)
+            while True:
+                plan = self.forced(kept, permitted)
+                safe = arena.both(kept, plan.won)
+                if arena.is_empty(arena.without(kept, safe)):
+                    chosen = ((joint, arena.both(where, kept)) for joint, where in plan.chosen)
+                    return Plan(kept, chosen=tuple(chosen))
+                kept = safe
+        won, done = arena.both(goal.states, self.counting), list[tuple[Joint, S]]()
+        while True:
+            plan = self.forced(won, permitted)
+            new = arena.without(arena.both(plan.won, goal.through), won)
+            if arena.is_empty(new):
+                return Plan(won, chosen=tuple(done))
+            done += ((joint, arena.both(where, new)) for joint, where in plan.chosen)
+            won = arena.either(won, new)
+
+    # --- with conditions of fairness
+
+    def cannot_keep_from(self, goal: S) -> S:
+        """Return where some round leads into the goal, and no choice of the group keeps it from that."""
+        arena = self.arena
+        some = arena.both(arena.before(arena.both(goal, self.counting), ()), self.counting)
+        return arena.without(some, self.forced(arena.without(self.counting, goal)).won)
+
+    def _led_to(self, through: S, goal: S) -> S:
+        """Return where the group cannot keep the goal from being reached by way of ``through``."""
+        arena, found = self.arena, goal
+        while True:
+            more = arena.without(arena.both(through, self.cannot_keep_from(found)), found)
+            if arena.is_empty(more):
+                return found
+            found = arena.either(found, more)
+
+    def _led_on(self, within: S, fairness: Sequence[S]) -> S:
+        """Return where the group cannot keep a fair run from staying in a set."""
+        arena, found = self.arena, within
+        while True:
+            stay = within
+            for condition in fairness:
+                stay = arena.both(stay, self.cannot_keep_from(self._led_to(within, arena.both(found, condition))))
+            if arena.is_empty(arena.without(found, stay)):
+                return found
+            found = arena.both(found, stay)
+
+    def fairly(self, goal: Goal[S], fairness: Sequence[S]) -> S:
+        """Return where the group has its way on fair runs."""
+        arena = self.arena
+        missing = arena.without(self.counting, goal.states)
+        if goal.operator is Globally:
+            return arena.without(self.counting, self._led_to(self.counting, missing))
+        fair = self._led_on(self.counting, fairness)
+        if goal.operator is Next:
+            lost = self.cannot_keep_from(arena.both(fair, missing))
+        elif goal.operator is Finally:
+            lost = self._led_on(arena.both(fair, missing), fairness)
+        else:
+            broken = arena.both(arena.without(missing, goal.through), fair)
+            lost = arena.either(self._led_to(missing, broken), self._led_on(missing, fairness))
+        return arena.without(self.counting, lost)
+
+
+Permitted = Callable[[Joint], S]
+"""Where a strategy, as far as it is decided, lets the members act so."""
