@@ -45,6 +45,8 @@ def value(expr: Expr, state: Mapping[str, Value]) -> Value:
                     return one * other
                 case "%":
                     return one % other if other else 0
+                case "/":
+                    raise AssertionError("no protocol divides")
         case e.Ite(condition, then, otherwise):
             return value(then if value(condition, state) else otherwise, state)
 

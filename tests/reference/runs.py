@@ -68,6 +68,8 @@ def is_done(model: CheckedModel, action: Term, move: Move) -> bool:
             if is_sent:
                 return model.message[move.event].sender == role
             return takes_effect and model.message[move.event].receiver == role
+        case t.Does("tick"):
+            return move.kind == "tick"
         case t.Does(verb, subject, other):
             return takes_effect and any(
                 operation.verb == verb

@@ -145,6 +145,8 @@ class _Lowering:
                 return self._sendings.get(message, frozenset())
             case t.Does("act", role):
                 return self._acts.get(role, frozenset())
+            case t.Does("tick"):
+                return frozenset(step.name for step in self.system.steps if step.kind == "tick")
             case t.Does(verb, subject, other):
                 performing = self._performing(verb, subject, other)
                 return frozenset().union(*(self._effects.get(message, frozenset()) for message in performing))

@@ -95,8 +95,9 @@ class Modalities:
     def does(self, expr: ast.Does, scope: Scope) -> Typed:
         subject: tree.Instance | tree.RoleTree | None
         other: tree.Instance | None = None
+        if expr.verb is None and _is_tick(expr.subject, scope):
+            return tree.Does("tick", None, None, expr.span), PATH
         if expr.verb is None:
-            verb = "take"
             subject = self._names.doer(expr.subject, scope)
             verb = "take" if isinstance(subject, tree.Instance) else "act"
         elif (verb := expr.verb.text) == "send" and expr.other is None:
@@ -132,6 +133,12 @@ class Modalities:
             self._error(rules.WRONG_TARGET, expr.span, message, Note(f"write `does({right})`"))
             return False
         return True
+
+
+def _is_tick(subject: ast.Ref, scope: Scope) -> bool:
+    """Whether it is the passing of time, unless the protocol calls something so."""
+    (first, *rest) = subject.segments
+    return first.name.text == "tick" and not first.indices and not rest and not scope.declares("tick")
 
 
 def path_word(found: tree.Tree) -> str | None:

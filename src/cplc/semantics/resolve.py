@@ -411,6 +411,12 @@ class Resolver:
         if not self._world.spend(found.span, rules.TOO_LARGE):
             return FALSE
         subject = found.subject
+        if subject is None:
+            if not any(job.body.within or job.body.expires for job in self._world.commitments.values()):
+                ticks = Note("there are ticks where some commitment has a deadline: `within` or `expires`")
+                message = "No commitment has a deadline, so time does not matter: this is never so"
+                self._world.problems.report(rules.NEVER_DONE, found.span, message, ticks)
+            return t.Does("tick", "")
         if not isinstance(subject, tree.Instance):
             agent = self.role(subject)
             return FALSE if agent is None else t.Does(found.verb, agent.name)

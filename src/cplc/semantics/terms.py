@@ -129,8 +129,8 @@ class Knowledge:
 class Does:
     """A path atom.
 
-    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role) or an operation; ``other`` is what a
-    delegation is to or an argument is with, None for any.
+    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick`` or an operation; ``other`` is
+    what a delegation is to or an argument is with, None for any.
     """
 
     verb: str

@@ -344,7 +344,8 @@ class Does:
     """The step taken; ``verb`` as in `cplc.semantics.terms`."""
 
     verb: str
-    subject: Instance | RoleTree
+    subject: Instance | RoleTree | None
+    """None for a tick."""
     other: Instance | None
     span: Span
 
