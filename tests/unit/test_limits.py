@@ -16,6 +16,7 @@ import pytest
 from cplc.cli import limits
 from cplc.cli.limits import Interrupted, Limits, computed, supervised
 from cplc.cli.output import write_file
+from cplc.system.limits import TooLarge
 
 
 def _nothing() -> None:
@@ -34,6 +35,14 @@ def release() -> Iterator[threading.Event]:
     event = threading.Event()
     yield event
     event.set()
+
+
+def test_what_is_too_large_is_unknown_and_no_bug() -> None:
+    def work() -> int:
+        raise TooLarge("all of it takes more than a million cases")
+
+    with pytest.raises(Interrupted, match="all of it takes more than a million cases"):
+        computed(work, Limits(), waiting=_nothing)
 
 
 def test_everything_is_yielded_in_order_from_another_thread() -> None:

@@ -9,6 +9,7 @@ from cplc.pipeline import Compilation
 from cplc.source import Source
 from cplc.system import expr as e
 from cplc.system.expr import Expr
+from cplc.system.limits import TooLarge
 
 MUTUAL = """protocol Mutual sync {
   role Ann
@@ -37,6 +38,14 @@ def chain(length: int) -> str:
     return "\n".join([*lines, "R0 -> Z : start means create c0", "}"])
 
 
+def ring(length: int) -> str:
+    """Return a chain that is closed, and in which each commitment can be handed on for good as well."""
+    *lines, _ = chain(length).splitlines()
+    lines.append(f"R{length - 1} -> R0 : d{length - 1} means delegate c{length - 1} to c0 retaining")
+    lines += [f"R{i} -> R{(i + 1) % length} : e{i} means delegate c{i} to c{(i + 1) % length}" for i in range(length)]
+    return "\n".join([*lines, "}"])
+
+
 def size(expr: Expr) -> int:
     total, stack = 0, [expr]
     while stack:
@@ -61,3 +70,9 @@ def test_steps_are_built_of_few_nodes(text: str, nodes: int, largest: int, monke
     system = compilation.system
     assert max(made) < nodes
     assert max(size(value) for step in system.steps for _, value in step.updates) < largest
+
+
+def test_what_would_be_too_long_is_given_up() -> None:
+    assert Compilation(Source("ring.cpl", ring(3))).system.steps
+    with pytest.raises(TooLarge, match="what the passing of time makes of `c0`, `c1`, `c2`, `c3`"):
+        _ = Compilation(Source("ring.cpl", ring(4))).system

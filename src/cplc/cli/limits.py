@@ -18,6 +18,8 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TypeVar
 
+from cplc.system.limits import TooLarge
+
 Event = TypeVar("Event")
 
 _STACK = 64 * 2**20
@@ -61,6 +63,8 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
             if isinstance(item, _End):
                 if isinstance(item.error, MemoryError):
                     raise Interrupted("memory is used up")
+                if isinstance(item.error, TooLarge):
+                    raise Interrupted(str(item.error))
                 if item.error is not None:
                     raise item.error
                 return

@@ -294,7 +294,7 @@ class Cases:
     def _limit(self, outcome: Outcome) -> None:
         """Give up what is too long to be written. Each name stands for something that may itself be made of names."""
         if self._length(outcome) > _LENGTH:
-            raise TooLarge(f"a value takes more than {_LENGTH:,} cases to write down")
+            raise TooLarge(f"more than {_LENGTH:,} cases to write down")
 
     def _length(self, outcome: Outcome) -> int:
         if outcome not in self._lengths:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -16,6 +17,7 @@ from cplc.semantics.terms import Value
 from cplc.source import Span
 from cplc.system import expr as e
 from cplc.system.expr import Expr
+from cplc.system.limits import TooLarge
 from cplc.system.model import Operation, Step, Variable
 
 Hazard = tuple[str, Expr, Span | None]
@@ -202,9 +204,10 @@ class Workshop:
     ) -> tuple[tuple[Operation, ...], dict[str, Expr]]:
         """Apply operations and automatic rules to what `Env` keeps."""
         ledger = Ledger(self.book, None, Reading(self.model, None, own, changed))
-        performed = [ledger.perform(operation) for operation in message.operations]
-        ledger.settle(self._to_settle(message, ledger))
-        return tuple(operation for operation in performed if operation is not None), ledger.updates()
+        with _saying_of(f"`{message.name}`", ledger):
+            performed = [ledger.perform(operation) for operation in message.operations]
+            ledger.settle(self._to_settle(message, ledger))
+            return tuple(operation for operation in performed if operation is not None), ledger.updates()
 
     def _view(
         self, message: Message, viewer: str, own: Mapping[str, Expr], changed: Mapping[str, Expr]
@@ -213,10 +216,11 @@ class Workshop:
         if viewer not in self.book.viewers:
             return {}
         ledger = Ledger(self.book, viewer, Reading(self.model, viewer, own, changed))
-        for operation in message.operations:
-            ledger.perform(operation)
-        ledger.settle(self._to_settle(message, ledger))
-        return ledger.updates()
+        with _saying_of(f"`{message.name}`", ledger):
+            for operation in message.operations:
+                ledger.perform(operation)
+            ledger.settle(self._to_settle(message, ledger))
+            return ledger.updates()
 
     def _to_settle(self, message: Message, ledger: Ledger) -> list[str]:
         changed = [message.name, *(update.variable for update in (*message.updates, *message.receipt))]
@@ -257,12 +261,23 @@ class Workshop:
         updates: dict[str, Expr] = {}
         for keeper, kept in self.book.viewers.items():
             ledger = Ledger(self.book, keeper, Reading(self.model, keeper))
-            for commitment in timed:
-                if commitment in kept:
-                    ledger.tick(commitment)
-            ledger.settle(self.dependence.to_settle((), ledger))
-            updates |= ledger.updates()
+            with _saying_of("the passing of time", ledger):
+                for commitment in timed:
+                    if commitment in kept:
+                        ledger.tick(commitment)
+                ledger.settle(self.dependence.to_settle((), ledger))
+                updates |= ledger.updates()
         return Step("tick", "tick", "Env", "", (), e.TRUE, tuple(updates.items()))
+
+
+@contextmanager
+def _saying_of(step: str, ledger: Ledger) -> Iterator[None]:
+    """Say of what is too large what it is made of."""
+    try:
+        yield
+    except TooLarge as limit:
+        moved = ", ".join(f"`{name}`" for name in ledger.touched)
+        raise TooLarge(f"what {step} makes of {moved}, which depend on each other, takes {limit}") from None
 
 
 @dataclass(frozen=True)
