@@ -8,12 +8,14 @@ variables: the ways of the groups combine freely, and each combination is anothe
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice, product
 from math import prod
+from typing import TypeVar
 
 from cplc.engines.explicit_graph import Graph
-from cplc.engines.explicit_states import Packing, Table
+from cplc.engines.explicit_states import TABLE_SIZE, Packing, Table
 from cplc.engines.interface import ResourceExhausted
 from cplc.system.expr import Read, reads
 from cplc.system.formula import Adjacent
@@ -26,6 +28,13 @@ _MOST_TOGETHER = 1_000_000
 _EDGES = 8
 """For each state of the limit there may be so many rounds."""
 
+T = TypeVar("T")
+Bits = tuple[int, ...]
+"""The actions that a player has, as bits of its choice."""
+Made = tuple[int, ...]
+"""The changes of a rule that may be made, by their positions."""
+_Joint = tuple[list["_Rule"], list[tuple[Made, ...]]]
+"""Some rules, and what they may do together."""
 Restriction = tuple[str, str]
 """A choice, and the one action that counts."""
 
@@ -73,7 +82,7 @@ class Rounds:
         self._players = [_Player(self.packing, player, only) for player in system.players]
         position = {player.choice: index for index, player in enumerate(system.players)}
         rules = [_Rule(self.packing, rule, position) for player in system.players for rule in player.rules]
-        self._groups = [_Group(self._players, members) for members in _connected(rules)]
+        self._groups = [_Group(self._players, members) for members in _apart((rule, rule.asks) for rule in rules)]
         asked = {index for rule in rules for index in rule.asks}
         self._others = [player for index, player in enumerate(self._players) if index not in asked]
         """Nobody reads what they do; it only matters that they can do something."""
@@ -102,44 +111,94 @@ class _Player:
             if only is None or only[0] != player.choice or only[1] == action.name
         ]
         self.mask = packing.mask(name for action in player.actions for name in reads(action.allowed))
-        self.allowed = Table(lambda state: [bits for allowed, bits in actions if allowed(state)])
+        self.allowed = Table(lambda state: tuple(bits for allowed, bits in actions if allowed(state)))
 
 
 class _Rule:
-    """One rule: what it may change, as a function of the state and of what the players do whom it asks."""
+    """One rule: which of its changes may be made is told by few variables and by what those do whom it asks."""
 
     def __init__(self, packing: Packing, changes: Sequence[Change], position: dict[str, int]) -> None:
         names = {name for change in changes for name in reads(change.guard)}
-        self.asks = frozenset(position[name] for name in names if name in position)
-        names.update(
-            name for change in changes for written, value in change.updates for name in (written, *reads(value))
-        )
-        self.mask = packing.mask(names)
-        self.written = {name for change in changes for name, _ in change.updates}
+        self.asks = sorted(position[name] for name in names if name in position)
+        self._mask = packing.mask(names)
+        used = {name for change in changes for written, value in change.updates for name in (written, *reads(value))}
+        self._used = packing.mask(used)
+        self.seen = packing.mask((names | used) - position.keys())
+        """Every bit of a state that matters to it."""
         self._packing = packing
-        self._changes = [
+        guards = [(packing.mask(reads(change.guard)), Table(packing.condition(change.guard))) for change in changes]
+        self._updates = [
             (
-                packing.condition(change.guard),
                 ~packing.mask(name for name, _ in change.updates),
                 [(name, packing.evaluator(value)) for name, value in change.updates],
             )
             for change in changes
         ]
-        self.table = Table(self._ways)
+        self._made = Table(lambda pattern: tuple(n for n, (mask, holds) in enumerate(guards) if holds[pattern & mask]))
+        self._told: dict[tuple[int, tuple[Bits, ...]], _Told] = {}
+        self._ways: dict[tuple[Made, int], list[int]] = {}
 
-    def _ways(self, pattern: int) -> list[int]:
-        """Return the bits that change, one entry for each way; none where all ways lead out of a domain."""
-        found: dict[int, None] = {}
-        is_still = True
-        for guard, kept, updates in self._changes:
-            if guard(pattern):
-                is_still = False
+    def told(self, doing: int, free: Mapping[int, Bits]) -> _Told:
+        """Return the changes that may be made, with what those do who have no choice, by what the others do."""
+        asked = [index for index in self.asks if index in free]
+        key = doing & self._mask, tuple(free[index] for index in asked)
+        known = self._told.get(key)
+        if known is None:
+            if len(self._told) >= TABLE_SIZE:
+                self._told.clear()
+            known = self._told[key] = self._worked_out(doing, asked, free)
+        return known
+
+    def _worked_out(self, doing: int, asked: list[int], free: Mapping[int, Bits]) -> _Told:
+        """Return only those that make a difference."""
+        _check_together(len(free[index]) for index in asked)
+        every = product(*(free[index] for index in asked))
+        told = _Told(asked, {chosen: self._made[doing + sum(chosen) & self._mask] for chosen in every})
+        for index in asked:
+            others = told.without(index)
+            if all(len(set(made)) == 1 for made in others.values()):
+                left = [one for one in told.asked if one != index]
+                told = _Told(left, {chosen: made[0] for chosen, made in others.items()})
+        return told
+
+    def ways(self, made: Made, state: int) -> list[int]:
+        """Return the bits that change, one entry for each way; none where all these changes lead out of a domain."""
+        key = made, state & self._used
+        known = self._ways.get(key)
+        if known is None:
+            if len(self._ways) >= TABLE_SIZE:
+                self._ways.clear()
+            found: dict[int, None] = {}
+            for number in made:
+                kept, updates = self._updates[number]
                 try:
-                    written = sum(self._packing.bits(name, value(pattern)) for name, value in updates)
+                    written = sum(self._packing.bits(name, value(state)) for name, value in updates)
                 except ValueError:  # it has no such value
                     continue
-                found[(pattern & kept | written) ^ pattern] = None
-        return [0] if is_still else list(found)
+                found[(state & kept | written) ^ state] = None
+            known = self._ways[key] = list(found) if made else [0]
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Which changes of a rule may be made, by what those do whom it asks and who have a choice."""
+
+    asked: list[int]
+    made: dict[Bits, Made]
+
+    def without(self, player: int) -> dict[Bits, list[Made]]:
+        """Return the changes by what all others do, one entry for each thing that this player may do."""
+        at = self.asked.index(player)
+        found: dict[Bits, list[Made]] = {}
+        for chosen, made in self.made.items():
+            found.setdefault(chosen[:at] + chosen[at + 1 :], []).append(made)
+        return found
+
+    def after(self, player: int, action: int) -> tuple[Made, ...]:
+        """Return the changes if a player does this, one entry for each thing that all others may do."""
+        at = self.asked.index(player)
+        return tuple(made for chosen, made in self.made.items() if chosen[at] == action)
 
 
 class _Group:
@@ -147,18 +206,18 @@ class _Group:
 
     def __init__(self, players: Sequence[_Player], rules: Sequence[_Rule]) -> None:
         self._rules = rules
-        self._asked = {index: players[index] for rule in rules for index in sorted(rule.asks)}
-        self._choices = 0
+        self._asked = {index: players[index] for rule in rules for index in rule.asks}
         self.mask = 0
         for player in self._asked.values():
             self.mask |= player.mask
         for rule in rules:
-            self.mask |= rule.mask
+            self.mask |= rule.seen
         self.table = Table(self._ways)
+        self._known: dict[tuple[int, ...], tuple[list[_Told], list[_Joint]]] = {}
 
     def _ways(self, state: int) -> list[int]:
         """Return the bits that change, one entry for each way; none where somebody has nothing to do."""
-        doing, free = state, dict[int, list[int]]()
+        doing, free = state, dict[int, Bits]()
         for index, player in self._asked.items():
             allowed = player.allowed[state & player.mask]
             if not allowed:
@@ -168,52 +227,71 @@ class _Group:
             else:
                 free[index] = allowed
         ways = [0]
-        for rules, asked in _undecided(self._rules, frozenset(free)):
-            some = _together(rules, doing, [free[index] for index in asked])
-            if len(ways) * len(some) > _MOST_TOGETHER:
-                raise ResourceExhausted(f"more than {_MOST_TOGETHER:,} rounds are possible in one state")
+        for rules, joint in self._together([rule.told(doing, free) for rule in self._rules], free):
+            some: dict[int, None] = {}
+            for made in joint:
+                combined = [0]
+                for rule, changes in zip(rules, made, strict=True):
+                    combined = [one ^ way for way in rule.ways(changes, state) for one in combined]
+                    _check_ways(len(combined))
+                some.update(dict.fromkeys(combined))
+            _check_ways(len(ways) * len(some))
             ways = [one ^ other for other in some for one in ways]
         return ways
 
+    def _together(self, told: list[_Told], free: Mapping[int, Bits]) -> list[_Joint]:
+        """Return what rules may do, in groups that do not depend on each other."""
+        key = tuple(map(id, told))  # what was told is kept with it, so no other has its identity
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= TABLE_SIZE:
+                self._known.clear()
+            asking = ((pair, pair[1].asked) for pair in zip(self._rules, told, strict=True))
+            known = self._known[key] = told, [_joint(members, free) for members in _apart(asking)]
+        return known[1]
 
-def _together(rules: Sequence[_Rule], doing: int, free: Sequence[Sequence[int]]) -> dict[int, None]:
-    """Return the ways of some rules, whatever those do who are free to choose."""
-    if prod(map(len, free)) > _MOST_TOGETHER:
+
+def _joint(rules: Sequence[tuple[_Rule, _Told]], free: Mapping[int, Bits]) -> _Joint:
+    """Return the changes that these rules may make together, whatever those do who are free to choose.
+
+    Of actions that come to the same for each of these rules one is tried.
+    """
+    doing: dict[int, list[int]] = {}
+    for index in sorted({index for _, told in rules for index in told.asked}):
+        asking = [told for _, told in rules if index in told.asked]
+        kinds = {tuple(told.after(index, action) for told in asking): action for action in free[index]}
+        doing[index] = list(kinds.values())
+    _check_together(map(len, doing.values()))
+    found: dict[tuple[Made, ...], None] = {}
+    for actions in product(*doing.values()):
+        chosen = dict(zip(doing, actions, strict=True))
+        found[tuple(told.made[tuple(chosen[index] for index in told.asked)] for _, told in rules)] = None
+    return [rule for rule, _ in rules], list(found)
+
+
+def _check_ways(number: int) -> None:
+    if number > _MOST_TOGETHER:
+        raise ResourceExhausted(f"more than {_MOST_TOGETHER:,} rounds are possible in one state")
+
+
+def _check_together(choices: Iterable[int]) -> None:
+    if prod(choices) > _MOST_TOGETHER:
         raise ResourceExhausted(f"more than {_MOST_TOGETHER:,} ways to act together depend on each other in one state")
-    found: dict[int, None] = {}
-    for chosen in product(*free):
-        seen = doing + sum(chosen)
-        ways = [0]
-        for rule in rules:
-            changes = rule.table[seen & rule.mask]
-            ways = [one ^ change for change in changes for one in ways]
-            if len(ways) > _MOST_TOGETHER:
-                raise ResourceExhausted(f"more than {_MOST_TOGETHER:,} rounds are possible in one state")
-        found.update(dict.fromkeys(ways))
-    return found
 
 
-def _undecided(rules: Sequence[_Rule], free: frozenset[int]) -> list[tuple[list[_Rule], list[int]]]:
-    """Return the rules in groups that ask different free players, with these."""
-    groups: list[tuple[list[_Rule], frozenset[int]]] = []
-    for rule in rules:
-        members, asked = [rule], rule.asks & free
-        if asked:
-            apart = []
-            for group in groups:
-                if group[1] & asked:
-                    members, asked = group[0] + members, group[1] | asked
-                else:
-                    apart.append(group)
-            groups = apart
-        groups.append((members, asked))
-    return [(members, sorted(asked)) for members, asked in groups]
-
-
-def _connected(rules: Sequence[_Rule]) -> list[list[_Rule]]:
-    """Return the rules in groups that never ask the same player."""
-    everybody = frozenset(index for rule in rules for index in rule.asks)
-    return [members for members, _ in _undecided(rules, everybody)]
+def _apart(asking: Iterable[tuple[T, Iterable[int]]]) -> list[list[T]]:
+    """Return who asks, in groups that ask different players."""
+    groups: list[tuple[list[T], frozenset[int]]] = []
+    for one, players in asking:
+        members, asked = [one], frozenset(players)
+        apart = []
+        for group in groups:
+            if group[1].isdisjoint(asked):
+                apart.append(group)
+            else:
+                members, asked = group[0] + members, group[1] | asked
+        groups = [*apart, (members, asked)]
+    return [members for members, _ in groups]
 
 
 # --- one round from another state

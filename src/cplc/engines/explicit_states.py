@@ -10,7 +10,7 @@ from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or,
 from cplc.system.model import State, System
 
 T = TypeVar("T")
-_TABLE_SIZE = 1 << 16
+TABLE_SIZE = 1 << 16
 
 
 class Table(dict[int, T], Generic[T]):
@@ -23,7 +23,7 @@ class Table(dict[int, T], Generic[T]):
         self._function = function
 
     def __missing__(self, pattern: int) -> T:
-        if len(self) >= _TABLE_SIZE:
+        if len(self) >= TABLE_SIZE:
             self.clear()
         value = self[pattern] = self._function(pattern)
         return value

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
+from math import prod
 
 from cplc.semantics.ispl import model as m
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.model import Agent, Shared, System, Variable
 from cplc.system.rounds import Action, Change, Player
-from cplc.system.solving import conjuncts
+from cplc.system.solving import conjuncts, solutions
+
+_MOST_TRIED = 20_000
+"""How many values together are looked at to see that no state is a deadlock."""
 
 NOTHING = "nothing"
 """What an environment does that has no actions."""
@@ -182,6 +186,36 @@ def _actions(agent: m.Agent) -> Iterator[Action]:
 def _change(line: m.EvolutionLine) -> Change:
     updates = tuple((str(one.variable), value(one.value)) for one in line.assignments)
     return Change(condition(line.condition), updates, line.span)
+
+
+# --- deadlocks
+
+
+def may_stop(system: System) -> bool:
+    """Whether some state may have no successor; no, if that is plain from few values at a time."""
+    domains: dict[str, tuple[e.Value, ...]] = {one.name: one.domain for one in system.variables}
+    domains |= {one.choice: tuple(action.name for action in one.actions) for one in system.players}
+    room = _MOST_TRIED
+    for stuck in _ways_to_stop(system):
+        names = sorted(e.reads(stuck))
+        room -= prod(len(domains[name]) for name in names)
+        if room < 0 or next(solutions({name: domains[name] for name in names}, stuck), None) is not None:
+            return True
+    return False
+
+
+def _ways_to_stop(system: System) -> Iterator[Expr]:
+    """Yield conditions one of which holds wherever somebody has no action, or a value would leave its range."""
+    for player in system.players:
+        allowed = [action.allowed for action in player.actions]
+        if not any(e.negate(one) in allowed or e.is_true(one) for one in allowed):
+            yield e.negate(e.disj(allowed))
+        for change in (change for rule in player.rules for change in rule):
+            for name, update in change.updates:
+                domain = system.variable[name].domain
+                if not isinstance(update, e.Const) and not isinstance(domain[0], str | bool):
+                    low, high = e.Const(domain[0]), e.Const(domain[-1])
+                    yield e.conj((change.guard, e.disj((e.less(update, low), e.less(high, update)))))
 
 
 # --- what agents share

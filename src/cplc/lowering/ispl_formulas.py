@@ -32,15 +32,20 @@ _MODES: dict[str, Literal["each", "together", "common"]] = {
 }
 
 
-def lower_ispl_formula(formula: m.Formula, model: m.Model, uniform: bool = False) -> Formula:
-    """Return the formula over the system of the model; with ``uniform`` strategies are by local states."""
-    return _Lowering(model, uniform).formula(formula)
+def lower_ispl_formula(formula: m.Formula, model: m.Model, *, uniform: bool = False, endless: bool = False) -> Formula:
+    """Return the formula over the system of the model.
+
+    With ``uniform`` strategies are by local states. With ``endless`` quantifiers range over runs that never stop: so it
+    is in LTL and CTL*, and to be said where there may be others.
+    """
+    return _Lowering(model, uniform, endless).formula(formula)
 
 
 class _Lowering:
-    def __init__(self, model: m.Model, uniform: bool) -> None:
+    def __init__(self, model: m.Model, uniform: bool, endless: bool) -> None:
         self._model = model
         self._uniform = uniform
+        self._endless = endless
         self._propositions = Propositions(model)
         self._agent = {agent.name: agent for agent in model.agents}
         names = Counter(variable.name for agent in model.agents for variable in agent.variables)
@@ -100,10 +105,12 @@ class _Lowering:
                 return f.Until(self.formula(left), self.formula(right))
 
     def _paths(self, quantifier: Literal["A", "E"], said: Formula) -> Formula:
-        """Quantify over runs; what the first state decides needs no more than a run to begin there."""
-        if not f.is_state_formula(said):
-            return f.OnPaths(quantifier, said)
-        return f.Implies(_ENDLESS, said) if quantifier == "A" else f.And((said, _ENDLESS))
+        """Quantify over runs; what the first state decides is as it is, also where no run begins: so has MCMAS it."""
+        if f.is_state_formula(said):
+            return said
+        over = f.OnPaths(quantifier, said)
+        path = f.ctl_path(over) if self._endless else None
+        return over if path is None else f.OnPaths(quantifier, _going_on(quantifier, path))
 
     # --- commitments of MCMAS+
 
@@ -193,6 +200,25 @@ class _Lowering:
                         there = f.And((f.Atom(e.negate(here), f"another {variable}"), goal))
                         ways.append(f.And((f.Atom(here, f"this {variable}"), f.OnPaths("E", f.Finally(there)))))
         return f.Or(tuple(ways))
+
+
+def _going_on(quantifier: Literal["A", "E"], path: f.Path) -> f.Path:
+    """Return what CTL has to say, for which paths may stop, to speak of endless runs alone."""
+    match quantifier, path:
+        case "E", f.Next(operand):
+            return f.Next(f.And((operand, _ENDLESS)))
+        case "E", f.Finally(operand):
+            return f.Finally(f.And((operand, _ENDLESS)))
+        case "E", f.Until(left, right):
+            return f.Until(left, f.And((right, _ENDLESS)))
+        case "A", f.Next(operand):
+            return f.Next(f.Implies(_ENDLESS, operand))
+        case "A", f.Globally(operand):
+            return f.Globally(f.Implies(_ENDLESS, operand))
+        case "A", f.Until(left, right):
+            return f.Until(f.Implies(_ENDLESS, left), right)
+        case _:
+            return path
 
 
 def _weak(p: Formula, q: Formula, same: Pairs) -> Formula:

@@ -60,7 +60,7 @@ class _Checking:
         formulas = Formulas(declared, self._problems)
         fairness = [formulas.fairness(one) for one in file.fairness]
         specifications = [
-            None if (formula := formulas.specification(one)) is None else _specified(formula, one.span)
+            None if (formula := formulas.specification(one)) is None else _specified(one, formula)
             for one in file.specifications
         ]
         self._report_unused(formulas)
@@ -161,8 +161,8 @@ class _Checking:
                     self._problems.report(rules.UNUSED, span, message)
 
 
-def _specified(formula: model.Formula, span: Span) -> model.Specification:
-    return model.Specification(formula, " ".join(span.text.split()), span=span)
+def _specified(node: ast.Specification, formula: model.Formula) -> model.Specification:
+    return model.Specification(node.logic, formula, " ".join(node.span.text.split()), span=node.span)
 
 
 def _present(parts: Iterable[Part | None]) -> tuple[Part, ...]:

@@ -288,8 +288,12 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """A formula that every initial state is to satisfy; ``text`` is what was written."""
+    """A formula that every initial state is to satisfy; ``text`` is what was written.
 
+    Formulas of LTL and CTL* are about endless runs only, those of CTL about runs that stop, too.
+    """
+
+    logic: Literal["CTL", "LTL", "CTL*"]
     formula: Formula
     text: str
     span: Span = field(compare=False, repr=False, kw_only=True)
