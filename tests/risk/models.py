@@ -79,7 +79,7 @@ def ecommerce(copies: int, chances: Mapping[str, str] = CHANCES) -> tuple[System
 
         def one(agent: str, name: str, guard: Expr, changes: Mapping[str, str]) -> None:
             steps.append(step(f"{name}[{n}]", agent, guard, changes))  # noqa: B023
-            beliefs.append(belief(agent, guard, **{name: ([len(steps) - 1], "1")}))  # noqa: B023
+            beliefs.append(belief(agent, guard, **{name: ([len(steps) - 1], "1")}))
 
         def two(agent: str, guard: Expr, first: str, second: str) -> None:
             here = e.conj((guard, idle))  # noqa: B023

@@ -182,7 +182,7 @@ def _leaving(nodes: Sequence[_Node], members: Sequence[int], leader: dict[int, i
     group = leader[members[0]]
     for index in members:
         for action in nodes[index].actions:
-            if len(members) == 1 or any(goes == _OUT or leader.get(goes) != group for goes in action.goes):
+            if any(goes == _OUT or leader.get(goes) != group for goes in action.goes):
                 yield action
 
 

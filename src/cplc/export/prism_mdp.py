@@ -1,0 +1,242 @@
+"""A system with a participant for PRISM and Storm: a Markov decision process of what is open and what is believed.
+
+One module. A step that no belief covers is a command of its own; a belief is a command with a probability for each
+event. Where it is open which payload an event has, that is chosen next, while ``chosen`` is the event's number.
+PRISM has one side choose in such a model, so what the participant decides is chosen by the same side as the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+
+from cplc.export.header import comment, header_lines
+from cplc.export.names import Lexicon, legal_names
+from cplc.export.prism_text import LEXICON, Vocabulary
+from cplc.export.request import CannotExport, Export, Request
+from cplc.export.templating import render
+from cplc.system import expr as e
+from cplc.system.expr import Expr
+from cplc.system.model import Step, System
+from cplc.system.participant import Belief, Participant
+
+_LEXICON = Lexicon(LEXICON.reserved | {"chosen", "protocol", "over", "some_step", "value"})
+_ASPECTS = (("conformance", "conforming"), ("achievement", "achieving"))
+
+
+def export(request: Request, participant: Participant) -> Export:
+    """Return the decision model, and beside it what is asked of it."""
+    if any(event.low != event.high for belief in participant.beliefs for event in belief.events):
+        raise CannotExport("probabilities that are known within bounds only cannot be said in the models of PRISM")
+    model = _Decision(request.system, participant)
+    vocabulary = model.vocabulary
+    settled = all(len(variable.initial) == 1 for variable in request.system.variables)
+    variables = [
+        (
+            vocabulary.variables[variable.name],
+            variable.name,
+            vocabulary.type_of(variable),
+            vocabulary.value(variable.initial[0]) if settled else None,
+        )
+        for variable in request.system.variables
+    ]
+    variables.append(("chosen", "chosen", f"[0..{len(model.pending)}]", "0" if settled else None))
+    initial = [vocabulary.one_of(variable, variable.initial) for variable in request.system.variables]
+    achieving = e.conj(goal.condition for goal in participant.goals)
+    text = render(
+        "prism_mdp.j2",
+        header=header_lines(request, _remarks(model)),
+        words=[(vocabulary.words[word], word, code) for word, code in vocabulary.codes.items()],
+        formulas=list(model.formulas()),
+        variables=variables,
+        commands=list(model.commands()),
+        initial=[] if settled else [*initial, "(chosen = 0)"],
+        labels=[
+            ("over", "over"),
+            ("conforming", f"over & {vocabulary.written_out(participant.conforming)}"),
+            ("achieving", f"over & {vocabulary.written_out(achieving)}"),
+        ],
+        rewards=list(model.rewards()),
+        comment=comment,
+    )
+    return Export(text, (), ((".props", _properties(participant)),), "//")
+
+
+def _properties(participant: Participant) -> str:
+    lines = [
+        f'"{aspect} {word}": P{word}=? [F "{label}"];'.replace(f"{aspect} {word}", f"{aspect}_{word}")
+        for aspect, label in _ASPECTS
+        for word in ("min", "max")
+        if aspect == "conformance" or participant.goals
+    ]
+    if participant.worth:
+        lines += [f'"value_{word}": R{{"value"}}{word}=? [F "over"];' for word in ("min", "max")]
+    return "\n".join(lines) + "\n"
+
+
+def _remarks(model: _Decision) -> Iterator[str]:
+    yield (
+        f"The decision of {model.participant.name}: what is believed happens with its probability, the rest is open. "
+        "A run ends where `over` holds. The least probabilities are those without fairness."
+    )
+    if model.decides:
+        yield (
+            "The participant decides something itself. Here that is open like the rest, so the least probability may "
+            "be less than what it can count on."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    action: str
+    guard: str
+    updates: str
+
+
+@dataclass(frozen=True)
+class _Decision:
+    system: System
+    participant: Participant
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.system)
+
+    @cached_property
+    def pending(self) -> dict[tuple[int, int], int]:
+        """The number of each event of a belief of which it is open how it happens."""
+        several = [
+            (at, position)
+            for at, belief in enumerate(self.participant.beliefs)
+            for position, event in enumerate(belief.events)
+            if len(event.steps) > 1 or any(self.system.steps[step].free for step in event.steps)
+        ]
+        return {which: number for number, which in enumerate(several, 1)}
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        vocabulary = self.vocabulary
+        groups = (vocabulary.words, vocabulary.variables, vocabulary.steps)
+        wanted = [f"{what} {at}" for what in ("applies", "event") for at in range(len(self.participant.beliefs))]
+        wanted += [
+            f"event {number} takes {step.name}" for number in self.pending.values() for step in self.system.steps
+        ]
+        return dict(legal_names(wanted, _LEXICON, (name for group in groups for name in group.values())))
+
+    @cached_property
+    def decides(self) -> bool:
+        return any(self._is_own(step) for step in self.system.steps)
+
+    def _is_own(self, step: Step) -> bool:
+        return step.kind in ("send", "exchange") and step.actor in self.participant.agents
+
+    def _applies(self, belief: Belief) -> Expr:
+        possible = (e.disj(self.system.steps[step].guard for step in event.steps) for event in belief.events)
+        return e.conj((belief.condition, *possible))
+
+    def _restarting(self) -> Expr:
+        return e.disj(step.guard for step in self.system.steps if step.kind == "restart")
+
+    def formulas(self) -> Iterator[tuple[str, str]]:
+        text = self.vocabulary.written_out
+        for at, belief in enumerate(self.participant.beliefs):
+            yield self._names[f"applies {at}"], text(self._applies(belief))
+        every = [text(self._applies(belief)) for belief in self.participant.beliefs]
+        every += [self._free_guard(at) for at in range(len(self.system.steps))]
+        some = [one for one in every if one != "false"]
+        yield "over", f"chosen = 0 & ({text(self._restarting())} | !({' | '.join(some) or 'false'}))"
+
+    def _free_guard(self, at: int) -> str:
+        """Return when the step may be taken without a belief that says how likely it is."""
+        step = self.system.steps[at]
+        if step.kind == "restart":
+            return "false"
+        conditions = [self.vocabulary.written_out(step.guard)]
+        conditions += [
+            f"!{self._names[f'applies {number}']}"
+            for number, belief in enumerate(self.participant.beliefs)
+            if any(at in event.steps for event in belief.events)
+        ]
+        if self._is_own(step):
+            conditions += [
+                self.vocabulary.written_out(one.condition) for one in self.participant.decisions if at in one.steps
+            ]
+        if step.kind == "tick":
+            changes = (e.negate(e.equal(e.Read(name), value)) for name, value in step.updates)
+            conditions.append(self.vocabulary.written_out(e.disj(changes)))
+        return f"({' & '.join(conditions)})"
+
+    def commands(self) -> Iterator[_Command]:
+        for at, step in enumerate(self.system.steps):
+            if step.kind != "restart":
+                for updates in self._updates(step):
+                    action = self.vocabulary.steps[step.name]
+                    yield _Command(action, f"chosen = 0 & !over & {self._free_guard(at)}", updates)
+        for at, belief in enumerate(self.participant.beliefs):
+            parts = [
+                f"{_number(event.low)} : {self._outcome(at, position)}"
+                for position, event in enumerate(belief.events)
+                if event.low > 0
+            ]
+            guard = f"chosen = 0 & !over & {self._names[f'applies {at}']}"
+            yield _Command(self._names[f"event {at}"], guard, " + ".join(parts))
+        for (at, position), number in self.pending.items():
+            for index in self.participant.beliefs[at].events[position].steps:
+                step = self.system.steps[index]
+                for updates in self._updates(step):
+                    action = self._names[f"event {number} takes {step.name}"]
+                    guard = f"chosen = {number} & {self.vocabulary.written_out(step.guard)}"
+                    yield _Command(action, guard, _also(updates, "(chosen' = 0)"))
+        yield _Command("", "over", "true")
+
+    def _outcome(self, at: int, position: int) -> str:
+        if (at, position) in self.pending:
+            return f"(chosen' = {self.pending[at, position]})"
+        (step,) = self.participant.beliefs[at].events[position].steps
+        return next(self._updates(self.system.steps[step]))
+
+    def _updates(self, step: Step) -> Iterator[str]:
+        vocabulary = self.vocabulary
+        fixed = [(name, vocabulary.written_out(value)) for name, value in step.updates]
+        for chosen in product(*(self.system.variable[name].initial for name in step.free)):
+            assigned = [*fixed, *zip(step.free, map(vocabulary.value, chosen), strict=True)]
+            yield " & ".join(f"({vocabulary.variables[name]}' = {value})" for name, value in assigned) or "true"
+
+    def rewards(self) -> Iterator[tuple[str, str]]:
+        """Yield what each action is worth; a belief with several events is worth their mean."""
+        if not self.participant.worth:
+            return
+        worth = [
+            sum((one.amount for one in self.participant.worth if at in one.steps), Fraction(0))
+            for at in range(len(self.system.steps))
+        ]
+        steps = self.system.steps
+        yield from (
+            (self.vocabulary.steps[step.name], _number(worth[at])) for at, step in enumerate(steps) if worth[at]
+        )
+        for at, belief in enumerate(self.participant.beliefs):
+            certain = (
+                event.low * worth[event.steps[0]]
+                for position, event in enumerate(belief.events)
+                if (at, position) not in self.pending
+            )
+            mean = sum(certain, Fraction(0))
+            if mean:
+                yield self._names[f"event {at}"], _number(mean)
+        for (at, position), number in self.pending.items():
+            for index in self.participant.beliefs[at].events[position].steps:
+                if worth[index]:
+                    yield self._names[f"event {number} takes {steps[index].name}"], _number(worth[index])
+
+
+def _also(updates: str, more: str) -> str:
+    return more if updates == "true" else f"{updates} & {more}"
+
+
+def _number(number: Fraction) -> str:
+    if number.denominator == 1:
+        return str(number.numerator) if number >= 0 else f"({number.numerator})"
+    return f"({number.numerator}/{number.denominator})"

@@ -1,0 +1,262 @@
+"""What a participant can count on, by the definitions, with exact fractions and no thought of speed.
+
+A game is written down node by node from `tests.naive`, which knows nothing of packed states. Its value is found by
+trying all strategies: of the participant one choice for each node, of the world any non-empty set of choices that it
+takes at random. A strategy of the world is fair if in what the run cannot leave it takes all choices that it has to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain, combinations, product
+from math import prod
+
+from tests.naive import Frozen, Naive, evaluate
+
+from cplc.system.expr import Expr
+from cplc.system.participant import Belief, Event, Participant
+
+Node = tuple[object, ...]
+Lottery = tuple[tuple[Fraction, Node], ...]
+_SENDS = ("send", "exchange")
+
+
+@dataclass(frozen=True)
+class Choice:
+    lottery: Lottery
+    pressing: bool
+    worth: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True)
+class Judge:
+    naive: Naive
+    participant: Participant
+
+    def _holds(self, condition: Expr, state: Frozen) -> bool:
+        return bool(evaluate(condition, self.naive.thaw(state)))
+
+    def _enabled(self, state: Frozen) -> set[int]:
+        return {at for at in range(len(self.naive.system.steps)) if self.naive.taken(state, at)}
+
+    def _applying(self, state: Frozen) -> list[Belief]:
+        enabled = self._enabled(state)
+        return [
+            belief
+            for belief in self.participant.beliefs
+            if self._holds(belief.condition, state) and all(enabled & set(one.steps) for one in belief.events)
+        ]
+
+    def _worth(self, step: int) -> Fraction:
+        return sum((one.amount for one in self.participant.worth if step in one.steps), Fraction(0))
+
+    def _taking(self, state: Frozen, steps: set[int], pressing: bool) -> list[Choice]:
+        return [
+            Choice(((Fraction(1), ("state", target)),), pressing, self._worth(step))
+            for step in sorted(steps)
+            for target in sorted(self.naive.taken(state, step), key=repr)
+        ]
+
+    def _one_step(self, state: Frozen, step: int, pressing: bool) -> Choice:
+        return Choice(((Fraction(1), ("way", state, frozenset({step}))),), pressing)
+
+    @cached_property
+    def game(self) -> dict[Node, tuple[bool, list[Choice]]]:
+        """Each node: whether the participant chooses there, and what there is to choose."""
+        found: dict[Node, tuple[bool, list[Choice]]] = {}
+        new: list[Node] = [("state", state) for state in self.naive.initial]
+        while new:
+            node = new.pop()
+            if node not in found:
+                found[node] = self._at(node)
+                new += [target for choice in found[node][1] for _, target in choice.lottery]
+        return found
+
+    def _at(self, node: Node) -> tuple[bool, list[Choice]]:
+        match node:
+            case ("state", tuple(state)):
+                return False, self._of_the_world(state)
+            case ("turn", tuple(state)):
+                return True, [self._one_step(state, step, False) for step in sorted(self._own(state))]
+            case ("way", tuple(state), frozenset(steps)):
+                return False, self._taking(state, set(steps), False)
+            case _:
+                raise AssertionError(node)
+
+    def _covered(self, state: Frozen) -> set[int]:
+        return {step for one in self._applying(state) for event in one.events for step in event.steps}
+
+    def _own(self, state: Frozen) -> set[int]:
+        steps = self.naive.system.steps
+        forbidden = {
+            step for one in self.participant.decisions for step in one.steps if not self._holds(one.condition, state)
+        }
+        mine = {
+            step
+            for step in self._enabled(state)
+            if steps[step].kind in _SENDS and steps[step].actor in self.participant.agents
+        }
+        return mine - forbidden - self._covered(state)
+
+    def _of_the_world(self, state: Frozen) -> list[Choice]:
+        steps = self.naive.system.steps
+        enabled = self._enabled(state)
+        if any(steps[step].kind == "restart" for step in enabled):
+            return []
+        found: list[Choice] = []
+        for step in sorted(enabled - self._covered(state)):
+            one = steps[step]
+            mine = one.kind in _SENDS and one.actor in self.participant.agents
+            still = one.kind == "tick" and self.naive.taken(state, step) == {state}
+            if not mine and not still:
+                found.append(self._one_step(state, step, one.kind not in _SENDS))
+        for belief in self._applying(state):
+            targets: list[Node] = [("way", state, frozenset(enabled & set(one.steps))) for one in belief.events]
+            found += [
+                Choice(tuple((share, to) for share, to in zip(shares, targets, strict=True) if share), True)
+                for shares in corners(belief.events)
+            ]
+        if self._own(state):
+            found.append(Choice(((Fraction(1), ("turn", state)),), True))
+        return found
+
+    # --- whether it attains what is wanted
+
+    def wanted(self, condition: Expr) -> frozenset[Node]:
+        ends = [node for node, (_, choices) in self.game.items() if not choices]
+        return frozenset(node for node in ends if self._holds(condition, node[1]))  # type: ignore[arg-type]
+
+    def policies(self) -> int:
+        return prod(len(choices) if own else 2 ** len(choices) - 1 for own, choices in self.game.values() if choices)
+
+    def guaranteed(self, wanted: frozenset[Node], fairness: bool) -> Fraction:
+        mine = [node for node, (own, _) in self.game.items() if own]
+        return max(
+            min(self._against(dict(zip(mine, picks, strict=True)), wanted, fairness))
+            for picks in product(*(range(len(self.game[node][1])) for node in mine))
+        )
+
+    def best(self, wanted: frozenset[Node]) -> Fraction:
+        nodes = [node for node, (_, choices) in self.game.items() if choices]
+        return max(
+            self._value({node: (pick,) for node, pick in zip(nodes, picks, strict=True)}, wanted, max)
+            for picks in product(*(range(len(self.game[node][1])) for node in nodes))
+        )
+
+    def _against(self, mine: Mapping[Node, int], wanted: frozenset[Node], fairness: bool) -> Iterator[Fraction]:
+        others = [node for node, (own, choices) in self.game.items() if choices and not own]
+        for supports in product(*(_subsets(len(self.game[node][1])) for node in others)):
+            policy = {**{node: (pick,) for node, pick in mine.items()}, **dict(zip(others, supports, strict=True))}
+            if not fairness or self._is_fair(policy):
+                yield self._value(policy, wanted, min)
+
+    def _is_fair(self, policy: Mapping[Node, tuple[int, ...]]) -> bool:
+        after = self._reached(policy)
+        for node, chosen in policy.items():
+            returns = all(node in after[other] for other in after[node])
+            missing = set(range(len(self.game[node][1]))) - set(chosen)
+            if returns and not self.game[node][0] and any(self.game[node][1][at].pressing for at in missing):
+                return False
+        return True
+
+    def _reached(self, policy: Mapping[Node, tuple[int, ...]]) -> dict[Node, set[Node]]:
+        found: dict[Node, set[Node]] = {}
+        for root in self.game:
+            seen, new = {root}, [root]
+            while new:
+                node = new.pop()
+                for at in policy.get(node, ()):
+                    targets = {to for _, to in self.game[node][1][at].lottery} - seen
+                    seen |= targets
+                    new += targets
+            found[root] = seen
+        return found
+
+    def _value(self, policy: Mapping[Node, tuple[int, ...]], wanted: frozenset[Node], choose: object) -> Fraction:
+        """Return the probability of a wanted end, for the worst (best) of the initial states."""
+        after = self._reached(policy)
+        nodes = [node for node in policy if after[node] & wanted]
+        index = {node: at for at, node in enumerate(nodes)}
+        rows: list[list[Fraction]] = []
+        for node in nodes:
+            row = [Fraction(0)] * (len(nodes) + 1)
+            row[index[node]] = Fraction(1)
+            for at in policy[node]:
+                for share, to in self.game[node][1][at].lottery:
+                    part = share / len(policy[node])
+                    if to in index:
+                        row[index[to]] -= part
+                    elif to in wanted:
+                        row[-1] += part
+            rows.append(row)
+        found = _solved(rows)
+        values = [
+            found[index[node]] if node in index else Fraction(node in wanted)
+            for node in (("state", state) for state in self.naive.initial)
+        ]
+        return min(values) if choose is min else max(values)
+
+    # --- what it makes, where runs do not go round in circles
+
+    @cached_property
+    def is_acyclic(self) -> bool:
+        everything = {node: tuple(range(len(choices))) for node, (_, choices) in self.game.items()}
+        after = self._reached(everything)
+        return not any(
+            node in after[to]
+            for node, (_, choices) in self.game.items()
+            for choice in choices
+            for _, to in choice.lottery
+        )
+
+    def gains(self, worst: bool) -> tuple[Fraction, Fraction]:
+        """Return the probability of making something, and what is expected."""
+        pick = min if worst else max
+
+        def likely(node: Node, total: Fraction) -> Fraction:
+            own, choices = self.game[node]
+            if not choices:
+                return Fraction(total > 0)
+            each = [sum(p * likely(to, total + one.worth) for p, to in one.lottery) for one in choices]
+            return Fraction(max(each) if own else pick(each))
+
+        def mean(node: Node) -> Fraction:
+            own, choices = self.game[node]
+            each = [one.worth + sum(p * mean(to) for p, to in one.lottery) for one in choices]
+            return Fraction((max(each) if own else pick(each)) if each else 0)
+
+        starts: list[Node] = [("state", state) for state in self.naive.initial]
+        return pick(likely(node, Fraction(0)) for node in starts), pick(map(mean, starts))
+
+
+def _subsets(count: int) -> list[tuple[int, ...]]:
+    return list(chain.from_iterable(combinations(range(count), size) for size in range(1, count + 1)))
+
+
+def corners(events: tuple[Event, ...]) -> list[tuple[Fraction, ...]]:
+    """Return the probabilities within bounds of which all but one are at a bound, with the sum one."""
+    found: dict[tuple[Fraction, ...], None] = {}
+    for free in range(len(events)):
+        others = events[:free] + events[free + 1 :]
+        for shares in product(*({one.low, one.high} for one in others)):
+            rest = 1 - sum(shares)
+            if events[free].low <= rest <= events[free].high:
+                found[(*shares[:free], Fraction(rest), *shares[free:])] = None
+    return list(found)
+
+
+def _solved(rows: list[list[Fraction]]) -> list[Fraction]:
+    """Solve equations with one solution, by Gauss and Jordan."""
+    size = len(rows)
+    for at in range(size):
+        pivot = next(row for row in range(at, size) if rows[row][at])
+        rows[at], rows[pivot] = rows[pivot], rows[at]
+        rows[at] = [entry / rows[at][at] for entry in rows[at]]
+        for other in range(size):
+            factor = rows[other][at]
+            if other != at and factor:
+                rows[other] = [one - factor * two for one, two in zip(rows[other], rows[at], strict=True)]
+    return [row[-1] for row in rows]

@@ -1,0 +1,76 @@
+"""Decision models in the language of PRISM: Storm finds the same probabilities in them."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.risk.models import ecommerce
+from tests.risk.strategies import little_games
+
+from cplc.export import Origin, Request
+from cplc.export.prism_mdp import export
+from cplc.risk import analyse
+from cplc.system.model import System
+from cplc.system.participant import Participant
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("stormpy") is None, reason="Storm is not there")
+_NEAR = 1e-9
+
+
+def _asked(system: System, participant: Participant, folder: Path) -> tuple[int, dict[str, float]]:
+    """Return the number of Storm's states, and what it finds."""
+    stormpy: Any = importlib.import_module("stormpy")
+    exported = export(Request(system, (), Origin("a.cpl", "0")), participant)
+    place = folder / "model.prism"
+    place.write_text(exported.text, encoding="utf-8")
+    program = stormpy.parse_prism_program(str(place))
+    properties = stormpy.parse_properties(exported.beside[0][1], program)
+    model = stormpy.build_model(program, properties)
+    environment = stormpy.Environment()
+    environment.solver_environment.minmax_solver_environment.method = stormpy.MinMaxMethod.policy_iteration
+    found = {}
+    for one in properties:
+        result = stormpy.model_checking(model, one, environment=environment)
+        found[one.name] = float(result.at(model.initial_states[0]))
+    return model.nr_states, found
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_storm_agrees_on_the_trade(copies: int, tmp_path: Path) -> None:
+    system, participant = ecommerce(copies)
+    states, found = _asked(system, participant, tmp_path)
+    assert states == 20**copies
+    assert abs(found["conformance_min"] - 0.846415**copies) < _NEAR
+    assert abs(analyse(system, participant).figure("conformance").guaranteed.middle - 0.846415**copies) < _NEAR
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_storm_agrees_on_little_games(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    system, participant = data.draw(little_games())
+    participant = replace(participant, agents=())
+    _, found = _asked(system, replace(participant, worth=()), tmp_path_factory.mktemp("storm"))
+    mine = analyse(system, participant, fairness=False, sensitivity=False)
+    for aspect in ("conformance", "achievement"):
+        figure = mine.figure(aspect)
+        assert abs(found[f"{aspect}_min"] - figure.guaranteed.middle) < _NEAR
+        assert abs(found[f"{aspect}_max"] - figure.best.middle) < _NEAR
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_storm_agrees_on_what_is_expected(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    system, participant = data.draw(little_games(circles=False))
+    worth = tuple(replace(one, amount=abs(one.amount)) for one in participant.worth)
+    participant = replace(participant, agents=(), worth=worth)
+    _, found = _asked(system, participant, tmp_path_factory.mktemp("storm"))
+    gain = analyse(system, participant, sensitivity=False).gain
+    if gain is not None:
+        assert abs(found["value_min"] - gain.guaranteed.middle) < _NEAR
+        assert abs(found["value_max"] - gain.best.middle) < _NEAR
