@@ -29,8 +29,22 @@ _MAY_IMPORT: dict[str, set[str]] = {
 }
 _MAY_IMPORT["pipeline"] = {*_MAY_IMPORT, "__init__"}
 _MAY_IMPORT["analysing"] = {*_MAY_IMPORT}
-_MAY_IMPORT["cli"] = {
+_MAY_IMPORT["fixing"] = {"pipeline", "settings", "diagnostics", "source"}
+_MAY_IMPORT["server"] = {
     "pipeline",
+    "formatting",
+    "semantics",
+    "syntax",
+    "verification",
+    "diagnostics",
+    "source",
+    "resources",
+    "__init__",
+}
+_MAY_IMPORT["cli"] = {
+    "server",
+    "pipeline",
+    "fixing",
     "analysing",
     "risk",
     "formatting",
@@ -52,6 +66,8 @@ _AT_HOME = {
     "arpeggio": "syntax",
     "lark": "syntax",
     "click": "cli",
+    "pygls": "server",
+    "lsprotocol": "server",
     "jinja2": "export",
     "oxidd": "engines",
     "dd": "engines",

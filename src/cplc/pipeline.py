@@ -384,7 +384,7 @@ def is_ispl(name: str) -> bool:
 def load_ispl(name: str) -> IsplReading | Diagnostic:
     """Return what is known of a file in ISPL, or the problem that keeps it from being read."""
     text = _text(name)
-    return text if isinstance(text, Diagnostic) else IsplReading(Source(name, text))
+    return text if isinstance(text, Diagnostic) else IsplReading(Source(name, text), path=Path(name))
 
 
 def load(

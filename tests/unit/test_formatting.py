@@ -28,7 +28,9 @@ def test_the_block_of_a_role_stays_on_its_line_if_it_fits() -> None:
 
 
 def test_operators_keep_to_their_operands() -> None:
-    formula = "AG(!p&-x+-1<=m [ i-1 ].price)->E{does(pay)}F<=3 q|<<A,B>>[p U<=k (q)]&forall i in 1 .. n+1 :K ( A , p@B )"
+    formula = (
+        "AG(!p&-x+-1<=m [ i-1 ].price)->E{does(pay)}F<=3 q|<<A,B>>[p U<=k (q)]&forall i in 1 .. n+1 :K ( A , p@B )"
+    )
     assert _laid_out(f"protocol P {{ property f: {formula} }}").splitlines()[1] == (
         "  property f: AG (!p & -x + -1 <= m[i - 1].price) -> E{does(pay)} F<=3 q"
         " | <<A, B>>[p U<=k (q)] & forall i in 1..n + 1: K(A, p@B)"
@@ -36,7 +38,10 @@ def test_operators_keep_to_their_operands() -> None:
 
 
 def test_breaks_inside_a_declaration_are_kept_and_indented_by_what_is_open() -> None:
-    text = "protocol P {\nproperty f:\nAG (a ->\nAF (b\n| c\n)\n)\nA -> B : m\nafter a\n& b\nmeans create c,\ncreate d\n}\n"
+    text = (
+        "protocol P {\nproperty f:\nAG (a ->\nAF (b\n| c\n)\n)\n"
+        "A -> B : m\nafter a\n& b\nmeans create c,\ncreate d\n}\n"
+    )
     assert _laid_out(text) == (
         "protocol P {\n  property f:\n    AG (a ->\n      AF (b\n        | c\n      )\n    )\n"
         "  A -> B : m\n    after a\n      & b\n    means create c,\n      create d\n}\n"

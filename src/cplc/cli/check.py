@@ -8,6 +8,7 @@ import click
 
 from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.fixing import fixed
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, diagnostics_of, exit_for, finished
 from cplc.cli.options import colour_option, format_option, model_options, strict_option
@@ -23,12 +24,15 @@ from cplc.diagnostics.render import in_order, summary
 Examples:
   cplc check examples/netbill.cpl
   cplc check examples/netbill.cpl --format concise
+  cplc check examples/netbill.cpl --diff
 """,
 )
 @model_options
 @format_option
 @colour_option
 @strict_option
+@click.option("--fix", is_flag=True, help="First repair in the file what can only be meant in one way.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 def command(
     file: str,
     definitions: Sequence[tuple[str, str]],
@@ -37,11 +41,22 @@ def command(
     form: Format,
     colour: Colour,
     strict: bool,
+    fix: bool,
+    diff: bool,
 ) -> Exit:
     """Report what is wrong with FILE, without verifying anything; `-` reads standard input.
 
     A file that ends in `.ispl` is read as a model in ISPL, the language of MCMAS.
     """
+    if fix or diff:
+        repairs = fixed(file, definitions, channels, protocol, diff=diff)
+        if isinstance(repairs, str):
+            output.write(f"{repairs}\n", err=True)
+            return Exit.UNKNOWN
+        if diff:
+            return Exit.UNEXPECTED if repairs else Exit.EXPECTED
+        if repairs:
+            output.write(f"{file}: {repairs} repaired\n", err=True)
     found = finished(lambda: diagnostics_of(file, definitions, channels, protocol), Limits(), "checking")
     if isinstance(found, str):
         output.write(f"{found}\n", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from click import UsageError
@@ -66,7 +67,8 @@ def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compil
     except UnicodeDecodeError as problem:
         span = Span(Source("<stdin>", ""), 0, 0)
         return rules.UNREADABLE_FILE.at(span, f"standard input is not UTF-8 text (byte {problem.start})")
-    return Compilation(Source("<stdin>", text), parameters=parameters, channels=channels)
+    # What stands in the working directory imports from there, and its settings hold.
+    return Compilation(Source("<stdin>", text), Path("<stdin>"), parameters, channels)
 
 
 def questions_of(compilation: Compilation, names: Sequence[str]) -> tuple[Asked, ...]:

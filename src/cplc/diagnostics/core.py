@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Literal
+from typing import Final, Literal
 
 from cplc.source import Span
 
 Severity = Literal["error", "warning"]
+_CERTAIN: Final = 3
+"""Of a shorter name, one letter is too much to be certain what is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,8 @@ class Note:
 
     message: str
     span: Span | None = None
+    replacement: str | None = field(default=None, compare=False)
+    """What to write instead of the marked text, where nothing else can be meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,24 @@ class Rule:
 
 def did_you_mean(written: str, known: Iterable[str]) -> tuple[Note, ...]:
     """Return a note with the closest known name, if one is close."""
-    match get_close_matches(written, list(known), n=1, cutoff=0.6):
+    names = list(dict.fromkeys(known))
+    match get_close_matches(written, names, n=1, cutoff=0.6):
         case [close]:
-            return (Note(f"did you mean `{close}`?"),)
+            is_certain = len(close) >= _CERTAIN and [name for name in names if _differ_once(written, name)] == [close]
+            return (Note(f"did you mean `{close}`?", replacement=close if is_certain else None),)
         case _:
             return ()
+
+
+def _differ_once(left: str, right: str) -> bool:
+    """Tell whether one letter is missing, too many or wrong, or two neighbours have changed places."""
+    shorter, longer = sorted((left, right), key=len)
+    same = _shared(shorter, longer)
+    end = _shared(shorter[same:][::-1], longer[same:][::-1])
+    inside, outside = shorter[same : len(shorter) - end], longer[same : len(longer) - end]
+    return (len(inside), len(outside)) in ((0, 1), (1, 1)) or (len(outside) == 2 and inside == outside[::-1])
+
+
+def _shared(left: str, right: str) -> int:
+    """Return how many characters two texts have in common at their beginning."""
+    return next((at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), len(left))

@@ -13,6 +13,11 @@ SYNTAX = Rule("syntax", "text that is not of the language")
 TOO_DEEP = Rule("too-deep", "an expression nested deeper than can be read")
 FILE_TOO_LARGE = Rule("file-too-large", "a file larger than can be read")
 
+# --- what is switched off
+BAD_SETTINGS = Rule("bad-settings", "settings that cannot be read or do not exist")
+BAD_IGNORE = Rule("bad-ignore", "an attempt to switch off what is no warning", severity="warning")
+UNNEEDED_IGNORE = Rule("unneeded-ignore", "a comment that switches off a warning that never comes", severity="warning")
+
 # --- imports and names
 IMPORT_CYCLE = Rule("import-cycle", "files that import each other in a circle")
 NO_PROTOCOL = Rule("no-protocol", "a file that declares neither a protocol nor a macro, or not the one asked for")

@@ -1,0 +1,42 @@
+"""What ``cplc check --fix`` does to a file before the rest of it is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cplc.cli import output
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, finished
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def fixed(
+    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None, *, diff: bool
+) -> int | str:
+    """Repair what can only be meant in one way; return how much that is, or why it was stopped.
+
+    With ``diff`` nothing is written but what would change. Models in ISPL and standard input are left as they are.
+    """
+    from cplc.fixing import Repaired, repaired
+    from cplc.pipeline import Compilation, is_ispl, load
+
+    def work() -> tuple[str, Repaired] | None:
+        loaded = None if is_ispl(file) or file == "-" else load(file, dict(definitions), channels)
+        if not isinstance(loaded, Compilation):
+            return None
+        return loaded.source.text, repaired(replace(loaded, protocol=protocol))
+
+    found = finished(work, Limits(), f"repairing {file}")
+    if found is None or isinstance(found, str):
+        return found or 0
+    before, after = found
+    if diff:
+        output.write(output.difference(file, before, after.text))
+    elif after.count:
+        path = Path(file).resolve()
+        mark = _BYTE_ORDER_MARK if path.read_bytes().startswith(_BYTE_ORDER_MARK.encode()) else ""
+        output.write_file(path, mark + after.text)
+    return after.count

@@ -1,0 +1,6 @@
+"""Which warnings users want to hear of: what a settings file says, and what comments say."""
+
+from cplc.settings.comments import kept, without
+from cplc.settings.files import Settings, settings_for
+
+__all__ = ["Settings", "kept", "settings_for", "without"]

@@ -1,0 +1,136 @@
+"""Comments that switch warnings off: `// cplc: ignore unused` for a line, `// cplc: ignore-file unused` for a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.rules import BAD_IGNORE, UNNEEDED_IGNORE
+from cplc.settings.files import Settings, problem_with
+from cplc.source import Source, Span
+from cplc.syntax.scanner import scan
+
+_SAID: Final = re.compile(r"(?://+|/\*+|--)\s*cplc:\s*(?P<word>[\w-]*)(?P<codes>(?:[\s,]+(?!--)[\w-]+)*)")
+_CODE: Final = re.compile(r"[\w-]+")
+_ISPL_COMMENT: Final = re.compile(r"--[^\n]*")
+_FORM: Final = Note("write `cplc: ignore <rule>` for this line or the next, `cplc: ignore-file <rule>` for the file")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ignore:
+    """One rule that a comment names, and the line that is meant; None for the whole file."""
+
+    code: str
+    span: Span
+    line: int | None
+
+
+def kept(
+    diagnostics: Iterable[Diagnostic], source: Source, settings: Settings, *, is_whole: bool
+) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a text and of what it imports without those that are switched off.
+
+    What is wrong with the switches of the text itself comes with them. That one of these is needed for nothing is said
+    only if all that there is to say of the text was looked for (``is_whole``).
+    """
+    found = list(diagnostics)
+    left: list[Diagnostic] = []
+    used: set[_Ignore] = set()
+    for diagnostic in found:
+        if diagnostic.is_error:
+            left.append(diagnostic)
+            continue
+        switches = [one for one in _ignores(diagnostic.span.source) if _is_about(one, diagnostic)]
+        used.update(switches)
+        if not switches and diagnostic.code not in settings.ignored:
+            left.append(diagnostic)
+    mine = list(_problems(source))
+    if is_whole and not any(diagnostic.is_error for diagnostic in found):
+        mine += [
+            UNNEEDED_IGNORE.at(one.span, f"There is no warning `{one.code}` here to be switched off")
+            for one in _ignores(source)
+            if one not in used and problem_with(one.code, one.span) is None and one.code not in settings.ignored
+        ]
+    return (*settings.diagnostics, *left, *(one for one in mine if one.code not in settings.ignored))
+
+
+def _is_about(ignore: _Ignore, diagnostic: Diagnostic) -> bool:
+    if ignore.code != diagnostic.code:
+        return False
+    return ignore.line is None or ignore.line == diagnostic.span.position[0]
+
+
+@lru_cache(maxsize=64)
+def _said(source: Source) -> tuple[tuple[re.Match[str], int | None], ...]:
+    """Return what comments say to this program, each with the line that it is about."""
+    if "cplc:" not in source.text:
+        return ()
+    if source.name.lower().endswith(".ispl"):
+        comments: Iterable[tuple[int, int]] = [match.span() for match in _ISPL_COMMENT.finditer(source.text)]
+        code = _ISPL_COMMENT.sub(lambda match: " " * len(match.group()), source.text)
+    else:
+        scanned = scan(source)
+        comments, code = scanned.comments, scanned.text
+    found: list[tuple[re.Match[str], int | None]] = []
+    for start, end in comments:
+        said = _SAID.match(source.text, start, end)
+        if said is not None:
+            found.append((said, None if said["word"] == "ignore-file" else _line_meant(source, code, start, end)))
+    return tuple(found)
+
+
+def _line_meant(source: Source, code: str, start: int, end: int) -> int:
+    """Return the line that a comment ends, or else the next one on which something stands."""
+    line = source.position(start)[0]
+    if code[code.rfind("\n", 0, start) + 1 : start].strip():
+        return line
+    following = re.compile(r"\S").search(code, end)
+    return source.position(following.start())[0] if following else line
+
+
+def _ignores(source: Source) -> Iterator[_Ignore]:
+    for said, line in _said(source):
+        if said["word"] in ("ignore", "ignore-file"):
+            for word in _CODE.finditer(source.text, *said.span("codes")):
+                yield _Ignore(word.group(), Span(source, *word.span()), line)
+
+
+def _problems(source: Source) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the comments that speak to this program."""
+    for said, _ in _said(source):
+        span = Span(source, *said.span("word"))
+        if said["word"] not in ("ignore", "ignore-file"):
+            yield BAD_IGNORE.at(span, f"`cplc: {said['word']}` means nothing", _FORM)
+        elif not said["codes"]:
+            yield BAD_IGNORE.at(span, "This comment does not say which rules it switches off", _FORM)
+    for one in _ignores(source):
+        problem = problem_with(one.code, one.span)
+        if problem is not None:
+            yield problem
+
+
+def without(unneeded: Iterable[Span], source: Source) -> Iterator[tuple[int, int, str]]:
+    """Yield what to put where, so that comments no longer name these rules; one that names no other goes."""
+    starts = {span.start for span in unneeded}
+    for said, _ in _said(source):
+        words = list(_CODE.finditer(source.text, *said.span("codes")))
+        needed = [word.group() for word in words if word.start() not in starts]
+        if words and not needed:
+            yield (*_whole(source.text, said.start()), "")
+        elif len(needed) < len(words):
+            yield (*said.span("codes"), " " + ", ".join(needed))
+
+
+def _whole(text: str, start: int) -> tuple[int, int]:
+    """Return where a comment stands, with the blanks before it, and with its line if nothing else is on it."""
+    closing = text.find("*/", start) + 2 if text.startswith("/*", start) else text.find("\n", start)
+    end = closing if closing > 1 else len(text)
+    before = text[:start].rstrip(" \t")
+    rest = re.compile(r"[ \t\r]*(\n|\Z)").match(text, end)
+    if before.endswith("\n") or not before:
+        return len(before), rest.end() if rest else end
+    return len(before), end

@@ -1,0 +1,137 @@
+"""The settings file of a project: `cplc.toml`, or the table `[tool.cplc]` of `pyproject.toml`, the nearest upwards."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
+from cplc.diagnostics.rules import BAD_IGNORE, BAD_SETTINGS, RULES
+from cplc.source import Source, Span
+
+_LARGEST: Final = 1_000_000
+_KEYS: Final = ("ignore",)
+_AT_LINE: Final = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
+_TABLE: Final = re.compile(r"^[ \t]*\[[ \t]*tool[ \t]*\.[ \t]*cplc[ \t]*\]", re.MULTILINE)
+_SEVERITY: Final = {rule.code: rule.severity for rule in RULES}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a project wants, and what is wrong with how it says so."""
+
+    ignored: frozenset[str] = frozenset()
+    """The codes of warnings that nobody wants to see."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def settings_for(folder: Path) -> Settings:
+    """Return what the nearest settings file says, in this folder or above."""
+    try:
+        here = folder.resolve()
+    except (OSError, ValueError, RuntimeError):
+        return Settings()
+    for place in (here, *here.parents):
+        for name in ("cplc.toml", "pyproject.toml"):
+            found = _read(place / name)
+            if found is not None:
+                return found
+    return Settings()
+
+
+def problem_with(code: str, span: Span) -> Diagnostic | None:
+    """Return why this cannot be switched off, if it cannot."""
+    if code not in _SEVERITY:
+        notes = did_you_mean(code, _SEVERITY) or (Note("`cplc explain` lists the rules"),)
+        return BAD_IGNORE.at(span, f"There is no rule `{code}`", *notes)
+    if _SEVERITY[code] == "error":
+        return BAD_IGNORE.at(span, f"`{code}` is a mistake, and only warnings can be switched off")
+    return None
+
+
+def _read(path: Path) -> Settings | None:
+    """Return what a file says; nothing if it is not there, or is about other tools."""
+    try:
+        if not path.is_file():
+            return None
+        data = path.read_bytes()[:_LARGEST]
+    except OSError:
+        return None
+    if path.name == "pyproject.toml" and b"cplc" not in data:
+        return None
+    name = _shown(path)
+    try:
+        source = Source(name, data.decode("utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        message = f"The settings are not UTF-8 text (byte {problem.start})"
+        return Settings(diagnostics=(BAD_SETTINGS.at(Span(Source(name, ""), 0, 0), message),))
+    try:
+        document: object = tomllib.loads(source.text.replace("\r\n", "\n"))
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        return Settings(diagnostics=(_unreadable(source, str(problem)),))
+    if path.name == "pyproject.toml":
+        tools = document.get("tool", {}) if isinstance(document, dict) else {}
+        if not isinstance(tools, dict) or "cplc" not in tools:
+            return None
+        document = tools["cplc"]
+    return _settings(document, source)
+
+
+def _shown(path: Path) -> str:
+    """Return the path as seen from here, if it is below."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (OSError, ValueError):
+        return str(path)
+
+
+def _unreadable(source: Source, problem: str) -> Diagnostic:
+    at = _AT_LINE.search(problem)
+    offset = len(source.text.rstrip())
+    if at and at[1]:
+        lines = source.text.split("\n")
+        offset = min(offset, sum(len(line) + 1 for line in lines[: int(at[1]) - 1]) + int(at[2]) - 1)
+    said = _AT_LINE.sub("", problem).splitlines() or ["it is nested too deep"]
+    return BAD_SETTINGS.at(Span(source, offset, offset + 1), f"This is not TOML: {said[0]}")
+
+
+def _settings(document: object, source: Source) -> Settings:
+    """Return what the table says, and what in it is not understood."""
+    if not isinstance(document, dict):
+        return Settings(diagnostics=(BAD_SETTINGS.at(_place(source, "cplc"), "`tool.cplc` is a table"),))
+    problems = [
+        BAD_SETTINGS.at(_place(source, key), f"There is no setting `{key}`", *_known(key))
+        for key in document
+        if key not in _KEYS
+    ]
+    codes = document.get("ignore", [])
+    if not isinstance(codes, list) or not all(isinstance(code, str) for code in codes):
+        message = '`ignore` is a list of rules, for example `ignore = ["unused"]`'
+        problems.append(BAD_SETTINGS.at(_place(source, "ignore"), message))
+        codes = []
+    wrong = dict(_wrong(codes, source))
+    return Settings(frozenset(codes) - frozenset(wrong), (*problems, *wrong.values()))
+
+
+def _known(key: str) -> tuple[Note, ...]:
+    return did_you_mean(key, _KEYS) or (Note("settings are " + ", ".join(f"`{known}`" for known in _KEYS)),)
+
+
+def _wrong(codes: list[str], source: Source) -> Iterator[tuple[str, Diagnostic]]:
+    for code in codes:
+        problem = problem_with(code, _place(source, code))
+        if problem is not None:
+            yield code, problem
+
+
+def _place(source: Source, word: str) -> Span:
+    """Return where a word of the settings stands, outside of comments; the beginning if it is written otherwise."""
+    table = _TABLE.search(source.text)
+    found = re.compile(rf"^[^#\n]*?(?<![\w-])({re.escape(word)})(?![\w-])", re.MULTILINE).search(
+        source.text, table.end() if table else 0
+    )
+    return Span(source, found.start(1), found.end(1)) if found else Span(source, 0, 0)

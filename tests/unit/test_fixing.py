@@ -1,0 +1,78 @@
+"""Repairs: what is certain, what is tried out, and what stays of the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cplc.cli.main import run
+from cplc.diagnostics.core import did_you_mean
+from cplc.fixing import repaired
+from cplc.pipeline import Compilation
+from cplc.source import Source
+
+
+def _repaired(text: str) -> tuple[str, int]:
+    found = repaired(Compilation(Source("p.cpl", text)))
+    return found.text, found.count
+
+
+@pytest.mark.parametrize(
+    ("written", "known", "meant"),
+    [
+        ("oder", ["order", "offer"], "order"),
+        ("ordder", ["order"], "order"),
+        ("ordre", ["order"], "order"),
+        ("orter", ["order"], "order"),
+        ("offre", ["order", "offer"], "offer"),
+        ("ordexy", ["order"], None),
+        ("pat", ["pay", "pan"], None),
+        ("a1", ["a2"], None),
+        ("ba", ["abc"], None),
+    ],
+)
+def test_a_name_is_certain_if_no_other_differs_once(written: str, known: list[str], meant: str | None) -> None:
+    assert [note.replacement for note in did_you_mean(written, known) if note.replacement] == ([meant] if meant else [])
+
+
+def test_a_repair_that_brings_up_a_mistake_is_not_made() -> None:
+    """The guard would look at what its sender cannot see."""
+    text = (
+        "protocol P {\n  role A\n  role B\n  role C { var stock: bool }\n"
+        "  A -> B : m   if C.stok\n  B -> A : reply   after mm\n}\n"
+    )
+    assert _repaired(text) == (text, 0)
+    assert _repaired(text.replace("mm", "replly")) == (text.replace("mm", "reply"), 1)
+
+
+def test_what_a_mistake_has_hidden_is_repaired_in_the_same_run() -> None:
+    text = "protocol P {\n  role A\n  role B\n  A -> B : order   // cplc: ignore unused\n  B -> A : n   after oder\n}\n"
+    assert _repaired(text) == ("protocol P {\n  role A\n  role B\n  A -> B : order\n  B -> A : n   after order\n}\n", 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("  // cplc: ignore unused\n  A -> B : m\n", "  A -> B : m\n"),
+        ("  A -> B : m /* cplc: ignore unused */\n", "  A -> B : m\n"),
+        ("  A -> B : m /* cplc: ignore unused */ after n B -> A : n\n", "  A -> B : m after n B -> A : n\n"),
+        ("  fact f = m // cplc: ignore never-sent, unused\n  A -> B : m\n", None),
+        ("  A -> B : m\n  // cplc: ignore-file unused, never-sent -- both\n", "  A -> B : m\n"),
+    ],
+)
+def test_comments_against_nothing_are_removed_with_nothing_else(before: str, after: str | None) -> None:
+    head = "protocol P {\n  role A\n  role B\n"
+    kept = after or "  fact f = m // cplc: ignore unused\n  A -> B : m\n"
+    assert _repaired(f"{head}{before}}}\n")[0] == f"{head}{kept}}}\n"
+
+
+def test_a_file_keeps_its_line_ends_and_its_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "p.cpl"
+    path.write_bytes(b"\xef\xbb\xbfprotocol P {\r\n  role A\r\n  role Bob\r\n  A -> Boob : m\r\n}\r\n")
+    assert run(["check", "--diff", str(path)]) == 1
+    assert b"Boob" in path.read_bytes()
+    assert run(["check", "--fix", str(path)]) == 0
+    assert path.read_bytes() == b"\xef\xbb\xbfprotocol P {\r\n  role A\r\n  role Bob\r\n  A -> Bob : m\r\n}\r\n"
+    assert run(["check", "--diff", str(path)]) == 0
+    assert "1 repaired" in capsys.readouterr().err
