@@ -355,10 +355,22 @@ class IsplReading:
 
         found = []
         for number, one in enumerate(self.model.specifications, 1):
-            formula = lower_ispl_formula(one.formula, self.model, uniform=self.strategies == "uniform")
+            endless = one.logic != "CTL" and self._may_stop
+            formula = lower_ispl_formula(one.formula, self.model, uniform=self._uniform, endless=endless)
             question = Question(f"formula {number}", "property", formula, one.text, span=one.span)
             found.append(Asked(question, self.system))
         return tuple(found)
+
+    @property
+    def _uniform(self) -> bool:
+        return self.strategies == "uniform"
+
+    @cached_property
+    def _may_stop(self) -> bool:
+        """Whether there may be runs that stop; with conditions of fairness they do not count."""
+        from cplc.lowering.ispl import may_stop
+
+        return not self.model.fairness and may_stop(self.system)
 
     def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
         """Return all formulas, or those of these names: `formula 1` is the first."""
@@ -395,6 +407,11 @@ def load(
     if isinstance(text, Diagnostic):
         return text
     return Compilation(Source(name, text), Path(name), parameters or {}, channels)
+
+
+def loader_with(path: Path | None, buffers: Mapping[str, str]) -> Load:
+    """Return how a file at this path imports others, with texts that count instead of files."""
+    return loader(path, parse, buffers)
 
 
 def _text(name: str) -> str | Diagnostic:

@@ -15,7 +15,7 @@ from cplc import __version__
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.output import write
 
-_COMMANDS = ("check", "verify", "analyze", "coverage", "stats", "lower", "export", "fmt", "explain")
+_COMMANDS = ("check", "verify", "analyze", "coverage", "stats", "lower", "export", "fmt", "lsp", "explain")
 
 _REPORT_TO = "Please report it with the command, the file and the output of CPLC_DEBUG=1."
 

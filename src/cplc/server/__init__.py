@@ -1,0 +1,1 @@
+"""The language server: what the stages know of a file, said to an editor."""

@@ -1,0 +1,341 @@
+"""What an editor may ask, and which part answers it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+
+from cplc.semantics.index import Declared
+from cplc.server import calls, colouring, edits, fixes, hints, ispl, navigation, outline, signatures, verdicts
+from cplc.server.compiled import Compiled, CompiledIspl, path_of
+from cplc.server.completion import completion as completions
+from cplc.server.hover import hover as said_of
+from cplc.server.session import Server
+from cplc.source import Span
+
+_REQUEST_FAILED = -32803
+
+
+def serve(port: int | None) -> None:
+    """Answer one editor until it says goodbye."""
+    server = built()
+    if port is None:
+        # The editor's pipe is for the protocol alone: whatever else is printed goes to standard error.
+        answers = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+        server.start_io(sys.stdin.buffer, answers)
+    else:
+        server.start_tcp("127.0.0.1", port)
+
+
+def built() -> Server:
+    """Return a server that knows all features."""
+    server = Server()
+    for add in (_texts, _names, _writing, _shapes, _calls, _verification):
+        add(server)
+    return server
+
+
+def _refused(why: str) -> JsonRpcException:
+    return JsonRpcException(why, _REQUEST_FAILED)
+
+
+def _texts(server: Server) -> None:
+    documents = server.documents
+
+    @server.feature(lsp.INITIALIZE)
+    def initialize(params: lsp.InitializeParams) -> None:
+        units = str(server.workspace.position_encoding or "utf-16")
+        documents.units = "utf-8" if units == "utf-8" else "utf-32" if units == "utf-32" else "utf-16"
+        roots = [folder.uri for folder in params.workspace_folders or ()] or [params.root_uri or ""]
+        documents.folders = tuple(path for path in map(path_of, roots) if path)
+        options = params.initialization_options
+        server.has_panel = bool(options.get("panel") if isinstance(options, dict) else getattr(options, "panel", False))
+
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(params: lsp.InitializedParams) -> None:
+        workspace = server.client_capabilities.workspace
+        watching = None if workspace is None else workspace.did_change_watched_files
+        if watching is not None and watching.dynamic_registration:
+            patterns = [lsp.FileSystemWatcher("**/*.cpl")]
+            options = lsp.DidChangeWatchedFilesRegistrationOptions(patterns)
+            registration = lsp.Registration("cplc-files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            with suppress(JsonRpcException):
+                await server.client_register_capability_async(lsp.RegistrationParams([registration]))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        one = params.text_document
+        documents.open(one.uri, one.text, one.version)
+        server.changed(one.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        documents.change(params.text_document.uri, params.content_changes, params.text_document.version)
+        server.changed(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        server.closed(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: lsp.DidSaveTextDocumentParams) -> None:
+        server.everything_changed()
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def files_changed(params: lsp.DidChangeWatchedFilesParams) -> None:
+        server.everything_changed()
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders_changed(params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+        gone = {path_of(folder.uri) for folder in params.event.removed}
+        new = [path for folder in params.event.added if (path := path_of(folder.uri))]
+        documents.folders = (*(folder for folder in documents.folders if folder not in gone), *new)
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    def configured(params: lsp.DidChangeConfigurationParams) -> None:
+        """Nothing can be configured yet; editors say so anyway."""
+
+    @server.feature(lsp.SHUTDOWN)
+    def shutdown(params: Any) -> None:
+        server.end()
+
+
+def _names(server: Server) -> None:
+    documents = server.documents
+
+    def addresses() -> dict[str, str]:
+        return {document.path: document.uri for document in documents if document.path}
+
+    async def importing(word: str | None) -> list[Compiled]:
+        """Return the programs that import something and, if one is given, have a word in them."""
+        return await documents.everything(lambda text: "import" in text and (word is None or word in text))
+
+    def name_at(compiled: Compiled, position: lsp.Position) -> tuple[Span, Declared] | None:
+        return compiled.name_at(compiled.text.offset(position))
+
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+        compiled = await documents.protocol(params.text_document.uri)
+        if compiled is None:
+            return None
+        offset = compiled.text.offset(params.position)
+        one = verdicts.asked_at(compiled, offset)
+        texts = verdicts.texts_of(compiled)
+        uri = params.text_document.uri
+        verdict = None if one is None else server.verdicts.said(uri, one.protocol, one.name, texts)
+        return said_of(compiled, offset, verdict)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    async def definition(params: lsp.DefinitionParams) -> list[lsp.LocationLink] | list[lsp.Location] | None:
+        found = await documents.compiled(params.text_document.uri)
+        if found is None:
+            return None
+        offset = found.text.offset(params.position)
+        if isinstance(found, CompiledIspl):
+            location = ispl.definition(found, offset)
+            return None if location is None else [location]
+        links = navigation.definition(found, offset)
+        known = server.client_capabilities.text_document
+        if links is None or (known and known.definition and known.definition.link_support):
+            return links
+        return [lsp.Location(link.target_uri, link.target_selection_range) for link in links]
+
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    async def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
+        compiled = await documents.protocol(params.text_document.uri)
+        found = None if compiled is None else name_at(compiled, params.position)
+        if compiled is None or found is None:
+            return []
+        others = await importing(found[1].name.text)
+        offset = compiled.text.offset(params.position)
+        wanted = params.context.include_declaration
+        places = navigation.references(compiled, offset, others, with_declaration=wanted)
+        return navigation.located(places, addresses())
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+    async def highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
+        compiled = await documents.protocol(params.text_document.uri)
+        return [] if compiled is None else navigation.highlights(compiled, compiled.text.offset(params.position))
+
+    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+    async def prepare_rename(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
+        compiled = await documents.protocol(params.text_document.uri)
+        if compiled is None:
+            return None
+        try:
+            span, declared = navigation.renamable(compiled, compiled.text.offset(params.position))
+        except navigation.Refused as why:
+            raise _refused(str(why)) from None
+        return lsp.PrepareRenamePlaceholder(compiled.range(span), declared.name.text)
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+    async def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+        compiled = await documents.protocol(params.text_document.uri)
+        if compiled is None:
+            return None
+        others = await importing(None)
+        offset = compiled.text.offset(params.position)
+        change = partial(navigation.renamed, compiled, offset, params.new_name, others, documents.buffers)
+        try:
+            found = await documents.run(change)
+        except navigation.Refused as why:
+            raise _refused(str(why)) from None
+        return navigation.edit(found, params.new_name, compiled, addresses())
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
+    async def links(params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
+        compiled = await documents.protocol(params.text_document.uri)
+        return [] if compiled is None else navigation.links(compiled)
+
+    @server.feature(lsp.WORKSPACE_SYMBOL)
+    async def workspace_symbols(params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
+        return outline.workspace_symbols(params.query, await documents.everything(lambda text: True))
+
+
+def _writing(server: Server) -> None:
+    documents = server.documents
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[".", ">", "@", " ", "(", '"'])
+    )
+    async def completion(params: lsp.CompletionParams) -> lsp.CompletionList:
+        compiled = await documents.protocol(params.text_document.uri)
+        items = [] if compiled is None else completions(compiled, compiled.text.offset(params.position))
+        return lsp.CompletionList(False, items)
+
+    @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(["(", ","]))
+    async def signature(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
+        compiled = await documents.protocol(params.text_document.uri)
+        return None if compiled is None else signatures.signature_help(compiled, compiled.text.offset(params.position))
+
+    kinds = [lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite]
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions(code_action_kinds=kinds))
+    async def code_actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        found = await documents.compiled(params.text_document.uri)
+        if found is None:
+            return []
+        start, end = found.text.offset(params.range.start), found.text.offset(params.range.end)
+        return fixes.actions(found, start, end, params.context.diagnostics)
+
+    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
+    async def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
+        compiled = await documents.protocol(params.text_document.uri)
+        return None if compiled is None else await documents.run(partial(edits.layout, compiled))
+
+
+def _shapes(server: Server) -> None:
+    documents = server.documents
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+        found = await documents.compiled(params.text_document.uri)
+        if isinstance(found, CompiledIspl):
+            return ispl.document_symbols(found)
+        return [] if found is None else outline.document_symbols(found)
+
+    @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
+    async def folding(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
+        compiled = await documents.protocol(params.text_document.uri)
+        return [] if compiled is None else outline.folding(compiled)
+
+    @server.feature(lsp.TEXT_DOCUMENT_SELECTION_RANGE)
+    async def selection(params: lsp.SelectionRangeParams) -> list[lsp.SelectionRange] | None:
+        compiled = await documents.protocol(params.text_document.uri)
+        if compiled is None:
+            return None
+        return [outline.selection(compiled, compiled.text.offset(position)) for position in params.positions]
+
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, colouring.LEGEND)
+    async def tokens(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+        compiled = await documents.protocol(params.text_document.uri)
+        return lsp.SemanticTokens([] if compiled is None else colouring.semantic_tokens(compiled))
+
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, colouring.LEGEND)
+    async def tokens_in(params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:
+        return lsp.SemanticTokens(await ranged(params.text_document.uri, params.range, colouring.semantic_tokens) or [])
+
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    async def inlay_hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+        return await ranged(params.text_document.uri, params.range, hints.hints) or []
+
+    async def ranged(uri: str, range_: lsp.Range, ask: Callable[[Compiled, int, int], Any]) -> Any:
+        compiled = await documents.protocol(uri)
+        if compiled is None:
+            return None
+        return ask(compiled, compiled.text.offset(range_.start), compiled.text.offset(range_.end))
+
+
+def _calls(server: Server) -> None:
+    documents = server.documents
+
+    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY)
+    async def prepare(params: lsp.CallHierarchyPrepareParams) -> list[lsp.CallHierarchyItem]:
+        compiled = await documents.protocol(params.text_document.uri)
+        return [] if compiled is None else calls.prepare(compiled, compiled.text.offset(params.position))
+
+    @server.feature(lsp.CALL_HIERARCHY_INCOMING_CALLS)
+    async def incoming(params: lsp.CallHierarchyIncomingCallsParams) -> list[lsp.CallHierarchyIncomingCall]:
+        compiled = await documents.protocol(params.item.uri)
+        return [] if compiled is None else calls.incoming(compiled, params.item)
+
+    @server.feature(lsp.CALL_HIERARCHY_OUTGOING_CALLS)
+    async def outgoing(params: lsp.CallHierarchyOutgoingCallsParams) -> list[lsp.CallHierarchyOutgoingCall]:
+        compiled = await documents.protocol(params.item.uri)
+        return [] if compiled is None else calls.outgoing(compiled, params.item)
+
+
+def _verification(server: Server) -> None:
+    documents = server.documents
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
+    async def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        compiled = await documents.protocol(params.text_document.uri)
+        return [] if compiled is None else verdicts.lenses(compiled, server.verdicts)
+
+    @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def cancelled(params: lsp.WorkDoneProgressCancelParams) -> None:
+        server.cancel_token(params.token)
+
+    @server.command(verdicts.VERIFY)
+    async def verify(*arguments: Any) -> Any:
+        uri, protocol, name = _three(arguments)
+        return await server.verify(uri, protocol, name)
+
+    @server.command(verdicts.CANCEL)
+    def cancel(*arguments: Any) -> int:
+        return server.cancel(_three(arguments)[0])
+
+    @server.command(verdicts.RESULTS)
+    def results(*arguments: Any) -> Any:
+        """Return all that was verified of a file, for a panel."""
+        known = server.verdicts.known.get(_three(arguments)[0], {})
+        return [
+            {"protocol": protocol, "name": name, "time": one.time, "results": list(one.results)}
+            for (protocol, name), one in known.items()
+        ]
+
+    @server.command(verdicts.SHOW)
+    async def show(*arguments: Any) -> Any:
+        uri, protocol, name = _three(arguments)
+        verdict = server.verdicts.known.get(uri, {}).get((protocol or "", name or ""))
+        if verdict is None:
+            raise _refused(f"`{name}` has not been verified")
+        await server.show(f"{protocol} {name}", verdict.text)
+        return {"text": verdict.text, "results": list(verdict.results)}
+
+
+def _three(arguments: tuple[Any, ...]) -> tuple[str, str | None, str | None]:
+    """Return the address, protocol and question that a command is given."""
+    given = [*arguments, None, None, None][:3]
+    if not isinstance(given[0], str) or not all(one is None or isinstance(one, str) for one in given[1:]):
+        raise _refused("expected the address of a file, a protocol and a property")
+    return given[0], given[1], given[2]

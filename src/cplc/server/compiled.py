@@ -1,0 +1,204 @@
+"""One text of an editor, compiled: what every feature asks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from lsprotocol.types import Location, Range
+from pygls import uris
+
+from cplc.diagnostics.core import Diagnostic
+from cplc.pipeline import Compilation, IsplReading, is_ispl
+from cplc.semantics.index import Declared, Index
+from cplc.semantics.loading import Load, Loaded, NotLoaded, loader
+from cplc.server.texts import Text, Units
+from cplc.server.tokens import Tokens
+from cplc.source import Source, Span
+from cplc.syntax import ast
+from cplc.syntax.parser import parse
+
+Stamp = str | tuple[int, int] | None
+"""What a file is now: the text of a buffer, time and size of a file on disk, or that there is none."""
+
+Buffers = Mapping[str, str]
+"""The texts that are open, by their absolute paths."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text as the editor has it."""
+
+    uri: str
+    text: Text
+    version: int | None = None
+
+    @cached_property
+    def path(self) -> str | None:
+        return path_of(self.uri)
+
+    @cached_property
+    def source(self) -> Source:
+        return Source(self.path or self.uri, self.text.text)
+
+    @property
+    def is_ispl(self) -> bool:
+        return is_ispl(self.path or self.uri)
+
+
+def path_of(uri: str) -> str | None:
+    """Return the absolute path of a file, if it is one."""
+    if not uri.startswith("file:"):
+        return None
+    try:
+        path = uris.to_fs_path(uri)
+    except ValueError:
+        return None
+    return os.path.abspath(path) if path and "\0" not in path else None
+
+
+def uri_of(name: str) -> str:
+    """Return the address of a source: of a path, or what is one already."""
+    return (uris.from_fs_path(name) or name) if os.path.isabs(name) else name
+
+
+def stamp(path: str, buffers: Buffers) -> Stamp:
+    """Return what is to be compared to know whether a file has changed."""
+    if path in buffers:
+        return buffers[path]
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=64)
+def _parsed(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
+    """Read an imported file; many files import the same ones."""
+    return parse(source)
+
+
+def recording(path: str | None, buffers: Buffers, reads: dict[str, Stamp]) -> Load:
+    """Return how imports are read, from buffers first; what was looked for is written down."""
+    load = loader(Path(path) if path else None, _parsed, buffers)
+
+    def recorded(importing: Source, target: str, is_path: bool) -> Loaded | NotLoaded:
+        if is_path and "\0" not in target:
+            sought = os.path.abspath(os.path.join(os.path.dirname(importing.name), target))
+            reads[sought] = stamp(sought, buffers)
+        return load(importing, target, is_path)
+
+    return recorded
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A document and everything known of it; ``reads`` are the files that this depends on."""
+
+    document: Document
+    compilation: Compilation
+    reads: Mapping[str, Stamp]
+
+    @property
+    def source(self) -> Source:
+        return self.compilation.source
+
+    @property
+    def text(self) -> Text:
+        return self.document.text
+
+    @property
+    def index(self) -> Index:
+        return self.compilation.index
+
+    @property
+    def file(self) -> ast.File:
+        return self.index.files[0]
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return self.compilation.diagnostics
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        return Tokens(self.source)
+
+    def is_current(self, buffers: Buffers) -> bool:
+        return all(stamp(path, buffers) == then for path, then in self.reads.items())
+
+    def range(self, span: Span) -> Range:
+        """Return the range of a span, in whichever file it is."""
+        return (self.text if span.source is self.source else text_of(span.source, self.text.units)).of(span)
+
+    def location(self, span: Span) -> Location:
+        is_here = span.source.name == self.source.name
+        return Location(self.document.uri if is_here else uri_of(span.source.name), self.range(span))
+
+    def name_at(self, offset: int) -> tuple[Span, Declared] | None:
+        return self.index.at(self.source, offset)
+
+    def protocol_at(self, offset: int) -> ast.Protocol | None:
+        """Return the protocol around an offset; where none can be read, the nearest before."""
+        before = [protocol for protocol in self.file.protocols if protocol.span.start <= offset]
+        return before[-1] if before else None
+
+    def declared_in(self, protocol: ast.Protocol) -> list[Declared]:
+        """Return what a protocol declares directly."""
+        outer = self.index.declared.get(protocol.name.span)
+        return [] if outer is None else self.index.members(outer)
+
+
+@lru_cache(maxsize=64)
+def text_of(source: Source, units: Units) -> Text:
+    return Text(source.text, units)
+
+
+def compiled(document: Document, buffers: Buffers) -> Compiled:
+    """Compile a document, as far as features need it: its diagnostics and its index."""
+    reads: dict[str, Stamp] = {}
+    path = Path(document.path) if document.path else None
+    compilation = Compilation(document.source, path, load=recording(document.path, buffers, reads))
+    found = Compiled(document, compilation, reads)
+    if not document.is_ispl:
+        _ = compilation.diagnostics, compilation.index.declared
+    return found
+
+
+@dataclass(frozen=True)
+class CompiledIspl:
+    """A model in ISPL and everything known of it; it imports nothing."""
+
+    document: Document
+    reading: IsplReading
+
+    @property
+    def text(self) -> Text:
+        return self.document.text
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return self.reading.diagnostics
+
+    def is_current(self, buffers: Buffers) -> bool:
+        return True
+
+    @property
+    def reads(self) -> Mapping[str, Stamp]:
+        return {}
+
+    @property
+    def source(self) -> Source:
+        return self.reading.source
+
+    def range(self, span: Span) -> Range:
+        return self.text.of(span)
+
+
+def compiled_ispl(document: Document) -> CompiledIspl:
+    reading = IsplReading(document.source)
+    _ = reading.diagnostics
+    return CompiledIspl(document, reading)

@@ -1,0 +1,402 @@
+"""What can be written at a place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from lsprotocol.types import (
+    CompletionItem,
+    CompletionItemKind,
+    MarkupContent,
+    MarkupKind,
+    TextEdit,
+)
+
+from cplc.resources import shipped
+from cplc.semantics.index import Declared, Kind
+from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, CLAIM_VERBS, EVENTS, JOINED, STATES, VERBS
+from cplc.server.compiled import Compiled
+from cplc.server.context import ALL_VERBS, Context, context
+from cplc.server.hover import code, head
+from cplc.server.words import meaning
+from cplc.source import Span
+from cplc.syntax import ast
+from cplc.syntax.words import CLAUSES, DECLARATIONS, FORMS
+
+_Kinds = CompletionItemKind
+_ICONS: Final[dict[Kind, CompletionItemKind]] = {
+    "protocol": _Kinds.Module, "parameter": _Kinds.Constant, "role": _Kinds.Class, "variable": _Kinds.Field,
+    "message": _Kinds.Event, "payload": _Kinds.Property, "fact": _Kinds.Value, "commitment": _Kinds.Interface,
+    "claim": _Kinds.Interface, "part": _Kinds.Module, "macro": _Kinds.Function, "argument": _Kinds.Variable,
+    "loop variable": _Kinds.Variable, "import": _Kinds.Module, "property": _Kinds.Value, "agent": _Kinds.Class,
+}  # fmt: skip
+
+_PREFIXES: Final = ("AG", "AF", "EF", "EG", "AX", "EX", "A", "E", "G", "F", "X", "H", "O", "Y", "forall", "exists")
+_MODALITIES: Final = ("C", "Fu", "SC", "K", "EK", "DK", "CK", "does")
+_INFIX: Final = ("U", "W", "R", "S", "therefore")
+_PARTIES: Final = {"C": 2, "Fu": 2, "SC": 2, "K": 1, "claim": 2}
+"""How many arguments of these are roles; of the modalities, both stand before the first comma."""
+
+
+def completion(compiled: Compiled, offset: int) -> list[CompletionItem]:
+    """Return what may stand at an offset, the likeliest first."""
+    inside = compiled.tokens.inside(offset)
+    at = context(compiled.tokens, offset)
+    if inside is not None:
+        is_path = inside.kind == "string" and at.keyword == "import"
+        return _ordered(_paths(compiled, inside.text[1 : offset - inside.start])) if is_path else []
+    place = _Place(compiled, at, offset)
+    items = _ordered(place.items())
+    edit = compiled.text.range(at.start, max(at.end, at.start))
+    for item in items:
+        item.text_edit = TextEdit(edit, item.insert_text or item.label)
+        item.insert_text = None
+    return items
+
+
+def _ordered(items: Iterable[CompletionItem]) -> list[CompletionItem]:
+    """Return each label once; editors sort, so the order is written down."""
+    found: dict[str, CompletionItem] = {}
+    for item in items:
+        found.setdefault(item.label, item)
+    for number, item in enumerate(found.values()):
+        item.sort_text = f"{number:04}"
+    return list(found.values())
+
+
+def _word(word: str, kind: CompletionItemKind = _Kinds.Keyword, detail: str | None = None) -> CompletionItem:
+    said = meaning(word)
+    documentation = None if said is None else MarkupContent(MarkupKind.Markdown, said)
+    return CompletionItem(word, kind=kind, detail=detail, documentation=documentation)
+
+
+def _words(words: Iterable[str], kind: CompletionItemKind = _Kinds.Keyword) -> Iterator[CompletionItem]:
+    return (_word(word, kind) for word in words)
+
+
+def _declared(found: Declared, label: str | None = None) -> CompletionItem:
+    text = head(found)
+    documentation = MarkupContent(MarkupKind.Markdown, "\n\n".join(part for part in (code(text), found.doc) if part))
+    name = label or found.name.text
+    return CompletionItem(name, kind=_ICONS[found.kind], detail=found.kind, documentation=documentation)
+
+
+def _paths(compiled: Compiled, written: str) -> Iterator[CompletionItem]:
+    """Yield the files beside this one that can be imported."""
+    if compiled.document.path is None:
+        return
+    folder = Path(compiled.document.path).parent
+    typed = os.path.dirname(written)
+    try:
+        entries = sorted(os.scandir(folder / typed), key=lambda entry: entry.name)
+    except (OSError, ValueError):
+        return
+    for entry in entries[:1000]:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            yield CompletionItem(f"{entry.name}/", kind=_Kinds.Folder)
+        elif entry.name.endswith(".cpl") and entry.path != compiled.document.path:
+            name = entry.name if typed or written.startswith(".") else f"./{entry.name}"
+            yield CompletionItem(name, kind=_Kinds.File)
+
+
+class _Place:
+    def __init__(self, compiled: Compiled, at: Context, offset: int) -> None:
+        self.compiled = compiled
+        self.at = at
+        self.offset = offset
+        self.protocol = compiled.protocol_at(offset)
+        self.known = [] if self.protocol is None else compiled.declared_in(self.protocol)
+
+    # --- what is known here
+
+    def of(self, *kinds: Kind) -> Iterator[CompletionItem]:
+        return (_declared(found) for kind in kinds for found in self.known if found.kind == kind)
+
+    def locals(self) -> Iterator[CompletionItem]:
+        """Yield the variables of loops and quantifiers around the place, and the parameters of its message or macro."""
+        for found in self.compiled.index.declared.values():
+            if found.kind in ("loop variable", "argument") and self._is_around(found.node):
+                yield _declared(found)
+        for found in self.compiled.index.declared.values():
+            if found.kind == "payload" and found.inside is not None and self._is_around(found.inside.node):
+                yield _declared(found)
+
+    def _is_around(self, node: object) -> bool:
+        """Whether a part of this file has the place in it, or ends just before it."""
+        span = getattr(node, "span", None)
+        if not isinstance(span, Span) or span.source is not self.compiled.source:
+            return False
+        return span.start <= self.offset <= span.end + 1
+
+    def roles(self) -> Iterator[CompletionItem]:
+        yield from (item for item in self.locals() if item.detail == "loop variable")
+        yield from self.of("role")
+
+    def visible(self, kind: Kind) -> Iterator[CompletionItem]:
+        for name, places in self.compiled.index.visible.items():
+            found = self.compiled.index.declared.get(places[0])
+            if found is not None and found.kind == kind:
+                yield _declared(found, name)
+
+    def macros(self) -> Iterator[CompletionItem]:
+        yield from self.of("macro")
+        yield from (item for item in self.visible("macro") if "." not in item.label)
+
+    # --- what may stand here
+
+    def items(self) -> Iterator[CompletionItem]:
+        at = self.at
+        if at.keyword == "import":
+            return self._imports()
+        if at.last == ".":
+            return self._members()
+        if at.last == "@":
+            return self.roles()
+        if at.bracket and (found := self._in_bracket()) is not None:
+            return found
+        return self._in_statement()
+
+    def _imports(self) -> Iterator[CompletionItem]:
+        if self.at.is_operand_before:
+            yield from _words(("as", *sorted(DECLARATIONS)))
+            return
+        written = "".join(token.text for token in self.at.since)
+        for path in sorted(shipped("stdlib").rglob("*.cpl")):
+            name = ".".join(("std", *path.relative_to(shipped("stdlib")).with_suffix("").parts))
+            if name.startswith(written):
+                yield CompletionItem(name[len(written) :], kind=_Kinds.Module, detail=name)
+
+    def _members(self) -> Iterator[CompletionItem]:
+        """Yield what stands behind the name before the dot."""
+        depth = 0
+        for token in reversed(self.at.since[:-1]):
+            if token.text in "])":
+                depth += 1
+            elif token.text in "[(":
+                depth -= 1
+            elif depth == 0 and token.kind == "word":
+                owner = next((found for found in self.known if found.name.text == token.text), None)
+                found = self.compiled.name_at(token.end)
+                if found is not None and found[0].end == token.end:
+                    owner = found[1]
+                if owner is not None and owner.kind == "loop variable":
+                    owner = self._family(owner)
+                if owner is not None and owner.kind in ("part", "role", "message"):
+                    hidden = ("loop variable", "macro", "property", "parameter") if owner.kind == "part" else ()
+                    yield from (_declared(one) for one in self.compiled.index.members(owner) if one.kind not in hidden)
+                return
+
+    def _family(self, variable: Declared) -> Declared | None:
+        domain = getattr(variable.node, "domain", None)
+        if not isinstance(domain, ast.Ref):
+            return None
+        target = self.compiled.index.uses.get(domain.segments[-1].name.span)
+        return None if target is None else self.compiled.index.declared.get(target)
+
+    def _in_bracket(self) -> Iterator[CompletionItem] | None:
+        at = self.at
+        callee = at.callee.text if at.callee else ""
+        if at.bracket == "{":
+            if callee == "(":
+                return self.roles()
+            return self._steps() if callee in ("A", "E") else iter(())
+        if at.bracket == "[":
+            return self._values()
+        if callee == "does":
+            return self._steps_inside()
+        if at.keyword == "use":
+            return self._values() if at.last == "=" else self._bindings()
+        if at.last == ":" and at.keyword in ("message", "protocol"):
+            return _words(("bool",), _Kinds.TypeParameter)
+        if at.keyword in ("message", "protocol"):
+            return self._values() if at.last in ("=", "..") else iter(())
+        if callee in _PARTIES and self._is_party(callee):
+            return self.roles()
+        if callee in STATES or (callee in CLAIM_STATES and not any(m.label == callee for m in self.macros())):
+            return self.of("commitment", "claim", "part")
+        if callee in EVENTS:
+            return self.of("message", "part")
+        return self._formula()
+
+    def _is_party(self, callee: str) -> bool:
+        is_declared = self.at.keyword in ("commitment", "claim")
+        return self.at.commas < (_PARTIES[callee] if is_declared else 1)
+
+    def _steps(self) -> Iterator[CompletionItem]:
+        yield _word("does", _Kinds.Operator)
+        yield from self.locals()
+
+    def _steps_inside(self) -> Iterator[CompletionItem]:
+        last = self.at.last
+        if last == "send":
+            yield from self.of("message", "part")
+        elif last in ALL_VERBS or last in ("to", "with"):
+            yield from self.of("commitment", "claim", "part")
+        elif last == "(":
+            yield from self.of("message")
+            yield from self.roles()
+            yield from _words(("send", *sorted(ALL_VERBS)), _Kinds.Method)
+            yield from self.of("part")
+        else:
+            yield from _words(("to", "with"))
+
+    def _bindings(self) -> Iterator[CompletionItem]:
+        """Yield the roles and parameters of the used protocol that are not bound yet."""
+        used = self.used()
+        bound = {one.text for one, sign in zip(self.at.since, self.at.since[1:], strict=False) if sign.text == "="}
+        if used is None:
+            return
+        for found in self.compiled.index.members(used):
+            if found.kind in ("role", "parameter") and found.name.text not in bound:
+                item = _declared(found)
+                item.insert_text = f"{found.name.text} = "
+                yield item
+
+    def used(self) -> Declared | None:
+        """Return the protocol that the `use` at hand names."""
+        words = "".join(token.text for token in self.at.since if token.kind == "word" or token.text == ".")
+        for name, places in sorted(self.compiled.index.visible.items(), key=lambda pair: -len(pair[0])):
+            found = self.compiled.index.declared.get(places[0])
+            first = "".join(t.text for t in self.at.since).split("(")[0]
+            if found is not None and found.kind == "protocol" and name == first and words:
+                return found
+        return None
+
+    def _values(self) -> Iterator[CompletionItem]:
+        yield from self.locals()
+        yield from self.of("role", "parameter")
+        yield from _words(("true", "false"), _Kinds.Constant)
+
+    def _formula(self) -> Iterator[CompletionItem]:
+        """Yield what an expression may go on with."""
+        at = self.at
+        is_formula = at.keyword in ("property", "define", "analyze") or (at.keyword == "check")
+        if at.is_operand_before:
+            yield from _words(_INFIX if is_formula else (), _Kinds.Operator)
+            if not at.bracket:
+                yield from self._next()
+            return
+        yield from self.locals()
+        yield from self.of("message", "fact")
+        if at.keyword in ("after", "if", "unless", "set", "on"):
+            yield from (_declared(one) for one in self.compiled.index.declared.values() if self._is_own(one))
+        yield from self.of("part", "role", "parameter")
+        states = dict.fromkeys((*STATES, *CLAIM_STATES)) if self._has("claim") else dict.fromkeys(STATES)
+        if self._has("commitment", "claim", "part") or not is_formula:
+            yield from _words(states, _Kinds.Function)
+        if is_formula:
+            yield from self.macros()
+            yield from _words((*_PREFIXES, *_MODALITIES, "sent", "inflight", "terminal"), _Kinds.Operator)
+        else:
+            yield from _words(("forall", "exists", "sent", "inflight"), _Kinds.Operator)
+        yield from _words(("true", "false"), _Kinds.Constant)
+
+    def _has(self, *kinds: Kind) -> bool:
+        return any(found.kind in kinds for found in self.known)
+
+    def _is_own(self, found: Declared) -> bool:
+        """Whether it is a variable of the protocol's roles."""
+        return found.kind == "variable" and found.inside in self.known
+
+    def _next(self) -> Iterator[CompletionItem]:
+        """Yield the words that may stand after something complete."""
+        at = self.at
+        options = {
+            "commitment": ("within", "expires", "revocable"),
+            "property": ("expect",),
+            "check": ("expect",),
+            "use": ("as",),
+        }
+        yield from _words(options.get(at.keyword, ()))
+        if at.keyword == "message" or at.keyword in CLAUSES:
+            yield from _words(sorted(CLAUSES))
+        yield from self._beginning()
+
+    def _beginning(self) -> Iterator[CompletionItem]:
+        """Yield what a declaration begins with."""
+        if self.at.block in ("protocol", "for"):
+            yield from self.roles()
+        top = ("protocol", "import", "define")
+        words = top if not self.at.block else sorted((DECLARATIONS | {"channel"}) - {"protocol", "import"})
+        yield from (_word(word, _Kinds.Keyword, FORMS.get(word, "").replace("`", "")) for word in words)
+
+    def _in_statement(self) -> Iterator[CompletionItem]:
+        at = self.at
+        last = at.last
+        if last == "expect":
+            return _words(("holds", "fails"))
+        match at.keyword:
+            case "" | "{":
+                return _words(("var",)) if at.block == "role" else self._beginning()
+            case "message" | "channel":
+                if last == "->":
+                    return self.roles()
+                if last == ":" or (at.keyword == "message" and len(at.since) == 0):
+                    return iter(())
+                if at.is_operand_before and any(token.text == "->" for token in at.since):
+                    return self._next() if at.keyword == "message" else _words(("unordered",))
+                return self.roles()
+            case "means":
+                return self._operations(last)
+            case "resets" | "choice":
+                return self._next() if at.is_operand_before else self.of("message", "part")
+            case "on" if last == "on":
+                return _words(("receipt",))
+            case "check":
+                return self._next() if at.is_operand_before else _words(CHECKS, _Kinds.Function)
+            case "restart" | "repeatable":
+                return self._next()
+            case "use":
+                return self._next() if at.is_operand_before else self.visible("protocol")
+            case "for":
+                return self.of("role") if last == "in" else _words(("in",)) if at.since else iter(())
+            case "property":
+                return self._property(last)
+            case "role" | "protocol" | "agent":
+                return self._in_head()
+            case "fact" | "commitment" | "claim" | "define":
+                has_name = any(token.text == "=" for token in at.since)
+                return self._formula() if has_name else iter(())
+            case _:
+                return self._formula()
+
+    def _in_head(self) -> Iterator[CompletionItem]:
+        if self.at.keyword == "role" and self.at.block == "role":
+            return _words(("bool", "var"))
+        if self.at.is_operand_before:
+            return self._next() if self.at.keyword == "role" else _words(("sync",))
+        return iter(())
+
+    def _property(self, last: str) -> Iterator[CompletionItem]:
+        texts = [token.text for token in self.at.since]
+        if "assuming" in texts and ":" not in texts:
+            return iter((*self.roles(), _word("all"))) if last in ("assuming", ",") else iter(())
+        if ":" in texts:
+            return self._formula()
+        return _words(("assuming",)) if texts else iter(())
+
+    def _operations(self, last: str) -> Iterator[CompletionItem]:
+        if last in ("means", ","):
+            kinds = {found.kind for found in self.known}
+            verbs = (*(VERBS if kinds & {"commitment", "part"} or "claim" not in kinds else ()),)
+            return _words(dict.fromkeys((*verbs, *(CLAIM_VERBS if "claim" in kinds else ()))), _Kinds.Method)
+        if last in ALL_VERBS and not self.at.is_operand_before:
+            only = [kind for kind, verbs in (("commitment", VERBS), ("claim", CLAIM_VERBS)) if last in verbs]
+            return iter([*(i for i in self.of("commitment", "claim") if i.detail in only), *self.of("part")])
+        if last in ("to", "with"):
+            return self.of("commitment" if last == "to" else "claim", "part")
+        return iter([*_words(self._joining()), *self._next()])
+
+    def _joining(self) -> list[str]:
+        """Return the word that the operation at hand needs, if it needs one and has none yet."""
+        texts = [token.text for token in self.at.since]
+        start = max((index for index, text in enumerate(texts) if text in JOINED), default=None)
+        if start is None or "," in texts[start:]:
+            return []
+        joined = JOINED[texts[start]]
+        return ["retaining"] if joined in texts[start:] and texts[start] == "delegate" else [joined]

@@ -1,0 +1,179 @@
+"""The texts that are open, and what each is compiled to. One thread compiles, so that messages are read meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+from lsprotocol.types import TextDocumentContentChangeEvent
+
+from cplc.server.compiled import (
+    Buffers,
+    Compiled,
+    CompiledIspl,
+    Document,
+    compiled,
+    compiled_ispl,
+    path_of,
+    uri_of,
+)
+from cplc.server.texts import Text, Units
+
+MOST_FILES: Final = 1_000
+"""How many files of a workspace are looked at."""
+
+_STACK: Final = 64 * 2**20
+_DEPTH: Final = 20_000
+"""Formulas of many conjuncts are deep trees."""
+
+_LARGEST: Final = 1_000_000
+_SKIPPED: Final = frozenset({"node_modules", "__pycache__", "build", "dist", "target"})
+
+Result = TypeVar("Result")
+
+
+class Documents:
+    """What the editor has open. Only the thread of the event loop changes it."""
+
+    def __init__(self) -> None:
+        self.units: Units = "utf-16"
+        self.folders: tuple[str, ...] = ()
+        self._open: dict[str, Document] = {}
+        self._cache: dict[str, Compiled | CompiledIspl] = {}
+        self._pool = _worker()
+
+    # --- what is open
+
+    def open(self, uri: str, text: str, version: int | None) -> None:
+        self._open[uri] = Document(uri, Text(text, self.units), version)
+
+    def change(self, uri: str, changes: Iterable[TextDocumentContentChangeEvent], version: int | None) -> None:
+        """Apply edits; to a text that was never opened only one that replaces it can be."""
+        text = self._open[uri].text if uri in self._open else Text("", self.units)
+        for change in changes:
+            text = text.changed(change)
+        self._open[uri] = Document(uri, text, version)
+
+    def close(self, uri: str) -> None:
+        self._open.pop(uri, None)
+        self._cache.pop(uri, None)
+
+    def __contains__(self, uri: str) -> bool:
+        return uri in self._open
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(tuple(self._open.values()))
+
+    def document(self, uri: str) -> Document | None:
+        """Return a text that is open, or else the file on disk."""
+        return self._open.get(uri) or self._on_disk(uri)
+
+    def _on_disk(self, uri: str) -> Document | None:
+        path = path_of(uri)
+        if path is None:
+            return None
+        try:
+            if os.path.getsize(path) > _LARGEST:
+                return None
+            return Document(uri, Text(Path(path).read_bytes().decode("utf-8-sig"), self.units))
+        except (OSError, ValueError):
+            return None
+
+    def uri_of(self, name: str) -> str:
+        """Return the address of a source, as the editor writes it if it has the file open."""
+        return next((document.uri for document in self._open.values() if document.path == name), uri_of(name))
+
+    @property
+    def buffers(self) -> Buffers:
+        return {document.path: document.text.text for document in self._open.values() if document.path}
+
+    # --- what it is compiled to
+
+    async def compiled(self, uri: str) -> Compiled | CompiledIspl | None:
+        """Return what is known of the text as it is now; None if there is none."""
+        while (document := self.document(uri)) is not None:
+            found = await self.run(partial(self._compiled, document, self.buffers))
+            if uri not in self._open or self._open[uri] is document:
+                return found
+        return None
+
+    async def protocol(self, uri: str) -> Compiled | None:
+        """Return what is known of a text, unless it is in ISPL."""
+        found = await self.compiled(uri)
+        return found if isinstance(found, Compiled) else None
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Work in the thread that compiles."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    def _compiled(self, document: Document, buffers: Buffers) -> Compiled | CompiledIspl:
+        """Compile in the thread for that, unless it has been done."""
+        known = self._cache.get(document.uri)
+        if known is not None and known.document.source == document.source and known.is_current(buffers):
+            return known if known.document.version == document.version else _as(known, document)
+        found = compiled_ispl(document) if document.is_ispl else compiled(document, buffers)
+        self._cache[document.uri] = found
+        while len(self._cache) > MOST_FILES:
+            del self._cache[next(iter(self._cache))]
+        return found
+
+    def dependents(self, uri: str) -> list[str]:
+        """Return the open texts that may say something else now that a file has changed."""
+        path = path_of(uri)
+        known = [found for found in tuple(self._cache.values()) if found.document.uri in self._open]
+        return [found.document.uri for found in known if found.document.uri != uri and path in found.reads]
+
+    # --- what is in the workspace
+
+    async def everything(self, is_wanted: Callable[[str], bool]) -> list[Compiled]:
+        """Return what is open or in the workspace and has a text that is wanted, compiled: the protocols."""
+        addresses = {path_of(document.uri) or document.uri: document.uri for document in self}
+        for path in await self.run(partial(workspace_files, self.folders)):
+            addresses.setdefault(path, uri_of(path))
+        found: list[Compiled] = []
+        for uri in addresses.values():
+            document = self.document(uri)
+            if document is not None and is_wanted(document.text.text):
+                compiled_ = await self.protocol(uri)
+                found.extend([] if compiled_ is None else [compiled_])
+        return found
+
+    def shutdown(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _as(known: Compiled | CompiledIspl, document: Document) -> Compiled | CompiledIspl:
+    """Return what is known, of another version of the same text."""
+    if isinstance(known, CompiledIspl):
+        return CompiledIspl(document, known.reading)
+    return Compiled(document, known.compilation, known.reads)
+
+
+def workspace_files(folders: Iterable[str]) -> list[str]:
+    """Return the protocols in these folders, hidden ones and those of other tools left out."""
+    found: dict[str, None] = {}
+    for folder in folders:
+        for root, inner, names in os.walk(folder):
+            inner[:] = sorted(name for name in inner if not name.startswith(".") and name not in _SKIPPED)
+            found.update((os.path.join(root, name), None) for name in sorted(names) if name.endswith(".cpl"))
+            if len(found) > MOST_FILES:
+                return list(found)
+    return list(found)
+
+
+def _worker() -> ThreadPoolExecutor:
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEPTH))
+    before = threading.stack_size(_STACK)
+    try:
+        pool = ThreadPoolExecutor(1, "cplc-compile")
+        pool.submit(int).result()  # the thread is started now, with this stack
+    finally:
+        threading.stack_size(before)
+    return pool

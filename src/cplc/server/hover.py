@@ -1,0 +1,124 @@
+"""What is said of a name or word under the pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lsprotocol.types import Hover, MarkupContent, MarkupKind
+
+from cplc.semantics.index import Declared
+from cplc.server.compiled import Compiled
+from cplc.server.effects import Effect, effects
+from cplc.server.words import CLAIM_OPERATIONS, OPERATIONS, meaning
+from cplc.source import Span
+from cplc.syntax import ast
+
+_KINDS = {
+    "argument": "parameter of a macro",
+    "payload": "parameter of a message",
+    "part": "used protocol",
+    "variable": "variable of a role",
+}
+
+
+def hover(compiled: Compiled, offset: int, verdict: str | None) -> Hover | None:
+    """Return what there is to say; ``verdict`` is what is known of the property there."""
+    found = compiled.name_at(offset)
+    if found is not None:
+        span, declared = found
+        return _hover(compiled, span.start, span.end, "\n\n".join(_of_name(compiled, declared, verdict)))
+    token = compiled.tokens.at(offset)
+    if token is None or token.kind not in ("word", "sign") or compiled.tokens.inside(offset):
+        return None
+    said = meaning(token.text)
+    if said is None:
+        return None
+    return _hover(compiled, token.start, token.end, "\n\n".join(part for part in (said, verdict) if part))
+
+
+def _hover(compiled: Compiled, start: int, end: int, said: str) -> Hover:
+    return Hover(MarkupContent(MarkupKind.Markdown, said), compiled.text.range(start, end))
+
+
+def _of_name(compiled: Compiled, declared: Declared, verdict: str | None) -> Iterator[str]:
+    yield code(head(declared))
+    kind = _KINDS.get(declared.kind, declared.kind)
+    yield f"*{kind}*" + (f" of `{declared.inside.name.text}`" if declared.inside else "")
+    if declared.doc:
+        yield declared.doc
+    match declared.kind:
+        case "commitment" | "claim":
+            yield from _lifecycle(compiled, declared)
+        case "parameter":
+            yield from _value(compiled, declared)
+        case "property" if verdict:
+            yield verdict
+        case "message":
+            yield from _causes(compiled, declared)
+        case _:
+            pass
+
+
+def code(text: str) -> str:
+    return f"```cpl\n{text}\n```"
+
+
+def head(declared: Declared) -> str:
+    """Return a declaration without what stands in its block."""
+    node = declared.node
+    span: Span = getattr(node, "span", declared.span)
+    match node:
+        case ast.Protocol(_, parameters, title, sync):
+            shown = f"({', '.join(one.span.text for one in parameters)})" if parameters else ""
+            named = f' "{title}"' if title else ""
+            return f"protocol {node.name.text}{shown}{named}{' sync' if sync else ''}"
+        case ast.For(variable, domain):
+            return f"for {variable.text} in {domain.span.text}"
+        case ast.Quantifier(kind, variable, domain):
+            return f"{kind} {variable.text} in {domain.span.text}"
+        case ast.Define() if declared.kind == "argument":
+            return f"{declared.name.text}  // in define {node.name.text}({', '.join(p.text for p in node.parameters)})"
+        case _:
+            lines = span.text.strip().split("\n")
+            return "\n".join(lines[:12]) + ("\n…" if len(lines) > 12 else "")
+
+
+def _lifecycle(compiled: Compiled, declared: Declared) -> Iterator[str]:
+    """Say which messages change the commitment or claim, and how."""
+    table = OPERATIONS if declared.kind == "commitment" else CLAIM_OPERATIONS
+    found = [effect for effect in effects(compiled) if effect.on is declared]
+    if not found:
+        yield f"No message performs an operation on this {declared.kind}."
+        return
+    rows = [_row(effect, table) for effect in found]
+    yield "\n".join(("| Message | Operation | From | To |", "| --- | --- | --- | --- |", *dict.fromkeys(rows)))
+
+
+def _row(effect: Effect, table: dict[str, tuple[str, str, str]]) -> str:
+    _, before, after = table.get(effect.verb, ("", "?", "?"))
+    return f"| `{effect.message.name.text}` | `{effect.verb}` | {before} | {after} |"
+
+
+def _causes(compiled: Compiled, declared: Declared) -> Iterator[str]:
+    """Say what a message does."""
+    done = [f"`{effect.verb} {effect.on.name.text}`" for effect in effects(compiled) if effect.message is declared]
+    if done:
+        yield f"Performs {', '.join(done)}."
+
+
+def _value(compiled: Compiled, declared: Declared) -> Iterator[str]:
+    value = parameter_value(compiled, declared)
+    if value is not None:
+        yield f"Checked here with the value `{value}`."
+
+
+def parameter_value(compiled: Compiled, declared: Declared) -> str | None:
+    """Return the value with which the protocol was unrolled, if this is the one that was."""
+    model = compiled.compilation.checked
+    owner = declared.inside
+    if model is None or owner is None or owner.name.text != model.name:
+        return None
+    values = dict(model.parameters)
+    if owner.span.source.name != compiled.source.name or declared.name.text not in values:
+        return None
+    return str(values[declared.name.text]).lower()

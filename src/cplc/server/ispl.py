@@ -1,0 +1,119 @@
+"""Models in ISPL: what they declare, and where a name in them is declared.
+
+A name is looked up where its section allows: what an agent has first, then what it sees of the environment, then what
+stands beside the agents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lsprotocol.types import DocumentSymbol, Location, SymbolKind
+
+from cplc.semantics.index import children, walk
+from cplc.server.compiled import CompiledIspl
+from cplc.source import Span
+from cplc.syntax.ast import Name
+from cplc.syntax.ispl import ast
+from cplc.syntax.ispl.words import ENVIRONMENT
+
+
+def document_symbols(compiled: CompiledIspl) -> list[DocumentSymbol]:
+    """Return the agents with what they declare, the propositions, the groups and the formulas."""
+    file = compiled.reading.file
+    found = [
+        _symbol(compiled, agent.name, SymbolKind.Class, agent.span, list(_of_agent(compiled, agent)))
+        for agent in file.agents
+    ]
+    found += [_symbol(compiled, one.name, SymbolKind.Boolean, one.span) for one in file.propositions]
+    found += [_symbol(compiled, one.name, SymbolKind.Array, one.span) for one in file.groups]
+    for number, specification in enumerate(file.specifications, 1):
+        name = Name(f"formula {number}", span=specification.span)
+        found.append(_symbol(compiled, name, SymbolKind.Method, specification.span))
+    return sorted(found, key=lambda symbol: (symbol.range.start.line, symbol.range.start.character))
+
+
+def _of_agent(compiled: CompiledIspl, agent: ast.Agent) -> Iterator[DocumentSymbol]:
+    for variable in (*agent.obsvars, *agent.variables):
+        yield _symbol(compiled, variable.name, SymbolKind.Field, variable.span)
+    for action in agent.actions:
+        yield _symbol(compiled, action, SymbolKind.Event, action.span)
+
+
+def _symbol(
+    compiled: CompiledIspl, name: Name, kind: SymbolKind, span: Span, inside: list[DocumentSymbol] | None = None
+) -> DocumentSymbol:
+    whole = Span(span.source, min(span.start, name.span.start), max(span.end, name.span.end))
+    return DocumentSymbol(
+        name.text, kind, compiled.text.of(whole), compiled.text.of(name.span), children=inside or None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the names of an agent's sections, or of what stands beside the agents, may mean."""
+
+    file: ast.File
+    agent: ast.Agent | None
+
+    def agent_called(self, name: str) -> ast.Agent | None:
+        return next((agent for agent in self.file.agents if agent.name.text == name), None)
+
+    def variable(self, agent: ast.Agent | None, name: str) -> Span | None:
+        for variable in () if agent is None else (*agent.obsvars, *agent.variables):
+            if variable.name.text == name:
+                return variable.name.span
+            if isinstance(variable.type, ast.Enumeration):
+                for value in variable.type.values:
+                    if value.text == name:
+                        return value.span
+        return None
+
+    def action(self, agent: ast.Agent | None, name: str) -> Span | None:
+        return next((one.span for one in (agent.actions if agent else ()) if one.text == name), None)
+
+    def global_name(self, name: str) -> Span | None:
+        names = [one.name for one in self.file.propositions]
+        names += [one.name for one in self.file.groups]
+        names += [one.name for one in self.file.agents]
+        return next((one.span for one in names if one.text == name), None)
+
+    def found(self, name: Name, owner: str | None) -> Span | None:
+        """Return where a name is declared; ``owner`` is the agent written before it."""
+        if owner is not None:
+            agent = self.agent_called(owner)
+            return self.variable(agent, name.text) or self.action(agent, name.text)
+        environment = self.agent_called(ENVIRONMENT)
+        own = self.variable(self.agent, name.text) or self.action(self.agent, name.text)
+        return own or self.variable(environment, name.text) or self.global_name(name.text)
+
+
+def definition(compiled: CompiledIspl, offset: int) -> Location | None:
+    """Return where the name at an offset is declared."""
+    file = compiled.reading.file
+    agent = next((one for one in file.agents if one.span.start <= offset <= one.span.end), None)
+    names = _Names(file, agent)
+    for node in walk(file):
+        if not isinstance(node, Name) or not node.span.start <= offset <= node.span.end or not node.text:
+            continue
+        parent = next((one for one in walk(file) if any(inner is node for inner in children(one))), None)
+        found = _meant(names, parent, node)
+        if found is not None:
+            return Location(compiled.document.uri, compiled.text.of(found))
+    return None
+
+
+def _meant(names: _Names, parent: object, name: Name) -> Span | None:
+    match parent:
+        case ast.Ref(owner, last) | ast.Acts(owner, last) if owner is not None:
+            if last is name:
+                return names.found(name, owner.text)
+            found = names.agent_called(name.text)
+            return found.name.span if found else None
+        case ast.Acts(None, _) | ast.ProtocolLine():
+            return names.action(names.agent, name.text)
+        case ast.Prop() | ast.Knows() | ast.Enforces() | ast.Commits() | ast.Group() | ast.Coloured():
+            return names.global_name(name.text)
+        case _:
+            return names.found(name, None)

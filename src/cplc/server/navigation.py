@@ -1,0 +1,230 @@
+"""From a name to its declaration, to all its places, and to another name."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from lsprotocol.types import (
+    DocumentHighlight,
+    DocumentHighlightKind,
+    DocumentLink,
+    Location,
+    LocationLink,
+    Position,
+    Range,
+    TextEdit,
+    WorkspaceEdit,
+)
+
+from cplc.resources import shipped
+from cplc.semantics.index import Declared
+from cplc.server.compiled import Buffers, Compiled, Document, compiled, uri_of
+from cplc.server.texts import Text
+from cplc.source import Span
+from cplc.syntax.words import RESERVED
+
+_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+class Refused(Exception):
+    """Why a name cannot be changed, as a sentence."""
+
+
+def definition(compiled: Compiled, offset: int) -> list[LocationLink] | None:
+    """Return where the name at an offset is declared, or the file that is imported there."""
+    for wanted in compiled.index.imports:
+        span = wanted.node.span
+        if span.source is compiled.source and span.start <= offset <= span.end and wanted.source is not None:
+            start = Range(Position(0, 0), Position(0, 0))
+            return [LocationLink(uri_of(wanted.source.name), start, start, compiled.range(span))]
+    found = compiled.name_at(offset)
+    if found is None:
+        return None
+    span, declared = found
+    target = declared
+    if declared.kind == "part" and (used := compiled.index.uses.get(span)) in compiled.index.declared:
+        target = compiled.index.declared[used]  # `use P` without `as`: where P is declared says more
+    whole: Span = getattr(target.node, "span", target.span)
+    location = compiled.location(target.span)
+    return [LocationLink(location.uri, compiled.range(whole), location.range, compiled.range(span))]
+
+
+def links(compiled: Compiled) -> list[DocumentLink]:
+    """Return the files that are imported, as links."""
+    found: list[DocumentLink] = []
+    for wanted in compiled.index.imports:
+        if wanted.node.span.source is compiled.source and wanted.source is not None:
+            text = wanted.node.span.text
+            at = text.find(wanted.node.target)
+            if at >= 0:
+                start = wanted.node.span.start + at
+                range_ = compiled.text.range(start, start + len(wanted.node.target))
+                found.append(DocumentLink(range_, uri_of(wanted.source.name)))
+    return found
+
+
+def highlights(compiled: Compiled, offset: int) -> list[DocumentHighlight]:
+    """Return the places of the name in this file; its declaration counts as written."""
+    found = compiled.name_at(offset)
+    if found is None:
+        return []
+    declared = found[1].span
+    kinds = DocumentHighlightKind
+    return [
+        DocumentHighlight(compiled.range(span), kinds.Write if span == declared else kinds.Read)
+        for span in compiled.index.occurrences(declared)
+        if span.source.name == compiled.source.name
+    ]
+
+
+# --- over several files
+
+Place = tuple[str, int, int]
+"""A file and two offsets: what is the same in each program that reads the file."""
+
+
+def place(span: Span) -> Place:
+    return span.source.name, span.start, span.end
+
+
+def occurrences(declared: Span, programs: Iterable[Compiled]) -> dict[Place, Span]:
+    """Return every place of a name, in all the programs that know it."""
+    wanted = place(declared)
+    found: dict[Place, Span] = {wanted: declared}
+    for program in programs:
+        for here in program.index.declared:
+            if place(here) == wanted:
+                found.update((place(span), span) for span in program.index.occurrences(here))
+    return found
+
+
+def references(
+    compiled: Compiled, offset: int, programs: Iterable[Compiled], *, with_declaration: bool
+) -> list[tuple[str, Range]]:
+    """Return the places of the name as the names of sources and ranges."""
+    found = compiled.name_at(offset)
+    if found is None:
+        return []
+    declared = found[1].span
+    places = occurrences(declared, [compiled, *programs])
+    return [
+        (span.source.name, compiled.range(span))
+        for where, span in sorted(places.items())
+        if with_declaration or where != place(declared)
+    ]
+
+
+def located(found: Iterable[tuple[str, Range]], uri_of_name: dict[str, str]) -> list[Location]:
+    return [Location(uri_of_name.get(name, uri_of(name)), range_) for name, range_ in found]
+
+
+# --- another name
+
+
+def renamable(compiled: Compiled, offset: int) -> tuple[Span, Declared]:
+    """Return the name that may be changed, or refuse."""
+    found = compiled.name_at(offset)
+    if found is None:
+        token = compiled.tokens.at(offset)
+        is_word = token is not None and token.kind == "word" and not compiled.tokens.inside(offset)
+        raise Refused(
+            f"`{token.text}` is a word of the language, or nothing declares it" if token and is_word else "No name here"
+        )
+    library = str(shipped("stdlib").resolve()) + os.sep
+    if os.path.realpath(found[1].span.source.name).startswith(library):
+        raise Refused(f"`{found[1].name.text}` belongs to the standard library")
+    return found
+
+
+def renamed(
+    current: Compiled, offset: int, name: str, programs: Sequence[Compiled], buffers: Buffers
+) -> dict[str, list[Span]]:
+    """Return the places to change, by the names of their sources; refuse what would mean something else afterwards.
+
+    The change is made on a copy. Every place of every program must then mean what it meant before.
+    """
+    _, declared = renamable(current, offset)
+    if name == declared.name.text:
+        return {}
+    if not _NAME.fullmatch(name):
+        raise Refused(f"`{name}` is not a name: a letter or `_`, then letters, digits and `_`")
+    if name in RESERVED:
+        raise Refused(f"`{name}` is a word of the language")
+    every = [current, *(program for program in programs if program.source.name != current.source.name)]
+    places = occurrences(declared.span, every)
+    changed: dict[str, list[Span]] = {}
+    for _, span in sorted(places.items()):
+        changed.setdefault(span.source.name, []).append(span)
+    texts = {source: _replaced(spans, name) for source, spans in changed.items()}
+    for program in every:
+        if any(file.span.source.name in texts for file in program.index.files):
+            _must_mean_the_same(program, name, set(places), texts, buffers)
+    return changed
+
+
+def _replaced(spans: Sequence[Span], name: str) -> str:
+    text = spans[0].source.text
+    for span in sorted(spans, key=lambda span: -span.start):
+        text = text[: span.start] + name + text[span.end :]
+    return text
+
+
+def _must_mean_the_same(
+    before: Compiled, name: str, places: set[Place], texts: dict[str, str], buffers: Buffers
+) -> None:
+    text = texts.get(before.source.name, before.text.text)
+    document = Document(before.document.uri, Text(text, before.text.units), before.document.version)
+    after = compiled(document, {**buffers, **texts})
+    errors = [problem for problem in after.diagnostics if problem.is_error]
+    known = {problem.code for problem in before.diagnostics if problem.is_error}
+    for problem in errors:
+        if problem.code not in known or len(errors) > sum(one.is_error for one in before.diagnostics):
+            raise Refused(f"`{name}` cannot be the name: {problem.message} ({_shown(problem.span)})")
+    shift = _Shift(places, len(name))
+    expected = {(shift(place(span)), shift(place(target))) for span, target in before.index.uses.items()}
+    found = {(place(span), place(target)) for span, target in after.index.uses.items()}
+    if expected != found:
+        odd = min(expected ^ found)[0]
+        raise Refused(f"`{name}` would change what is meant at {_where(odd, after)}")
+
+
+class _Shift:
+    """Where places are once some of them have another length."""
+
+    def __init__(self, places: set[Place], length: int) -> None:
+        self._places = sorted(places)
+        self._known = places
+        self._length = length
+
+    def __call__(self, where: Place) -> Place:
+        name, start, end = where
+        moved = sum(
+            self._length - (one_end - one_start)
+            for one_name, one_start, one_end in self._places
+            if one_name == name and one_start < start
+        )
+        length = self._length if where in self._known else end - start
+        return name, start + moved, start + moved + length
+
+
+def _shown(span: Span) -> str:
+    return f"{os.path.basename(span.source.name)}:{span.position[0]}"
+
+
+def _where(where: Place, program: Compiled) -> str:
+    for file in program.index.files:
+        if file.span.source.name == where[0]:
+            return _shown(Span(file.span.source, where[1], where[2]))
+    return os.path.basename(where[0])
+
+
+def edit(found: dict[str, list[Span]], name: str, current: Compiled, uri_of_name: dict[str, str]) -> WorkspaceEdit:
+    """Return the change of all places as the protocol has it."""
+    changes: dict[str, list[TextEdit]] = {}
+    for source, spans in found.items():
+        uri = uri_of_name.get(source, uri_of(source))
+        changes[uri] = [TextEdit(current.range(span), name) for span in spans]
+    return WorkspaceEdit(changes=changes)

@@ -1,0 +1,163 @@
+"""The shape of a file: symbols, what can be folded, what selections grow to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lsprotocol.types import (
+    DocumentSymbol,
+    FoldingRange,
+    FoldingRangeKind,
+    Location,
+    SelectionRange,
+    SymbolKind,
+    WorkspaceSymbol,
+)
+
+from cplc.semantics.index import Declared, Kind, children
+from cplc.server.compiled import Compiled
+from cplc.source import Span
+from cplc.syntax import ast
+
+_KINDS: dict[Kind, SymbolKind] = {
+    "protocol": SymbolKind.Module, "parameter": SymbolKind.Constant, "role": SymbolKind.Class,
+    "variable": SymbolKind.Field, "message": SymbolKind.Event, "payload": SymbolKind.Property,
+    "fact": SymbolKind.Boolean, "commitment": SymbolKind.Interface, "claim": SymbolKind.Interface,
+    "part": SymbolKind.Package, "macro": SymbolKind.Function, "property": SymbolKind.Method, "agent": SymbolKind.Object,
+    "import": SymbolKind.Namespace,
+}  # fmt: skip
+
+_INNER = frozenset({"variable", "payload", "parameter", "import"})
+
+
+def document_symbols(compiled: Compiled) -> list[DocumentSymbol]:
+    """Return what the file declares, as a tree."""
+    found = [one for one in compiled.index.declared.values() if one.span.source is compiled.source]
+    by_owner: dict[Declared | None, list[Declared]] = {}
+    for one in sorted(found, key=lambda one: one.span.start):
+        if one.kind in _KINDS:
+            by_owner.setdefault(one.inside, []).append(one)
+
+    def symbols(owner: Declared | None) -> list[DocumentSymbol]:
+        return [
+            DocumentSymbol(
+                one.name.text,
+                _KINDS[one.kind],
+                compiled.text.of(_around(one)),
+                compiled.text.of(one.span),
+                detail=_detail(one),
+                children=symbols(one) or None,
+            )
+            for one in by_owner.get(owner, ())
+        ]
+
+    return symbols(None)
+
+
+def _around(one: Declared) -> Span:
+    """Return the place of the whole declaration, which has its name in it."""
+    span: Span = getattr(one.node, "span", one.span)
+    return Span(span.source, min(span.start, one.span.start), max(span.end, one.span.end))
+
+
+def _detail(one: Declared) -> str | None:
+    match one.node:
+        case ast.Message(_, sender, receiver):
+            return f"{sender.span.text} -> {receiver.span.text}"
+        case ast.Commitment(_, debtor, creditor):
+            return f"{debtor.span.text} owes {creditor.span.text}"
+        case ast.Claim(_, maker, addressee):
+            return f"{maker.span.text} to {addressee.span.text}"
+        case ast.Protocol(title=title) | ast.Property(title=title):
+            return title
+        case _:
+            return one.kind
+
+
+def workspace_symbols(query: str, programs: Iterable[Compiled]) -> list[WorkspaceSymbol]:
+    """Return what the programs declare and has the letters of the query in their order."""
+    wanted = query.lower()
+    found: dict[tuple[str, int], WorkspaceSymbol] = {}
+    for program in programs:
+        for one in program.index.declared.values():
+            is_own = one.span.source is program.source and one.kind not in (
+                "variable",
+                "payload",
+                "parameter",
+                "import",
+            )
+            if is_own and one.kind in _KINDS and _matches(wanted, one.name.text.lower()):
+                location = Location(program.document.uri, program.text.of(one.span))
+                owner = one.inside.name.text if one.inside else None
+                symbol = WorkspaceSymbol(location, one.name.text, _KINDS[one.kind], container_name=owner)
+                found.setdefault((one.span.source.name, one.span.start), symbol)
+    return list(found.values())[:1000]
+
+
+def _matches(wanted: str, name: str) -> bool:
+    letters = iter(name)
+    return all(letter in letters for letter in wanted)
+
+
+def folding(compiled: Compiled) -> list[FoldingRange]:
+    """Return blocks, comments, imports and long declarations."""
+    text = compiled.text
+    found: dict[tuple[int, int], FoldingRange] = {}
+
+    def add(start: int, end: int, kind: FoldingRangeKind | None, *, closing: bool = False) -> None:
+        first, last = text.position(start).line, text.position(end).line - closing
+        if last > first:
+            found.setdefault((first, last), FoldingRange(first, last, kind=kind))
+
+    for start, end in compiled.tokens.brackets:
+        add(start, end - 1, None, closing=True)
+    comments = compiled.tokens.comments
+    index = 0
+    while index < len(comments):
+        last = index
+        while last + 1 < len(comments) and not text.text[comments[last].end : comments[last + 1].start].strip():
+            last += 1
+        add(comments[index].start, comments[last].end, FoldingRangeKind.Comment)
+        index = last + 1
+    imports = compiled.file.imports
+    if imports:
+        add(imports[0].span.start, imports[-1].span.end, FoldingRangeKind.Imports)
+    for one in compiled.index.declared.values():
+        is_block = isinstance(one.node, ast.Protocol | ast.For)
+        if one.span.source is compiled.source and not is_block and hasattr(one.node, "span"):
+            add(one.node.span.start, one.node.span.end, None)
+    return [found[key] for key in sorted(found)]
+
+
+def selection(compiled: Compiled, offset: int) -> SelectionRange:
+    """Return the word at an offset, and all that is around it, from the inside out."""
+    spans: set[tuple[int, int]] = {(0, len(compiled.text.text))}
+    token = compiled.tokens.inside(offset) or compiled.tokens.at(offset)
+    if token is not None:
+        spans.add((token.start, token.end))
+    for start, end in compiled.tokens.brackets:
+        if start < offset < end:
+            spans.update(((start, end), (start + 1, end - 1)))
+    stack: list[object] = [compiled.file]
+    while stack:
+        node = stack.pop()
+        span = getattr(node, "span", None)
+        if isinstance(span, Span):
+            if not (span.source is compiled.source and span.start <= offset <= span.end):
+                continue
+            spans.add((span.start, span.end))
+        stack.extend(children(node))
+    result: SelectionRange | None = None
+    for start, end in _nested(spans):
+        result = SelectionRange(compiled.text.range(start, end), result)
+    assert result is not None
+    return result
+
+
+def _nested(spans: set[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ranges each inside the one before; those that overlap otherwise are left out."""
+    kept: list[tuple[int, int]] = []
+    for start, end in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):
+        if not kept or (kept[-1][0] <= start and end <= kept[-1][1]):
+            kept.append((start, end))
+    return kept

@@ -1,0 +1,240 @@
+"""The server with what it knows: open texts, what was published, what is being verified."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
+from pygls.protocol.language_server import lsp_method
+
+from cplc import __version__
+from cplc.server.compiled import Compiled
+from cplc.server.documents import Documents
+from cplc.server.reports import by_file, united
+from cplc.server.verdicts import Verdicts, texts_of
+from cplc.server.verifying import answers, job
+
+DEBOUNCE: Final = 0.08
+"""How long after an edit a text is compiled, in seconds: what is typed at once is compiled once."""
+
+
+class _Delivery(LanguageServerProtocol):
+    """Leaves the texts to us: pygls cuts lines where the protocol does not."""
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: lsp.DidOpenTextDocumentParams) -> Any:
+        yield self.fm.features[lsp.TEXT_DOCUMENT_DID_OPEN], (params,), None
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> Any:
+        yield self.fm.features[lsp.TEXT_DOCUMENT_DID_CHANGE], (params,), None
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> Any:
+        yield self.fm.features[lsp.TEXT_DOCUMENT_DID_CLOSE], (params,), None
+
+
+class Server(LanguageServer):
+    """One editor's server."""
+
+    def __init__(self) -> None:
+        super().__init__("cplc", __version__, protocol_cls=_Delivery)
+        self.documents = Documents()
+        self.verdicts = Verdicts()
+        self.has_panel = False
+        """The editor shows runs itself."""
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._told: dict[str, dict[str, list[lsp.Diagnostic]]] = {}
+        """What each open text says of itself and of what it imports."""
+        self._jobs: dict[str, list[asyncio.Task[Any]]] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._tokens: dict[int | str, str] = {}
+        self._folder: Path | None = None
+
+    # --- diagnostics
+
+    def later(self, uri: str, delay: float = DEBOUNCE) -> None:
+        """Compile a text and say what is wrong with it, unless it changes before."""
+        if (timer := self._timers.pop(uri, None)) is not None:
+            timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._timers[uri] = loop.call_later(delay, lambda: self._start(self._publish(uri)))
+
+    def _start(self, work: Any) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _publish(self, uri: str) -> None:
+        found = await self.documents.compiled(uri)
+        if found is None or uri not in self.documents:
+            return
+        before = self._told.get(uri, {})
+        self._told[uri] = by_file(found, self.documents.uri_of)
+        self._say(uri, self._told[uri][uri], found.document.version)
+        for other in {*before, *self._told[uri]} - {uri}:
+            self._say_of_imported(other)
+
+    def _say(self, uri: str, told: list[lsp.Diagnostic], version: int | None = None) -> None:
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, told, version))
+
+    def _say_of_imported(self, uri: str) -> None:
+        """Say what the open texts say of one that they import, if it does not speak for itself."""
+        if uri not in self.documents:
+            self._say(uri, united(told[uri] for told in self._told.values() if uri in told))
+
+    def changed(self, uri: str) -> None:
+        """See to a text that has changed, and to those that read it."""
+        self.later(uri)
+        for other in self.documents.dependents(uri):
+            self.later(other)
+
+    def closed(self, uri: str) -> None:
+        """Forget a text; those that read it see the file on disk again."""
+        dependents = self.documents.dependents(uri)
+        self.documents.close(uri)
+        self.verdicts.close(uri)
+        if (timer := self._timers.pop(uri, None)) is not None:
+            timer.cancel()
+        imported = set(self._told.pop(uri, {})) - {uri}
+        self._say_of_imported(uri)
+        for other in imported:
+            self._say_of_imported(other)
+        for other in dependents:
+            self.later(other)
+
+    def everything_changed(self) -> None:
+        """See to every open text: files on disk have changed."""
+        for document in self.documents:
+            self.later(document.uri)
+
+    # --- verification
+
+    async def verify(self, uri: str, protocol: str | None, name: str | None) -> dict[str, Any]:
+        """Verify a question, or all of a protocol; one after the other for each text."""
+        compiled = await self.documents.protocol(uri)
+        if compiled is None:
+            return {"end": "there is no such file", "results": []}
+        task = self._start(self._verify(compiled, protocol, name))
+        self._jobs.setdefault(uri, []).append(task)
+        try:
+            said: dict[str, Any] = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.cancel()
+            said = {"end": "the run was cancelled", "results": []}
+        finally:
+            self._jobs[uri].remove(task)
+        return said
+
+    async def _verify(self, compiled: Compiled, protocol: str | None, name: str | None) -> dict[str, Any]:
+        uri, texts = compiled.document.uri, texts_of(compiled)
+        wanted = protocol or (compiled.file.protocols[-1].name.text if compiled.file.protocols else "")
+        results: list[Any] = []
+        end: str | None = None
+        async with self._locks.setdefault(uri, asyncio.Lock()), self._shown(uri, name or wanted) as token:
+            running = self.verdicts.running.setdefault(uri, set())
+            running.add(wanted)
+            self._refresh()
+            try:
+                asked = 0
+                time = f"{datetime.now():%H:%M:%S}"
+                work = job(compiled, self.documents.buffers, wanted or None, name)
+                async with contextlib.aclosing(answers(work)) as said:
+                    async for one in said:
+                        asked = len(one.get("asked", ())) or asked
+                        if "result" in one:
+                            results.append(one["result"])
+                            self.verdicts.add(uri, wanted, one["result"], texts, time)
+                            self._report(token, f"{one['result']['name']}: {one['result']['verdict']}", results, asked)
+                        end = one.get("end", end)
+            finally:
+                running.discard(wanted)
+                self._refresh()
+        if end is not None:
+            self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, f"Not verified: {end}"))
+        return {"end": end, "results": results}
+
+    @contextlib.asynccontextmanager
+    async def _shown(self, uri: str, title: str) -> AsyncIterator[str | None]:
+        """Show progress, which can be cancelled, while something is verified."""
+        capabilities = self.client_capabilities.window
+        if capabilities is None or not capabilities.work_done_progress:
+            yield None
+            return
+        token = str(uuid.uuid4())
+        await self.work_done_progress.create_async(token)
+        self._tokens[token] = uri
+        begin = lsp.WorkDoneProgressBegin(f"Verifying {title}", cancellable=True, percentage=0)
+        self.work_done_progress.begin(token, begin)
+        try:
+            yield token
+        finally:
+            del self._tokens[token]
+            self.work_done_progress.end(token, lsp.WorkDoneProgressEnd())
+
+    def _report(self, token: str | None, message: str, results: list[Any], asked: int) -> None:
+        if token is not None:
+            percentage = 100 * len(results) // max(asked, len(results), 1)
+            self.work_done_progress.report(token, lsp.WorkDoneProgressReport(message=message, percentage=percentage))
+
+    def _refresh(self) -> None:
+        """Let the editor ask for lenses again."""
+        workspace = self.client_capabilities.workspace
+        if workspace is not None and workspace.code_lens is not None and workspace.code_lens.refresh_support:
+            self.workspace_code_lens_refresh(None)
+
+    def cancel(self, uri: str) -> int:
+        """End what is being verified of a text; how much that was."""
+        tasks = list(self._jobs.get(uri, ()))
+        for task in tasks:
+            task.cancel()
+        return len(tasks)
+
+    def cancel_token(self, token: int | str) -> None:
+        if (uri := self._tokens.get(token)) is not None:
+            self.cancel(uri)
+
+    # --- runs
+
+    async def show(self, title: str, text: str) -> None:
+        """Show a text, in a file of its own if the editor opens files."""
+        capabilities = self.client_capabilities.window
+        can_open = capabilities is not None and capabilities.show_document is not None
+        if self.has_panel:
+            return
+        if not (can_open and capabilities and capabilities.show_document and capabilities.show_document.support):
+            self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, text))
+            return
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="cplc-"))
+        path = self._folder / f"{''.join(char if char.isalnum() else '_' for char in title)}.txt"
+        path.write_text(text, encoding="utf-8")
+        await self.window_show_document_async(lsp.ShowDocumentParams(path.as_uri(), take_focus=False))
+
+    def end(self) -> None:
+        """End everything that was begun."""
+        for uri in list(self._jobs):
+            self.cancel(uri)
+        for timer in self._timers.values():
+            timer.cancel()
+        self.documents.shutdown()
+        if self._folder is not None:
+            _remove(self._folder, self._folder.iterdir())
+
+
+def _remove(folder: Path, files: Iterable[Path]) -> None:
+    with contextlib.suppress(OSError):
+        for file in files:
+            file.unlink()
+        folder.rmdir()

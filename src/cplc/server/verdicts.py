@@ -1,0 +1,149 @@
+"""What has been verified: verdicts belong to the texts they were computed for, and are shown as lenses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lsprotocol.types import CodeLens, Command
+
+from cplc.semantics.index import walk
+from cplc.server.compiled import Compiled, Stamp
+from cplc.source import Span
+from cplc.syntax import ast
+
+VERIFY: Final = "cplc.verify"
+SHOW: Final = "cplc.showRun"
+CANCEL: Final = "cplc.cancel"
+RESULTS: Final = "cplc.results"
+
+Key = tuple[str, str]
+"""A protocol and what is asked of it."""
+
+Texts = tuple[str, tuple[tuple[str, Stamp], ...]]
+"""All that a verdict depends on: the text and the files it reads."""
+
+
+def texts_of(compiled: Compiled) -> Texts:
+    return compiled.text.text, tuple(sorted(compiled.reads.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one question; of a property in a `for`, the results of all its instances."""
+
+    texts: Texts
+    time: str
+    results: tuple[Mapping[str, Any], ...]
+
+    @property
+    def answer(self) -> str:
+        """The one answer where all agree, else that which is not as expected, or is unknown."""
+        answers = [str(result["verdict"]) for result in self.results]
+        odd = [str(result["verdict"]) for result in self.results if not result["as_expected"]]
+        return (odd or [answer for answer in answers if answer == "unknown"] or answers)[0]
+
+    @property
+    def is_as_expected(self) -> bool:
+        return all(result["as_expected"] for result in self.results)
+
+    @property
+    def seconds(self) -> float:
+        return sum(float(result["seconds"]) for result in self.results)
+
+    @property
+    def text(self) -> str:
+        """The results as the command line shows them."""
+        return "\n".join(str(result["text"]) for result in self.results)
+
+    def summary(self) -> str:
+        sign = "?" if self.answer == "unknown" else "✓" if self.is_as_expected else "✗"
+        odd = "" if self.is_as_expected or self.answer == "unknown" else ", not as expected"
+        return f"{sign} {self.answer}{odd} · {self.seconds:.2g} s · {self.time}"
+
+
+@dataclass
+class Verdicts:
+    """The last verdicts of every file, and what is being verified."""
+
+    known: dict[str, dict[Key, Verdict]] = field(default_factory=dict)
+    running: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, uri: str, protocol: str, result: Mapping[str, Any], texts: Texts, time: str) -> None:
+        """Keep a result; instances of one question that were computed together are kept together."""
+        name = str(result["name"]).split("[")[0]
+        of_file = self.known.setdefault(uri, {})
+        before = of_file.get((protocol, name))
+        together = before.results if before is not None and (before.texts, before.time) == (texts, time) else ()
+        kept = tuple(one for one in together if one["name"] != result["name"])
+        of_file[protocol, name] = Verdict(texts, time, (*kept, result))
+
+    def said(self, uri: str, protocol: str, name: str, texts: Texts) -> str | None:
+        """Return what is known of a question, as Markdown."""
+        verdict = self.known.get(uri, {}).get((protocol, name))
+        if verdict is None:
+            return None
+        if verdict.texts != texts:
+            return f"Before the last change: {verdict.summary()}"
+        return f"{verdict.summary()}\n\n```text\n{verdict.text[:4000]}\n```"
+
+    def close(self, uri: str) -> None:
+        self.known.pop(uri, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A property or check, where it is written."""
+
+    protocol: str
+    name: str
+    span: Span
+
+
+def asked(compiled: Compiled) -> Iterator[Asked]:
+    """Yield the properties and checks that a file asks."""
+    for protocol in compiled.file.protocols:
+        for node in walk(protocol):
+            match node:
+                case ast.Property(name):
+                    yield Asked(protocol.name.text, name.text, name.span)
+                case ast.Check(items):
+                    yield from (Asked(protocol.name.text, item.name.text, item.name.span) for item in items)
+                case _:
+                    pass
+
+
+def asked_at(compiled: Compiled, offset: int) -> Asked | None:
+    return next((one for one in asked(compiled) if one.span.start <= offset <= one.span.end), None)
+
+
+def lenses(compiled: Compiled, verdicts: Verdicts) -> list[CodeLens]:
+    """Return what stands above protocols, properties and checks."""
+    uri = compiled.document.uri
+    running = verdicts.running.get(uri, set())
+    texts = texts_of(compiled)
+    found: list[CodeLens] = []
+    for protocol in compiled.file.protocols:
+        range_ = compiled.text.of(protocol.name.span)
+        found.append(CodeLens(range_, Command("Verify all", VERIFY, arguments=[uri, protocol.name.text, None])))
+        if protocol.name.text in running:
+            found.append(CodeLens(range_, Command("Cancel", CANCEL, arguments=[uri])))
+    for one in asked(compiled):
+        range_ = compiled.text.of(one.span)
+        arguments: list[Any] = [uri, one.protocol, one.name]
+        verdict = verdicts.known.get(uri, {}).get((one.protocol, one.name))
+        prefix = f"{one.name}: " if _is_check(compiled, one) else ""
+        if one.protocol in running:
+            found.append(CodeLens(range_, Command(f"{prefix}Cancel", CANCEL, arguments=[uri])))
+        elif verdict is None or verdict.texts != texts:
+            before = "" if verdict is None else f" (before the last change: {verdict.answer})"
+            found.append(CodeLens(range_, Command(f"{prefix}Verify{before}", VERIFY, arguments=arguments)))
+        else:
+            found.append(CodeLens(range_, Command(f"{prefix}{verdict.summary()}", VERIFY, arguments=arguments)))
+            found.append(CodeLens(range_, Command(f"{prefix}Show run", SHOW, arguments=arguments)))
+    return found
+
+
+def _is_check(compiled: Compiled, one: Asked) -> bool:
+    return one.span not in compiled.index.declared
