@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from time import perf_counter
 
 from cplc.lowering import lower_participant, participant_views
 from cplc.pipeline import Asked, Compilation, UnknownQuestion
 from cplc.report.analysis import bounds_text
-from cplc.risk import Analysis, analyse
+from cplc.risk import Analysis, Bounds, Figure, analyse
 from cplc.semantics import model as m
 from cplc.system import expr as e
 from cplc.system import formula as f
@@ -56,10 +57,20 @@ def _over_a_system(compilation: Compilation, declared: m.Participant) -> AskedPa
 
 def analysed(asked: AskedParticipant, options: Options = Options()) -> Analysis:
     """Return what the participant can count on."""
-    return analyse(
+    found = analyse(
         asked.system, asked.participant, tuple(map(limit, asked.thresholds)),
         exact=options.exact, fairness=options.fairness, reduction=options.reduction,
     )  # fmt: skip
+    known = {figure.aspect for figure in found.figures}
+    missing = [figure for figure in _PLAIN if figure.aspect not in known]
+    missing = [figure for figure in missing if any(one.aspect == figure.aspect for one in asked.thresholds)]
+    return replace(found, figures=(*found.figures, *missing)) if missing else found
+
+
+_ALWAYS = Bounds(Fraction(1), Fraction(1))
+_NEVER = Bounds(Fraction(0), Fraction(0))
+_PLAIN = (Figure("achievement", _ALWAYS, _ALWAYS), Figure("benefit", _NEVER, _NEVER))
+"""What is so of whoever has no goals, and to whom nothing is worth anything."""
 
 
 def limit(threshold: m.Threshold) -> Threshold:

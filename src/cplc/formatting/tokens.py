@@ -75,6 +75,8 @@ def marks_of(tree: ast.File) -> Marks:
             case ast.Message():
                 called.add(node.name.span.start)
                 messages.add(node.name.span.start)
+            case ast.Event(message=message):
+                called.add(message.segments[-1].name.span.start)
             case ast.Use():
                 called.add(node.protocol.segments[-1].name.span.start)
             case (
@@ -103,7 +105,7 @@ def nodes(tree: object) -> Iterator[Node]:
 
 
 def _has_line(node: Node) -> bool:
-    return isinstance(node, (ast.Import, ast.Protocol, ast.RoleVariable, ast.Declaration))
+    return isinstance(node, (ast.Import, ast.Protocol, ast.RoleVariable, ast.Declaration, ast.AgentItem))
 
 
 def comments_of(source: Source) -> list[str]:

@@ -115,13 +115,21 @@ class _Lowering:
                 for commitment in self.system.commitments
                 if commitment.debtor in declared.roles
             ),
-            goals=tuple(Goal(condition(goal.meaning, self.ended), goal.text) for goal in declared.goals),
+            goals=tuple(goal for one in declared.goals for goal in self._goals(one)),
             worth=tuple(
                 Worth(tuple(self._sendings(worth.messages)), worth.amount, worth.text) for worth in declared.worth
             ),
             beliefs=tuple(self._belief(belief) for belief in declared.beliefs),
             decisions=tuple(self._decision(decision) for decision in declared.decisions),
         )
+
+    def _goals(self, goal: m.Goal) -> Iterator[Goal]:
+        """Yield the goal, or the parts of it that must all hold."""
+        if isinstance(goal.meaning, Apply) and goal.meaning.op == "&":
+            for part in goal.meaning.operands:
+                yield Goal(condition(part, self.ended), atom_text(part))
+        else:
+            yield Goal(condition(goal.meaning, self.ended), goal.text)
 
     def _possible(self, commitment: str) -> tuple[Value, ...]:
         return self.system.variable[self.system.commitment[commitment].variable].domain

@@ -7,10 +7,12 @@ from fractions import Fraction
 
 from cplc.report.text import Part, Style, plain, printable
 from cplc.report.wording import value_text, variable_text
-from cplc.risk.results import Advice, Analysis, Bounds, Ending, Figure, Gain, Number, Remark, Sensitivity, Verdict
+from cplc.risk.results import Advice, Analysis, Bounds, Figure, Gain, Number, Remark, Sensitivity, Verdict
 from cplc.system import expr as e
+from cplc.system.expr import Value
 from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold
+from cplc.verification.interpreter import holds
 
 Data = dict[str, object]
 Judged = tuple[Threshold, Verdict, bool, str]
@@ -70,9 +72,7 @@ def _lines(
             yield f"  {figure.aspect} is not known: {figure.unsolved}"
     if analysis.gain is not None:
         yield from (f"  {line}" for line in _gain_lines(analysis.gain))
-    for figure in analysis.figures:
-        for ending in figure.endings:
-            yield f"  {_ending_text(system, participant, figure.aspect, ending)}"
+    yield from (f"  {line}" for line in _ending_lines(system, participant, analysis.figures))
     yield from (f"  {line}" for line in _sensitivity_lines(participant, analysis.sensitivities))
     yield from (f"  {line}" for line in _advice_lines(system, analysis.figures))
     for remark in analysis.remarks:
@@ -93,6 +93,8 @@ def _table(analysis: Analysis, judged: Sequence[Judged], style: Style) -> Iterat
         first = True
         for threshold, verdict, expected, _ in asked:
             said = style(verdict, _part(verdict, expected)) + _expectation(verdict, expected)
+            if verdict == "unknown" and known:
+                said += ": it is too near, try --exact"
             limit = f"{threshold.relation} {number_text(threshold.value)}"
             rows.append((figure.aspect, least, most, limit, said) if first else ("", "", "", limit, said))
             first = False
@@ -127,7 +129,7 @@ def _gain_lines(gain: Gain) -> Iterator[str]:
         risk, mean = gain.distribution.at_risk(LEVEL), gain.distribution.shortfall(LEVEL)
         yield f"in the worst {worst} of cases {number_text(risk)} or less, {number_text(mean)} on average"
     elif gain.unknown:
-        yield f"how the value is distributed is not known: {gain.unknown}"
+        yield f"of its value: {gain.unknown}"
 
 
 _WORDS: dict[Aspect, tuple[str, str]] = {
@@ -137,12 +139,31 @@ _WORDS: dict[Aspect, tuple[str, str]] = {
 }
 
 
-def _ending_text(system: System, participant: Participant, aspect: Aspect, ending: Ending) -> str:
-    words = _WORDS[aspect][0 if ending.wanted else 1]
-    why = f": `{printable(ending.because)}` is false" if ending.because else ""
-    if aspect == "conformance" and not ending.wanted:
-        why = _broken(system, participant, ending.state) or why
-    return f"{words} {state_text(system, ending.state) or 'where nothing happens'}{why}"
+def _ending_lines(system: System, participant: Participant, figures: Sequence[Figure]) -> Iterator[str]:
+    """Yield how it may end, an example of each kind, with what decides there."""
+    found: dict[str, list[str]] = {}
+    for figure in figures:
+        for ending in figure.endings:
+            why = ""
+            if not ending.wanted and figure.aspect == "conformance":
+                why = _broken(system, participant, ending.state)
+            elif not ending.wanted and figure.aspect == "achievement":
+                why = _missed(participant, ending.state)
+            where = state_text(system, ending.state) or "where nothing happens"
+            found.setdefault(where, []).append(_WORDS[figure.aspect][0 if ending.wanted else 1] + why)
+    for where, said in found.items():
+        yield f"{where} it {' and '.join(said)}"
+
+
+def _missed(participant: Participant, state: State) -> str:
+    """Return which goals are not reached at an end, of those that it decides."""
+    goals = [goal for goal in participant.goals if e.reads(goal.condition) <= state.keys()]
+    missed = [f"`{printable(goal.text)}`" for goal in goals if not holds(goal.condition, state)]
+    return f" ({_some(missed)} {'is' if len(missed) == 1 else 'are'} false)" if missed else ""
+
+
+def _some(shown: Sequence[str]) -> str:
+    return ", ".join(shown[:_MOST]) + (f" and {len(shown) - _MOST} more" if len(shown) > _MOST else "")
 
 
 def _broken(system: System, participant: Participant, state: State) -> str:
@@ -154,8 +175,7 @@ def _broken(system: System, participant: Participant, state: State) -> str:
         and commitment.variable in state
         and state[commitment.variable] in _NOT_KEPT
     ]
-    shown = ", ".join(open_[:_MOST]) + (f" and {len(open_) - _MOST} more" if len(open_) > _MOST else "")
-    return f": {shown}" if shown else ""
+    return f" ({_some(open_)})" if open_ else ""
 
 
 _NOT_KEPT = frozenset({"conditional", "active", "pending", "violated", "compensated"})
@@ -176,8 +196,7 @@ def state_text(system: System, state: State) -> str:
 def _listed(word: str, names: Sequence[str], end: str = "") -> str:
     if not names:
         return ""
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"{word} {', '.join(f'`{name}`' for name in names[:_MOST])}{more}{end}"
+    return f"{word} {_some([f'`{name}`' for name in names])}{end}"
 
 
 def _is_set(copy: e.Expr, state: State) -> bool:
@@ -185,40 +204,59 @@ def _is_set(copy: e.Expr, state: State) -> bool:
 
 
 def _sensitivity_lines(participant: Participant, sensitivities: Sequence[Sensitivity]) -> Iterator[str]:
-    """Yield a table of the probabilities on which the figures hang, the weightiest first."""
-    counting = [one for one in sensitivities if one.at_zero != one.at_one or one.flips is not None]
-    if not counting:
-        return
-    rows = [("hangs on", "believed", "if never", "if always", "flips at", "")]
-    for one in counting[:_MOST]:
+    """Yield a table of the probabilities on which the figures hang, the weightiest first.
+
+    Of two events that exclude each other the first is enough, and of copies that count the same the first as well.
+    """
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for one in sensitivities:
         belief = participant.beliefs[one.belief]
+        if (one.at_zero == one.at_one and one.flips is None) or (len(belief.events) == 2 and one.event == 1):
+            continue
+        name, about = belief.events[one.event].name, printable(belief.text.partition(": ")[0])
         flips = "" if one.flips is None else f"{one.flips:.6g}"
         figures = (number_text(one.probability), f"{one.at_zero:.6g}", f"{one.at_one:.6g}", flips)
-        about = printable(belief.text.partition(": ")[0])
-        rows.append((f"{one.aspect}: {belief.events[one.event].name}", *figures, about))
-    widths = [max(len(row[column]) for row in rows) for column in range(6)]
-    for row in rows:
+        rows.setdefault((one.aspect, name.partition("[")[0], *figures), []).append(f"{name}  {about}")
+    if not rows:
+        return
+    table = [("hangs on", "believed", "if never", "if always", "flips at", "")]
+    for (aspect, _, *shown), alike in list(rows.items())[:_MOST]:
+        message, _, about = alike[0].partition("  ")
+        more = f", and {len(alike) - 1} more like it" if len(alike) > 1 else ""
+        table.append((f"{aspect}: {message}", shown[0], shown[1], shown[2], shown[3], about + more))
+    widths = [max(len(row[column]) for row in table) for column in range(6)]
+    for row in table:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-    if len(counting) > _MOST:
-        yield f"and {len(counting) - _MOST} more probabilities that count less"
+    if len(rows) > _MOST:
+        yield f"and {len(rows) - _MOST} more probabilities that count less"
 
 
 def _advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
+    """Yield what is best in which situation, once for all aspects for which the same is."""
+    same: dict[Advice, list[str]] = {}
     for figure in figures:
-        if figure.advice is None:
-            continue
-        yield f"best for {figure.aspect}:"
-        for situation in figure.advice.situations[:_MOST]:
-            sees = ", ".join(
-                f"{variable_text(system, system.variable[name])} is {value_text(value)}"
-                for name, value in situation.sees
-            )
-            steps = " or ".join(situation.steps) or "it depends on what it does not see"
-            yield f"  {steps}" + (f"  where {sees}" if sees else "")
-        if len(figure.advice.situations) > _MOST:
-            yield f"  and {len(figure.advice.situations) - _MOST} more situations"
-        if not figure.advice.by_sight:
-            yield "  what is best depends on what it does not see: it may attain less than is guaranteed"
+        if figure.advice is not None:
+            same.setdefault(figure.advice, []).append(figure.aspect)
+    for advice, aspects in same.items():
+        yield f"best for {' and '.join(aspects)}:"
+        for situation in advice.situations[:_MOST]:
+            own = {step.partition(" ")[2].partition("(")[0] for step in situation.steps}
+            telling = [(name, value) for name, value in situation.sees if system.variable[name].about not in own]
+            sees = " and ".join(_seen(system, name, value) for name, value in telling)
+            steps = " or ".join(f"`{step.partition(' ')[2]}`" for step in situation.steps)
+            what = steps or "something, but what is best depends on what it does not see"
+            yield f"  {what}" + (f" {sees}" if sees else "")
+        if len(advice.situations) > _MOST:
+            yield f"  and {len(advice.situations) - _MOST} more situations"
+        if not advice.by_sight:
+            yield "  what is best depends on what it does not see, so it may attain less than is guaranteed"
+
+
+def _seen(system: System, name: str, value: Value) -> str:
+    variable = system.variable[name]
+    if variable.kind == "copy":
+        return f"{'after' if value else 'before'} `{variable.about}`"
+    return f"while {variable_text(system, variable)} is {value_text(value)}"
 
 
 def _remark_text(participant: Participant, remark: Remark) -> str:
