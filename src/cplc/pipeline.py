@@ -185,6 +185,7 @@ class Compilation:
             assuming=frozenset(declared.assuming),
             title=declared.title,
             span=declared.span,
+            over_nothing=declared.over_nothing,
         )
         return Asked(question, system)
 
@@ -218,8 +219,9 @@ class Compilation:
         source = Source("--formula", text)
         expr, problems = parse_formula(source)
         term = None
+        nothing: tuple[str, ...] = ()
         if expr is not None:
-            term, more = self._analysis.resolve_formula(expr)
+            term, nothing, more = self._analysis.resolve_formula(expr)
             problems = (*problems, *more)
         roles, wrong = self._analysis.resolve_roles(assuming)
         problems = (*problems, *wrong)
@@ -228,7 +230,9 @@ class Compilation:
         system = self.system_with(self._observed(views_in(term, self.model)))
         formula = lower_formula(term, self.model, system, self._uniform)
         span = Span(source, 0, len(text))
-        question = Question("formula", "formula", formula, text, assuming=frozenset(roles), span=span)
+        question = Question(
+            "formula", "formula", formula, text, assuming=frozenset(roles), span=span, over_nothing=nothing
+        )
         return Asked(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 
     def verify(

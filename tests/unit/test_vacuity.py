@@ -88,3 +88,50 @@ def test_a_state_that_sees_nothing_is_shown(engine: Literal["explicit", "symboli
     assert remark.code == "not-serial"
     assert remark.state is not None
     assert (remark.state["go@A"], remark.state["go@B"]) == (True, False)
+
+
+FAMILIES = """protocol P(n: 0..3 = 0) {
+  role A
+  role B
+  role Cus[n]
+  for c in Cus { A -> c : m }
+  A -> B : x
+  fact everyone = forall c in Cus: m[c]
+  for i in 1..2 { fact before = forall j in 1..(i - 1): x }
+  property p: %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("formula", "quantifiers"),
+    [
+        ("AF (forall c in Cus: m[c])", ["forall c in Cus"]),
+        ("forall c in Cus: AF m[c]", ["forall c in Cus"]),
+        ("AG !(exists c in Cus: m[c])", ["exists c in Cus"]),
+        ("AG ((exists c in Cus: m[c]) -> x)", ["exists c in Cus"]),
+        ("AF everyone | AF !everyone", ["forall c in Cus"]),
+        ("AF (forall i in 1..0: forall c in Cus: m[c])", ["forall i in 1..0"]),
+        ("EF (x & (forall c in Cus: m[c]) & !(exists c in Cus: m[c]))", ["forall c in Cus", "exists c in Cus"]),
+        ("EF (x | (exists c in Cus: m[c]))", []),
+        ("AG ((forall c in Cus: m[c]) -> (EF x | x))", []),
+        ("EF (x & ((forall c in Cus: m[c]) <-> x))", []),
+        ("EF (forall i in 1..2: forall j in 1..(i - 1): x)", []),
+        ("EF (before[1] & before[2])", []),
+        ("EF before[1]", ["forall j in 1..(i - 1)"]),
+        ("AG !everyone", None),
+    ],
+)
+def test_quantifiers_that_range_over_nothing(formula: str, quantifiers: list[str] | None) -> None:
+    compilation = Compilation(Source("p.cpl", FAMILIES % formula))
+    assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
+    asked = (*compilation.questions(), compilation.formula_question(formula))
+    for one in asked:
+        assert not isinstance(one, tuple)
+        (result,) = compilation.verify([one])
+        if quantifiers is None:
+            assert result.answer == "fails"
+        else:
+            said = [f"there is nothing that `{quantifier}` ranges over" for quantifier in quantifiers]
+            assert [remark.message for remark in result.remarks] == said
+            assert result.answer == ("vacuous" if quantifiers else "holds")

@@ -44,10 +44,13 @@ class Analysis:
     """What the file and its imports declare, and where that is used."""
     _instances: _Instances | None = field(default=None, repr=False, compare=False)
 
-    def resolve_formula(self, expr: ast.Expr) -> tuple[Term | None, tuple[Diagnostic, ...]]:
-        """Return what a formula says in the scope of the protocol; None if something is wrong with it."""
+    def resolve_formula(self, expr: ast.Expr) -> tuple[Term | None, tuple[str, ...], tuple[Diagnostic, ...]]:
+        """Return what a formula says in the scope of the protocol, and its quantifiers that say nothing.
+
+        There is no term if something is wrong with it.
+        """
         if self._instances is None:
-            return None, ()
+            return None, (), ()
         return self._instances.formula(expr)
 
     def resolve_roles(self, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
@@ -74,17 +77,19 @@ class _Instances:
     frame: Frame
     library: Library
 
-    def formula(self, expr: ast.Expr) -> tuple[Term | None, tuple[Diagnostic, ...]]:
+    def formula(self, expr: ast.Expr) -> tuple[Term | None, tuple[str, ...], tuple[Diagnostic, ...]]:
         problems = Problems()
         signature = self.frame.template.signature
         expressions = Expressions(problems, self.library.reporting_to(problems).macro)
         found = expressions.condition(expr, Scope(signature.unit, signature), Purpose.FORMULA)
         if problems.errors:
-            return None, problems.sorted()
+            return None, (), problems.sorted()
         world = replace(self.world, problems=problems, nodes=0, full=False)
-        term = Resolver(world, self.frame, {}).term(found)
+        resolver = Resolver(world, self.frame, {})
+        term = resolver.term(found)
         found_wrong = any(diagnostic.is_error for diagnostic in problems.sorted())
-        return (None if found_wrong else term), problems.sorted()
+        nothing = resolver.ranges.nothing(world.fact_ranges)
+        return (None if found_wrong else term), nothing, problems.sorted()
 
 
 def analyse(

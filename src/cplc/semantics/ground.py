@@ -77,6 +77,7 @@ class Ground:
             resolver = Resolver(self._world, job.frame, job.values, _into(atoms))
             found.append(model.Fact(name, resolver.term(job.body.meaning), span=job.body.symbol.span))
             direct[name] = atoms
+            self._world.fact_ranges[name] = resolver.ranges
         self._see_through(direct)
         return tuple(found)
 
@@ -335,8 +336,9 @@ class Ground:
             formula = resolver.term(job.body.formula)
             assuming = tuple(self._assuming(job.body.assuming, resolver))
             if self._world.problems.errors == before:
+                nothing = resolver.ranges.nothing(self._world.fact_ranges)
                 yield model.Property(
-                    job.name, node.title, assuming, formula, node.expect == "holds", span=node.name.span
+                    job.name, node.title, assuming, formula, node.expect == "holds", nothing, span=node.name.span
                 )
 
     def _assuming(self, roles: Iterable[tree.RoleTree | tree.AllOf | None], resolver: Resolver) -> Iterable[str]:

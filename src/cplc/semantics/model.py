@@ -146,6 +146,8 @@ class Property:
     """Role instances, families unrolled."""
     formula: Term
     expect_holds: bool
+    over_nothing: tuple[str, ...] = ()
+    """Its quantifiers that have no instance, where it is true for want of one."""
     span: Span = _span()
 
 

@@ -9,6 +9,7 @@ from cplc.diagnostics.core import Note
 from cplc.semantics import model, tree
 from cplc.semantics import terms as t
 from cplc.semantics.folding import combined, compared, equivalence, is_constant, is_zero, negated
+from cplc.semantics.ranges import Ranges
 from cplc.semantics.terms import FALSE, TRUE, Term, Value
 from cplc.semantics.vocabulary import DONE
 from cplc.semantics.world import MOST_IN_FAMILY, Frame, RoleValue, Values, World
@@ -29,6 +30,7 @@ class Resolver:
         self._frame = frame
         self._values = dict(values)
         self._watch = watch
+        self.ranges = Ranges()
 
     # --- numbers and roles ----------------------------------------------------------------------
 
@@ -200,6 +202,7 @@ class Resolver:
             case tree.FactAt(fact, span):
                 if not self._world.spend(span, rules.TOO_LARGE) or (name := self.instance(fact)) is None:
                     return FALSE
+                self.ranges.fact(name)
                 return self._atom(t.FactRef(name), span)
             case tree.Lifecycle():
                 return self._lifecycle(found)
@@ -252,13 +255,14 @@ class Resolver:
             case "&" | "|":
                 return combined(op, (self._term(operand) for operand in found.operands))
             case "!":
-                return negated(self._term(found.operands[0]))
+                return negated(self._below(found, 0))
             case "->":
-                return self._implication(*found.operands)
+                return self._implication(found)
             case "<->":
-                return equivalence(self._term(found.operands[0]), self._term(found.operands[1]))
+                return equivalence(self._below(found, 0), self._below(found, 1))
             case "=" | "!=" | "<" | "<=" | ">" | ">=":
-                left, right = (self._operand(operand) for operand in found.operands)
+                with self.ranges.below(found, 0):
+                    left, right = (self._operand(operand) for operand in found.operands)
                 if left is None or right is None:
                     return FALSE
                 if isinstance(left, t.Const) and isinstance(right, t.Const):
@@ -267,9 +271,8 @@ class Resolver:
             case "+" | "-" | "*" | "%":
                 return self._operand(found) or FALSE
             case "therefore":
-                argument, conclusion = found.operands
-                self._term(argument)  # counted twice, because lowering writes it twice
-                return t.Apply(op, (self._term(argument), self._term(conclusion)))
+                self._below(found, 0)  # counted twice, because lowering writes it twice
+                return t.Apply(op, (self._below(found, 0), self._below(found, 1)))
             case _:
                 return t.Apply(op, tuple(self._term(operand) for operand in found.operands), self._bound(found))
 
@@ -287,11 +290,15 @@ class Resolver:
             return 0
         return bound
 
-    def _implication(self, left: tree.Tree, right: tree.Tree) -> Term:
-        condition = self._term(left)
+    def _below(self, found: tree.Apply, number: int) -> Term:
+        with self.ranges.below(found, number):
+            return self._term(found.operands[number])
+
+    def _implication(self, found: tree.Apply) -> Term:
+        condition = self._below(found, 0)
         if is_constant(condition, False):
             return TRUE
-        consequence = self._term(right)
+        consequence = self._below(found, 1)
         if is_constant(condition, True):
             return consequence
         return TRUE if is_constant(consequence, True) else t.Apply("->", (condition, consequence))
@@ -300,7 +307,9 @@ class Resolver:
         return combined("&" if found.kind == "forall" else "|", self._expanded(found))
 
     def _expanded(self, found: tree.Quantified) -> Iterator[Term]:
+        ranging = self.ranges.enter(found)
         for value in self.domain(found.binder.domain, found.span):
+            ranging.instances += 1
             if not self._world.spend(found.span, rules.TOO_LARGE):
                 break
             self._values[found.binder] = value

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from cplc.diagnostics.core import Rule
 from cplc.semantics import model, statements, tree
 from cplc.semantics.problems import Problems
+from cplc.semantics.ranges import Ranges
 from cplc.semantics.terms import Term, Value
 from cplc.source import Span
 
@@ -122,6 +123,8 @@ class World:
     """Symbols whose declarations are wrong: nothing more is said of them."""
     fact_atoms: dict[str, frozenset[Term]] = field(default_factory=dict)
     """The atoms that each fact looks at, those of facts in it included."""
+    fact_ranges: dict[str, Ranges] = field(default_factory=dict)
+    """What the quantifiers of each fact range over."""
     shared: set[frozenset[str]] = field(default_factory=set)
     """Pairs of roles who share a variable."""
     performed: set[tuple[str, object]] = field(default_factory=set)

@@ -37,6 +37,8 @@ class Question:
     span: Span | None = field(default=None, compare=False, repr=False)
     system: System | None = field(default=None, compare=False, repr=False)
     """The system with something observed in it that only this question needs; None for the system as it is."""
+    over_nothing: tuple[str, ...] = ()
+    """Quantifiers that have no instance, where the formula is true for want of one."""
     findings: tuple[str, ...] = field(default=(), repr=False)
     """Of a conjunction, what the failure of each operand means."""
 
@@ -45,7 +47,7 @@ class Question:
 class Remark:
     """Something the user should know of a verdict: a vacuous implication, an accessibility that is not serial."""
 
-    code: Literal["vacuous-implication", "not-serial", "advisory", "independent-atom"]
+    code: Literal["vacuous-implication", "over-nothing", "not-serial", "advisory", "independent-atom"]
     message: str
     state: State | None = None
 

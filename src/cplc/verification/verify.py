@@ -347,7 +347,11 @@ class _Answering:
     def _vacuous(self, parts: Sequence[_Part]) -> tuple[Remark, ...]:
         if self.question.kind not in {"property", "formula"}:
             return ()
-        return self._remarks(parts, vacuous_implications)
+        silent = tuple(
+            Remark("over-nothing", f"there is nothing that `{quantifier}` ranges over")
+            for quantifier in self.question.over_nothing
+        )
+        return silent + self._remarks(parts, vacuous_implications)
 
     def _plain(self, answer: Answer, engine: AnyEngine | None) -> Result:
         whole = self.exploration.system
