@@ -148,7 +148,8 @@ class Judge:
 
     def _against(self, mine: Mapping[Node, int], wanted: frozenset[Node], fairness: bool) -> Iterator[Fraction]:
         others = [node for node, (own, choices) in self.game.items() if choices and not own]
-        for supports in product(*(_subsets(len(self.game[node][1])) for node in others)):
+        sizes = [len(self.game[node][1]) for node in others]
+        for supports in product(*(_subsets(size) if fairness else [(at,) for at in range(size)] for size in sizes)):
             policy = {**{node: (pick,) for node, pick in mine.items()}, **dict(zip(others, supports, strict=True))}
             if not fairness or self._is_fair(policy):
                 yield self._value(policy, wanted, min)

@@ -32,12 +32,11 @@ def _asked(system: System, participant: Participant, folder: Path) -> tuple[int,
     program = stormpy.parse_prism_program(str(place))
     properties = stormpy.parse_properties(exported.beside[0][1], program)
     model = stormpy.build_model(program, properties)
-    environment = stormpy.Environment()
-    environment.solver_environment.minmax_solver_environment.method = stormpy.MinMaxMethod.policy_iteration
+    environment = importlib.import_module("stormpy.environments").exact()
     found = {}
     for one in properties:
         result = stormpy.model_checking(model, one, environment=environment)
-        found[one.name] = float(result.at(model.initial_states[0]))
+        found[one.get_name()] = float(result.get_value(model.initial_states[0]))
     return model.nr_states, found
 
 

@@ -145,7 +145,7 @@ def _remarks(workshop: Workshop) -> Iterator[Remark]:
     beliefs = workshop.participant.beliefs
     for piece, part in copies(pieces):
         explored = piece.built.explored
-        example = piece.built.part is part
+        example = piece.built.part.order == part.order
         for index in range(len(part.beliefs)):
             mine = part.beliefs[index]
             if index in explored.partial:
