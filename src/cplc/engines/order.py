@@ -69,6 +69,9 @@ def variable_order(system: System) -> Order:
             tried.append(near)
             found += [_laid_out(blocks, near) for blocks in (alone, together)]
     layout, part = min(found, key=lambda one: _cost(one[0], everything))
+    choices = range(len(system.variables), len(names))
+    first = [index for index in choices if index not in part]
+    layout = (*first, *(index for index in layout if index not in first))
     return Order(tuple(names[index] for index in layout), {names[index]: number for index, number in part.items()})
 
 

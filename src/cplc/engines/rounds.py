@@ -151,7 +151,7 @@ class Round(Transition):
             if before & where != encoding.false:
                 return allowed
             before = before | where
-        encoding.define(choice.name, {action: where for action, where in allowed.items()})
+        encoding.define(choice.name, dict(allowed.items()))
         return allowed
 
     @cached_property
@@ -251,9 +251,10 @@ class Round(Transition):
         return _Images(self._encoding, self._row, pieces, self.choice_levels)
 
     def within(self, care: Node) -> Round:
-        _ = self._images
         narrowed = copy(self)
         narrowed._care = self._care & care
+        narrowed._restricted = {}
+        narrowed.__dict__["_images"] = self._images.within(narrowed._care)
         narrowed.__dict__.pop("guard", None)
         return narrowed
 
@@ -301,7 +302,7 @@ class Round(Transition):
         known = self._restricted.get(joint)
         if known is None:
             only = dict(self._only(*one) for one in joint)
-            known = self._restricted[joint] = self._joined({**self._allowed, **only})
+            known = self._restricted[joint] = self._joined({**self._allowed, **only}).within(self._care)
         return known
 
     def _only(self, choice: str, action: str) -> tuple[str, dict[str, Node]]:
@@ -316,9 +317,30 @@ class _Images:
     def __init__(self, encoding: Encoding, row: Row, pieces: Sequence[Piece], choices: frozenset[int]) -> None:
         self._diagrams = encoding.diagrams
         self._true = encoding.true
-        clusters = _clusters(self, _without_choices(self, pieces, choices))
-        self._forwards = self._scheduled(clusters, choices.union(now for now, _ in row))
-        self._backwards = self._scheduled(clusters, choices.union(then for _, then in row))
+        self._row = row
+        self._choices = choices
+        self._joined = _clusters(self, _without_choices(self, pieces, choices))
+        self._schedule()
+
+    def _schedule(self) -> None:
+        self._forwards = self._scheduled(self._joined, self._choices.union(now for now, _ in self._row))
+        self._backwards = self._scheduled(self._joined, self._choices.union(then for _, then in self._row))
+
+    def within(self, care: Node) -> _Images:
+        """Return the same, from these states: in one piece, if that is a small one, else as it is.
+
+        Few states make few pairs of states, where a relation between all of them would be large.
+        """
+        one = Piece(care, frozenset())
+        for number, piece in enumerate(self._joined):
+            later = frozenset[int]().union(*(other.levels for other in self._joined[number + 1 :]))
+            one = self.conjunction(one, piece, (piece.levels & self._choices) - later)
+            if self.size(one) > CLUSTER:
+                return self
+        narrowed = copy(self)
+        narrowed._joined = [Piece(one.relation, frozenset(now for pair in self._row for now in pair))]
+        narrowed._schedule()
+        return narrowed
 
     def conjunction(self, one: Piece, other: Piece, forgotten: frozenset[int] = frozenset()) -> Piece:
         relation = self._diagrams.and_exists(one.relation, other.relation, self._diagrams.cube(forgotten))

@@ -345,7 +345,7 @@ class SymbolicEngine(Engine[Node]):
         if not self.system.is_synchronous:
             arena = SymbolicArena(self._encoding, self._sweeps)
             return solution(arena, self.system, formula, assuming, satisfying)
-        (transition,) = self._transitions
+        (transition,) = self._sweeps.transitions
         assert isinstance(transition, Round)
         rounds = SymbolicRoundArena(self._encoding, self._sweeps, transition)
         counting = self._reachable
@@ -356,7 +356,7 @@ class SymbolicEngine(Engine[Node]):
     # --- rounds
 
     def _adjacent(self, formula: Adjacent, states: Node) -> Node:
-        (transition,) = self._transitions
+        (transition,) = self._sweeps.transitions
         assert isinstance(transition, Round)
         if formula.back:
             return transition.adjacent_back(self._around(states), formula.same, formula.choice)
