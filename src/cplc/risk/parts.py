@@ -193,6 +193,7 @@ class Splitting:
         self.system = system
         self.participant = participant
         self._worth = amounts(participant)
+        self._made: dict[tuple[str, ...], Part] = {}
         self._connected = [*map(frozenset, self._connections())]
 
     def _connections(self) -> Iterator[frozenset[str]]:
@@ -241,14 +242,13 @@ class Splitting:
             if names:
                 decisions[find(next(iter(names)))].append(index)
         return tuple(
-            Part(
-                self.system,
-                self.participant,
-                tuple(names),
-                tuple(steps[root]),
-                tuple(beliefs[root]),
-                tuple(decisions[root]),
-                self._worth,
-            )
-            for root, names in variables.items()
+            self._part(tuple(names), steps[root], beliefs[root], decisions[root]) for root, names in variables.items()
         )
+
+    def _part(self, names: tuple[str, ...], steps: list[int], beliefs: list[int], decisions: list[int]) -> Part:
+        """Return the part of these variables, the same one whenever it is asked for."""
+        if names not in self._made:
+            self._made[names] = Part(
+                self.system, self.participant, names, tuple(steps), tuple(beliefs), tuple(decisions), self._worth
+            )
+        return self._made[names]

@@ -63,7 +63,10 @@ class Workshop:
     fairness: bool
     split: bool
     limit: int
-    built: dict[object, Built] = field(default_factory=dict)
+    built: dict[int, Built] = field(default_factory=dict)
+    forms: dict[object, int] = field(default_factory=dict)
+    form_of: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """The number of the form of each part, by its variables."""
     answers: dict[tuple[int, object, bool], Values] = field(default_factory=dict)
 
     @cached_property
@@ -83,10 +86,17 @@ class Workshop:
         return parts
 
     def build(self, part: Part) -> Built:
-        key = part.form
+        key = self.form(part)
         if key not in self.built:
             self.built[key] = Built(part, explore(part.system, part.participant, self.limit - self.states))
         return self.built[key]
+
+    def form(self, part: Part) -> int:
+        """Return a number that is the same for copies."""
+        found = self.form_of.get(part.order)
+        if found is None:
+            found = self.form_of[part.order] = self.forms.setdefault(part.form, len(self.forms))
+        return found
 
     @property
     def states(self) -> int:
@@ -103,7 +113,7 @@ class Workshop:
             mine.setdefault(home[next(iter(names))] if names else 0, []).append(one)
         found: dict[object, list[Part]] = {}
         for at, part in enumerate(parts):
-            found.setdefault((part.form, *map(part.form_of, mine.get(at, ()))), []).append(part)
+            found.setdefault((self.form(part), *map(part.form_of, mine.get(at, ()))), []).append(part)
         first = {id(part): at for at, part in enumerate(parts)}
         return tuple(self._piece(members, conj(mine.get(first[id(members[0])], ()))) for members in found.values())
 
