@@ -68,11 +68,11 @@ _AT_HOME = {
     "click": "cli",
     "pygls": "server",
     "lsprotocol": "server",
-    "jinja2": "export",
+    "jinja2": "export report",
     "oxidd": "engines",
     "dd": "engines",
 }
-"""The part that each library may be imported in."""
+"""The parts that each library may be imported in: one, but for templates, which print in two."""
 
 
 def _imports() -> Iterator[tuple[Path, str, str]]:
@@ -119,7 +119,7 @@ def test_every_library_has_one_home() -> None:
     wrong = [
         f"{path.relative_to(_SOURCE)} imports {module}"
         for path, part, module in _imports()
-        if _AT_HOME.get(module.split(".")[0], part) != part
+        if part not in _AT_HOME.get(module.split(".")[0], part).split()
     ]
     assert wrong == []
 

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 import click
 
+from cplc import __version__
 from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.fixing import fixed
+from cplc.cli.formats import document
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, diagnostics_of, exit_for, finished
-from cplc.cli.options import colour_option, format_option, model_options, strict_option
-from cplc.cli.output import Colour, Format
+from cplc.cli.options import colour_option, model_options, report_format_option, strict_option
+from cplc.cli.output import AnyFormat, Colour
 from cplc.diagnostics.render import in_order, summary
 
 
@@ -28,7 +30,7 @@ Examples:
 """,
 )
 @model_options
-@format_option
+@report_format_option
 @colour_option
 @strict_option
 @click.option("--fix", is_flag=True, help="First repair in the file what can only be meant in one way.")
@@ -38,7 +40,7 @@ def command(
     definitions: Sequence[tuple[str, str]],
     channels: Channels,
     protocol: str | None,
-    form: Format,
+    form: AnyFormat,
     colour: Colour,
     strict: bool,
     fix: bool,
@@ -72,6 +74,10 @@ def command(
                 "exit": code,
             }
         )
+    elif form in ("github", "junit", "sarif", "html"):
+        from cplc.report.outcome import Outcome
+
+        output.write(document(form, Outcome("check", file, __version__, in_order(found))))
     elif form == "text" and not found:
         output.write(f"{file}: {summary(found)}\n")
     return code

@@ -8,6 +8,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from cplc.cli.formats import WHOLE
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -80,10 +82,19 @@ def colour_option(command: Command) -> Command:
 
 
 def format_option(command: Command) -> Command:
+    return _format_option(command, ("text", "concise", "json"))
+
+
+def report_format_option(command: Command) -> Command:
+    """Add the formats, those for other programs and for reading later among them."""
+    return _format_option(command, ("text", "concise", "json", *WHOLE))
+
+
+def _format_option(command: Command, forms: tuple[str, ...]) -> Command:
     return click.option(
         "--format",
         "form",
-        type=click.Choice(["text", "concise", "json"]),
+        type=click.Choice(forms),
         default="text",
         show_default=True,
         envvar="CPLC_OUTPUT_FORMAT",

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 import click
 
+from cplc.cli.formats import Whole
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Colour = Literal["auto", "always", "never"]
 Format = Literal["text", "concise", "json"]
+AnyFormat = Format | Whole
 FORMAT_VERSION = 1
 
 
@@ -78,15 +80,15 @@ def result_colours(text: str, part: ResultPart) -> str:
             return click.style(text, dim=True)
 
 
-def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: Format, colour: Colour, err: bool) -> None:
-    """Write diagnostics for people; in JSON they are part of the document instead."""
+def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, colour: Colour, err: bool) -> None:
+    """Write diagnostics for people; where there is a document they are part of it."""
     match form:
         case "text":
             write(rendered(diagnostics, style_for(colour, err=err)), err=err)
         case "concise":
             for diagnostic in in_order(diagnostics):
                 write(f"{diagnostic.concise()}\n", err=err)
-        case "json":
+        case _:
             pass
 
 

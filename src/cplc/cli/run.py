@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 
 from click import ClickException
 
+from cplc import __version__
 from cplc.cli import output
 from cplc.cli.exits import Exit
+from cplc.cli.formats import WHOLE, document
 from cplc.cli.load import exit_for
-from cplc.cli.output import Colour, Format
+from cplc.cli.output import AnyFormat, Colour
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
 
 if TYPE_CHECKING:
     from cplc.pipeline import Asked
+    from cplc.report.outcome import Standing
     from cplc.report.text import Detail
     from cplc.verification.results import Answer, Question, Result
 
@@ -36,7 +39,7 @@ class Run:
 
     file: str
     definitions: dict[str, str]
-    form: Format
+    form: AnyFormat
     colour: Colour
     strict: bool
     detail: Detail
@@ -98,20 +101,20 @@ class Run:
     def fail(self, problem: Exception) -> None:
         """Complete the document of a run that ends with an exception."""
         self.progress.clear()
-        if self.form == "json":
+        if self.form not in ("text", "concise"):
             self.error = problem.format_message() if isinstance(problem, ClickException) else _bug(problem)
-            self._write_document()
+            self._write_whole()
 
     def finish(self) -> None:
         """Say what there is to say at the end."""
         self.progress.clear()
         match self.form:
-            case "json":
-                self._write_document()
             case "text":
                 self._write_summary()
             case "concise":
                 pass
+            case _:
+                self._write_whole()
 
     @property
     def exit(self) -> Exit:
@@ -144,7 +147,7 @@ class Run:
                 from cplc.report.concise import concise
 
                 output.write(concise(result) + "\n")
-            case "json":
+            case _:
                 pass
 
     def _write_summary(self) -> None:
@@ -155,13 +158,25 @@ class Run:
         said = ", ".join(f"{counts[kind]} {kind}" for kind in sorted(counts, key=_VERDICTS.index))
         output.write(f"{self.file}: {said}\n")
 
-    def _verdict(self, result: Result) -> str:
+    def _verdict(self, result: Result) -> Standing:
         if result.answer == "unknown":
             return "unknown"
         if self._is_unexpected(result):
             return "not as expected"
         warned = result.answer == "vacuous" or result.remarks or not result.as_expected
         return "with a warning" if warned else "as expected"
+
+    def _write_whole(self) -> None:
+        """Write the document of a format that has one."""
+        if self.form not in WHOLE:
+            self._write_document()
+            return
+        from cplc.report.outcome import Outcome
+
+        told = [(result, self._verdict(result)) for result in self.results]
+        found = in_order(self.diagnostics)
+        outcome = Outcome("verify", self.file, __version__, found, told, self.error or self.interrupted)
+        output.write(document(self.form, outcome))
 
     def _write_document(self) -> None:
         from cplc.report.data import result_data
@@ -193,7 +208,7 @@ def _bug(problem: Exception) -> str:
     return f"this is a bug in cplc: {type(problem).__name__}: {problem}"
 
 
-_VERDICTS = ("as expected", "with a warning", "not as expected", "unknown")
+_VERDICTS: tuple[Standing, ...] = ("as expected", "with a warning", "not as expected", "unknown")
 
 
 def _file_name(name: str) -> str:

@@ -13,13 +13,13 @@ from cplc.cli.limits import Interrupted, Limits, supervised
 from cplc.cli.load import Channels, asked_of, compilation_of
 from cplc.cli.options import (
     colour_option,
-    format_option,
     limit_options,
     model_options,
     names,
+    report_format_option,
     strict_option,
 )
-from cplc.cli.output import Colour, Format
+from cplc.cli.output import AnyFormat, Colour
 from cplc.cli.run import Questions, Run
 from cplc.diagnostics.core import Diagnostic
 
@@ -45,6 +45,7 @@ Examples:
   cplc verify examples/netbill.cpl -D customers=20 --property safe --property served
   cplc verify examples/netbill.cpl --formula 'AG (pay[1] -> AF deliver[1])' --assuming Mer
   cplc verify examples/netbill.cpl --timeout 5m --format json
+  cplc verify examples/netbill.cpl --format html > report.html
   cplc verify - < examples/netbill.cpl
 """,
 )
@@ -58,7 +59,7 @@ Examples:
     help="Roles that keep going, for --formula: `Mer,Cus` or `all`.",
 )
 @limit_options
-@format_option
+@report_format_option
 @click.option(
     "--detail",
     type=click.Choice(["verdicts", "failures", "everything"]),
@@ -93,7 +94,7 @@ def command(
     engine: EngineName,
     timeout: float | None,
     memory: int | None,
-    form: Format,
+    form: AnyFormat,
     detail: Detail,
     strategies: Strategies,
     vacuity: bool,

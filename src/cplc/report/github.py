@@ -1,0 +1,59 @@
+"""Diagnostics and verdicts as workflow commands: GitHub shows them beside the lines they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cplc.diagnostics.core import Diagnostic
+from cplc.report.outcome import Outcome, Standing, sentence
+from cplc.report.text import result_text
+from cplc.source import Span
+from cplc.verification.results import Result
+
+_LEVELS: dict[Standing, str] = {"not as expected": "error", "unknown": "warning", "with a warning": "warning"}
+
+
+def commands(outcome: Outcome) -> str:
+    """Return one command for each diagnostic, and for each verdict that is not simply as expected."""
+    return "".join(f"{line}\n" for line in _lines(outcome))
+
+
+def _lines(outcome: Outcome) -> Iterator[str]:
+    for diagnostic in outcome.diagnostics:
+        yield _command(diagnostic.severity, diagnostic.span, diagnostic.code, _message(diagnostic))
+    for result, standing in outcome.results:
+        if standing in _LEVELS:
+            yield _command(_LEVELS[standing], result.question.span, sentence(result), _told(result))
+    if outcome.unfinished:
+        yield _command("warning", None, "not finished", outcome.unfinished)
+
+
+def _message(diagnostic: Diagnostic) -> str:
+    return "\n".join((diagnostic.message, *(note.message for note in diagnostic.notes)))
+
+
+def _told(result: Result) -> str:
+    return result_text(result).strip()
+
+
+def _command(level: str, span: Span | None, title: str, message: str) -> str:
+    properties = {"title": title}
+    if span is not None:
+        line, column = span.position
+        end_line, end_column = span.source.position(max(span.start, span.end - 1))
+        properties = {"file": span.source.name, "line": str(line), **properties}
+        if line == end_line:
+            # GitHub takes columns for one line only.
+            properties |= {"col": str(column), "endColumn": str(end_column)}
+        else:
+            properties |= {"endLine": str(end_line)}
+    written = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{level} {written}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,119 @@
+"""The outcome as one page that needs nothing else: verdicts, runs as sequence charts, lives of commitments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from cplc.diagnostics.render import rendered
+from cplc.report.charts import Chart, Life, Row, chart_of, lives_of, rows_of
+from cplc.report.outcome import Outcome, Standing, remarks
+from cplc.report.story import story, tells
+from cplc.report.text import blame_sentences, expectation, result_text
+from cplc.report.wording import place
+from cplc.verification.results import Result
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """A result as the page shows it."""
+
+    anchor: str
+    name: str
+    title: str
+    assuming: str
+    answer: str
+    standing: Standing
+    style: str
+    expected: str
+    formula: str
+    place: str
+    engine: str
+    seconds: str
+    remarks: tuple[str, ...]
+    closing: tuple[str, ...]
+    run: _Shown | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A run: in words, as a chart, and what becomes of commitments."""
+
+    rows: tuple[Row, ...]
+    end: tuple[str, ...]
+    loop: int | None
+    chart: Chart | None
+    lives: tuple[Life, ...]
+    states: tuple[int, ...]
+
+
+_STYLES: dict[Standing, str] = {
+    "as expected": "good", "with a warning": "warning", "not as expected": "bad", "unknown": "warning",
+}  # fmt: skip
+
+
+def page(outcome: Outcome) -> str:
+    """Return the page."""
+    verdicts = [_verdict(index, result, standing) for index, (result, standing) in enumerate(outcome.results, 1)]
+    counts = [(standing, sum(v.standing == standing for v in verdicts), style) for standing, style in _STYLES.items()]
+    return _template().render(
+        file=outcome.file,
+        version=outcome.version,
+        diagnostics=rendered(outcome.diagnostics, limit=len(outcome.diagnostics)),
+        mistaken=any(diagnostic.is_error for diagnostic in outcome.diagnostics),
+        interrupted=outcome.interrupted,
+        verdicts=verdicts,
+        counts=[count for count in counts if count[1]],
+    )
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=True,
+    )
+    return environment.get_template("report.html.j2")
+
+
+def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:
+    question = result.question
+    run = _shown(result)
+    return _Verdict(
+        anchor=f"q{number}",
+        name=question.name,
+        title=question.title or "",
+        assuming=", ".join(sorted(question.assuming)),
+        answer=result.answer,
+        standing=standing,
+        style=_STYLES[standing],
+        expected=expectation(result).strip(),
+        formula=question.text,
+        place=place(question.span),
+        engine=result.engine,
+        seconds=f"{result.seconds:.2f}",
+        remarks=tuple(remarks(result)),
+        closing=tuple(blame_sentences(result)),
+        run=run,
+        text=result_text(result, detail="everything") if run is not None or not result.as_expected else "",
+    )
+
+
+def _shown(result: Result) -> _Shown | None:
+    evidence = result.evidence
+    if evidence is None or not tells(evidence):
+        return None
+    told = story(result.system, evidence)
+    if not told.run.moves:
+        return None
+    rows, end = rows_of(result.system, told)
+    lives, chart = lives_of(result.system, told), chart_of(result.system, told)
+    return _Shown(rows, end, told.run.loop, chart, lives, tuple(range(len(rows) + 1)))

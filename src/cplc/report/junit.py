@@ -1,0 +1,69 @@
+"""Verdicts as test results, in the form that build servers read: one suite for a file, one case for each question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.render import rendered
+from cplc.report.outcome import Outcome, Standing, remarks, sentence
+from cplc.report.text import result_text
+from cplc.verification.results import Result
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def suites(outcome: Outcome) -> str:
+    """Return the document. The first case is the file itself; what is unknown is an error, no failure."""
+    suite = ElementTree.Element("testsuite", name=_text(outcome.file))
+    mistakes = [diagnostic for diagnostic in outcome.diagnostics if diagnostic.is_error]
+    case = _case(suite, outcome, outcome.command, 0.0)
+    if mistakes:
+        _child(case, "error", mistakes[0].message, "mistake", _shown(outcome.diagnostics))
+    elif outcome.unfinished:
+        _child(case, "error", outcome.unfinished, "unknown", outcome.unfinished)
+    elif outcome.diagnostics:
+        ElementTree.SubElement(case, "system-out").text = _text(_shown(outcome.diagnostics))
+    for result, standing in outcome.results:
+        _question(_case(suite, outcome, result.question.name, result.seconds), result, standing)
+    for kind in ("failure", "error"):
+        suite.set(f"{kind}s", str(len(suite.findall(f"testcase/{kind}"))))
+    suite.set("tests", str(len(suite)))
+    suite.set("skipped", "0")
+    suite.set("time", f"{sum(result.seconds for result, _ in outcome.results):.3f}")
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _case(suite: ElementTree.Element, outcome: Outcome, name: str, seconds: float) -> ElementTree.Element:
+    where = _text(outcome.file)
+    return ElementTree.SubElement(suite, "testcase", classname=where, name=_text(name), time=f"{seconds:.3f}")
+
+
+def _question(case: ElementTree.Element, result: Result, standing: Standing) -> None:
+    match standing:
+        case "not as expected":
+            _child(case, "failure", sentence(result), result.answer, result_text(result))
+        case "unknown":
+            _child(case, "error", sentence(result), "unknown", "\n".join(remarks(result)))
+        case "with a warning":
+            ElementTree.SubElement(case, "system-out").text = _text(result_text(result))
+        case "as expected":
+            pass
+
+
+def _child(case: ElementTree.Element, tag: str, message: str, kind: str, text: str) -> None:
+    ElementTree.SubElement(case, tag, message=_text(message), type=kind).text = _text(text)
+
+
+def _shown(diagnostics: Sequence[Diagnostic]) -> str:
+    return rendered(diagnostics, limit=len(diagnostics))
+
+
+def _text(text: str) -> str:
+    """Return the text without what no XML may contain."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,52 @@
+"""Everything that one run of a command has found out, for formats that say it all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from cplc.diagnostics.core import Diagnostic
+from cplc.report.text import printable
+from cplc.verification.results import Result
+
+Standing = Literal["as expected", "with a warning", "not as expected", "unknown"]
+"""What a result means for whoever asked: the same in every format."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was asked of a file and what came out."""
+
+    command: str
+    file: str
+    version: str
+    diagnostics: Sequence[Diagnostic] = ()
+    results: Sequence[tuple[Result, Standing]] = ()
+    interrupted: str | None = None
+
+    @property
+    def unfinished(self) -> str | None:
+        """Why nothing was asked, if the run was stopped before."""
+        return self.interrupted if not self.results else None
+
+
+def sentence(result: Result) -> str:
+    """Return the verdict in one sentence."""
+    question = result.question
+    assuming = f" assuming {', '.join(sorted(question.assuming))}" if question.assuming else ""
+    title = f" ({printable(question.title)})" if question.title else ""
+    expected = {"holds": "", "fails": ", expected to fail"}[question.expected]
+    return f"{question.name}{assuming} {_VERBS[result.answer]}{expected}{title}"
+
+
+_VERBS = {"holds": "holds", "fails": "fails", "vacuous": "holds vacuously", "unknown": "is unknown"}
+
+
+def remarks(result: Result) -> Iterator[str]:
+    """Yield what else there is to say in words."""
+    if result.reason:
+        yield result.reason
+    yield from result.findings
+    for remark in result.remarks:
+        yield remark.message

@@ -1,0 +1,141 @@
+"""Diagnostics and verdicts in SARIF 2.1.0; the run that shows a verdict as the flow of each of its agents."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import PurePath
+from typing import Final
+from urllib.parse import quote
+
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.rules import RULES
+from cplc.report.outcome import Outcome, Standing, remarks, sentence
+from cplc.report.story import story, tells
+from cplc.report.wording import changes, step_text
+from cplc.source import Span
+from cplc.system.model import System
+from cplc.system.trace import Run
+from cplc.verification.results import Result
+
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS: Final[dict[Standing, str]] = {
+    "as expected": "none", "with a warning": "warning", "not as expected": "error", "unknown": "warning",
+}  # fmt: skip
+_VERDICTS: Final = {
+    "holds": "a property or check that holds",
+    "fails": "a property or check that fails, with a run that shows it",
+    "vacuous": "a property or check that holds for want of anything to check",
+    "unknown": "a property or check that was not decided",
+}
+
+Data = dict[str, object]
+
+
+def log(outcome: Outcome) -> str:
+    """Return the document, with a result for each diagnostic and each verdict, those as expected among them."""
+    codes = sorted({diagnostic.code for diagnostic in outcome.diagnostics})
+    answers = sorted({result.answer for result, _ in outcome.results})
+    summaries = {rule.code: rule.summary for rule in RULES}
+    rules: list[Data] = [{"id": code, "shortDescription": {"text": summaries[code]}} for code in codes]
+    rules += [{"id": answer, "shortDescription": {"text": _VERDICTS[answer]}} for answer in answers]
+    invocation: Data = {"executionSuccessful": outcome.interrupted is None}
+    if outcome.interrupted is not None:
+        message = {"text": outcome.interrupted}
+        invocation["toolExecutionNotifications"] = [{"level": "warning", "message": message}]
+    run: Data = {
+        "tool": {"driver": {"name": "cplc", "semanticVersion": outcome.version, "rules": rules}},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "results": [
+            *(_diagnostic(diagnostic) for diagnostic in outcome.diagnostics),
+            *(_verdict(result, standing) for result, standing in outcome.results),
+        ],
+    }
+    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _diagnostic(diagnostic: Diagnostic) -> Data:
+    found: Data = {
+        "ruleId": diagnostic.code,
+        "level": diagnostic.severity,
+        "message": {"text": "\n".join((diagnostic.message, *(n.message for n in diagnostic.notes if not n.span)))},
+        "locations": [_location(diagnostic.span)],
+    }
+    related = [{**_location(note.span), "message": {"text": note.message}} for note in diagnostic.notes if note.span]
+    if related:
+        found["relatedLocations"] = related
+    fixes = [_fix(diagnostic.span, note.replacement) for note in diagnostic.notes if note.replacement]
+    if fixes:
+        found["fixes"] = fixes
+    return found
+
+
+def _fix(span: Span, text: str) -> Data:
+    replaced = {"deletedRegion": _region(span), "insertedContent": {"text": text}}
+    change = {"artifactLocation": _artifact(span), "replacements": [replaced]}
+    return {"description": {"text": f"write `{text}`"}, "artifactChanges": [change]}
+
+
+def _verdict(result: Result, standing: Standing) -> Data:
+    span = result.question.span
+    found: Data = {
+        "ruleId": result.answer,
+        "kind": {"as expected": "pass", "unknown": "open"}.get(standing, "fail"),
+        "level": _LEVELS[standing] if standing != "unknown" else "none",
+        "message": {"text": "\n".join((sentence(result), *remarks(result)))},
+        "locations": [] if span is None else [_location(span)],
+        "properties": {
+            "name": result.question.name,
+            "formula": result.question.text,
+            "expected": result.question.expected,
+            "standing": standing,
+        },
+    }
+    evidence = result.evidence
+    if evidence is not None and tells(evidence):
+        flows = _flows(result.system, story(result.system, evidence).run)
+        if flows:
+            found["codeFlows"] = [{"message": {"text": "the run, agent by agent"}, "threadFlows": flows}]
+    return found
+
+
+def _flows(system: System, run: Run) -> list[Data]:
+    """Return what each agent does on a run; the numbers of the steps are those of the whole run."""
+    flows: dict[str, list[Data]] = {}
+    before = run.start
+    for number, move in enumerate(run.moves, 1):
+        step = None if move.step is None else system.steps[move.step]
+        if step is not None:
+            said = [step_text(system, before, move), *changes(system, before, move)]
+            location: Data = {"message": {"text": "; ".join(said)}}
+            if step.span is not None:
+                location = {**_location(step.span), **location}
+            flows.setdefault(step.actor, []).append({"executionOrder": number, "location": location})
+        before = move.state
+    return [{"id": agent, "locations": steps} for agent, steps in flows.items()]
+
+
+# --- places
+
+
+def _location(span: Span) -> Data:
+    physical: Data = {"artifactLocation": _artifact(span)}
+    if span.source.text:
+        physical["region"] = _region(span)
+    return {"physicalLocation": physical}
+
+
+def _artifact(span: Span) -> Data:
+    """Return the file: relative to where the command runs, unless it stands elsewhere."""
+    path = PurePath(span.source.name)
+    if path.is_absolute():
+        return {"uri": path.as_uri()}
+    return {"uri": quote(re.sub(r"[<>]", "", path.as_posix()))}
+
+
+def _region(span: Span) -> Data:
+    line, column = span.position
+    end_line, end_column = span.source.position(span.end)
+    return {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
