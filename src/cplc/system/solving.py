@@ -94,3 +94,11 @@ def independent(domains: Mapping[str, Sequence[Value]], condition: Expr) -> Iter
         yield tuple(name for name in domains if name in names), And(tuple(parts))
     said = set().union(*(names for names, _ in groups))
     yield from (((name,), And(())) for name in domains if name not in said)
+
+
+def is_satisfiable(domains: Mapping[str, Sequence[Value]], condition: Expr) -> bool:
+    """Whether the condition holds under some assignment; what it says of different variables is looked at apart."""
+    return all(
+        next(solutions({name: domains[name] for name in names}, part), None) is not None
+        for names, part in independent(domains, condition)
+    )

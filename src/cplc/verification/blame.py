@@ -44,7 +44,7 @@ def blame(
     if these roles kept going. It is asked only where co-operation can but help: every operator that depends on
     fairness speaks of all runs, or of what some of them can enforce.
     """
-    if not needs_fairness(formula, system) or not helped_by_fairness(formula, system):
+    if system.is_synchronous or not needs_fairness(formula, system) or not helped_by_fairness(formula, system):
         return None
     found = coalitions(system, assuming, valid)
     ending = endless(evidence)

@@ -13,8 +13,8 @@ from itertools import combinations
 from typing import Literal
 
 from cplc.source import Span
-from cplc.system.expr import Equal, Expr, Read, conj, disj, negate, one_of
-from cplc.system.formula import And, Atom, Enforces, Finally, Formula, Globally, Implies, Not, OnPaths, Or
+from cplc.system.expr import TRUE, Equal, Expr, Read, conj, disj, is_false, negate, one_of
+from cplc.system.formula import And, Atom, Enforces, Finally, Formula, Globally, Implies, Next, Not, OnPaths, Or
 from cplc.system.model import Commitment, Step, System
 from cplc.verification.observers import ONLY_TIME, RENEWED, hands_over, with_hand_overs, with_only_time
 from cplc.verification.results import Question
@@ -86,6 +86,29 @@ def in_range(system: System) -> tuple[Question, ...]:
             system=_without_fairness(system),
             findings=tuple(text for _, text in parts),
         ),
+    )
+
+
+def goes_on(system: System) -> Question:
+    """Return the question whether no state that the players of a synchronous system come to is a deadlock."""
+    parts: list[Part] = []
+    for player in system.players:
+        idle = conj(negate(action.allowed) for action in player.actions)
+        if not is_false(idle):
+            text = f"`{player.agent}` has no action in some reachable state, where all stop"
+            parts.append((_never(idle, f"{player.agent} has no action"), text))
+    going = OnPaths("E", Next(Atom(TRUE, "true")))
+    able = conj(disj(action.allowed for action in player.actions) for player in system.players)
+    stuck = Or((Not(Atom(able, "everybody has an action")), going))
+    text = "in some reachable state all that can be done leads out of the range of a variable, and all stop"
+    parts.append((OnPaths("A", Globally(stuck)), text))
+    return Question(
+        name="deadlock_free",
+        kind="check",
+        formula=And(tuple(formula for formula, _ in parts)),
+        text="every reachable state has a successor",
+        advisory=True,
+        findings=tuple(finding for _, finding in parts),
     )
 
 

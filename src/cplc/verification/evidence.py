@@ -7,32 +7,27 @@ rests on all of them is marked `exhaustive`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Generic
 
 from cplc.engines.interface import Engine, S
 from cplc.system.expr import Const, Read, conj, equal
 from cplc.system.formula import (
+    Adjacent,
     And,
     Atom,
     Commits,
     Enforces,
-    Finally,
     Formula,
     Fulfils,
     Globally,
     Iff,
     Implies,
     Knows,
-    Next,
     Not,
     OnPaths,
     Or,
     Path,
-    Release,
-    Until,
-    WeakUntil,
     children,
     ctl_path,
     is_state_formula,
@@ -40,42 +35,19 @@ from cplc.system.formula import (
 )
 from cplc.system.model import State
 from cplc.system.trace import Evidence, Move, Run
+from cplc.verification.acting import actions_between
 from cplc.verification.elsewhere import Elsewhere
 from cplc.verification.facts import Facts
 from cplc.verification.interpreter import Key, key
 from cplc.verification.paths import Paths
 from cplc.verification.products import Watched, Watching
-from cplc.verification.replay import SOME_FAIR_RUN, EvidenceError, some_fair_run
+from cplc.verification.replay import SOME_FAIR_RUN, EvidenceError, must_go_on, some_fair_run
+from cplc.verification.shapes import Claim, Once, Reach, Stay, shapes
 from cplc.verification.strategies import enforced
 
-Claim = tuple[Formula, bool]
 Part = tuple[int, Evidence]
 _Shown = tuple[int, Formula, bool]
 """A formula and its value at a position of a run."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Reach:
-    """Come to where all of ``target`` is so, ``along`` being so all the way."""
-
-    along: tuple[Claim, ...]
-    target: tuple[Claim, ...]
-    bound: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Stay:
-    """Stay where ``along`` is so, for ever or for ``bound`` steps."""
-
-    along: tuple[Claim, ...]
-    bound: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Once:
-    """Take one step to where ``target`` is so."""
-
-    target: tuple[Claim, ...]
 
 
 def explain(
@@ -88,9 +60,10 @@ def explain(
 def explain_initial(engine: Engine[S], formula: Formula, assuming: frozenset[str] = frozenset()) -> Evidence:
     """Return why the formula holds in every initial state, by one of them, or why it fails in some."""
     explainer = _Explainer(engine, assuming)
-    failing = engine.without(engine.initial, engine.satisfying(formula, assuming))
+    failing = engine.without(engine.beginning, engine.satisfying(formula, assuming))
     holds = engine.is_empty(failing)
-    return explainer.evidence(formula, explainer.choice(formula, engine.initial if holds else failing, holds), holds)
+    states = engine.beginning if holds else failing
+    return explainer.evidence(formula, explainer.choice(formula, states, holds), holds)
 
 
 class _Explainer(Generic[S]):
@@ -99,7 +72,9 @@ class _Explainer(Generic[S]):
         self.assuming = assuming
         self.paths: Paths[S] = Paths(engine, assuming)
         self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.fairness else engine.reachable
-        self.elsewhere: Elsewhere[S] = Elsewhere(engine, self.paths, lambda operand: self.where((operand, False)))
+        self.considered = self.fair if engine.system.is_synchronous else engine.reachable
+        """What knowledge and commitments are about."""
+        self.elsewhere: Elsewhere[S] = Elsewhere(engine, self.paths, self._lacking)
         self._known: dict[tuple[Formula, bool, Key], Evidence] = {}
         self._watching: dict[Watched, Watching[S]] = {}
 
@@ -114,6 +89,10 @@ class _Explainer(Generic[S]):
         for claim in claims:
             states = self.engine.both(states, self.where(claim))
         return states
+
+    def _lacking(self, operand: Formula) -> S:
+        """Return where what should be known or owed is not so."""
+        return self.engine.both(self.where((operand, False)), self.considered)
 
     def is_so(self, claim: Claim, state: State) -> bool:
         return self.paths.contains(self.where(claim), state)
@@ -135,8 +114,8 @@ class _Explainer(Generic[S]):
                 path = ctl_path(formula)
                 if path is None:
                     return next(self._seen(formula, states, holds)).start
-                for shape in _shapes(path, holds):
-                    if isinstance(shape, _Reach):
+                for shape in shapes(path, holds):
+                    if isinstance(shape, Reach):
                         target = engine.both(self.where_all(shape.target), self.fair)
                         run = self.paths.run_from(states, self.where_all(shape.along), target)
                         if run is not None:
@@ -163,13 +142,15 @@ class _Explainer(Generic[S]):
                 return self._ignorance(formula, state)
             case Commits(debtor, creditor, operand) if not holds:
                 accessible = self.engine.accessible(debtor, creditor, self.engine.single(state))
-                others = self.engine.both(accessible, self.where((operand, False)))
+                others = self.engine.both(accessible, self._lacking(operand))
                 return self._pair(formula, holds, state, others, (operand, False), (debtor, creditor))
             case Fulfils(debtor, creditor, operand) if holds:
                 return self._fulfilment(formula, Commits(debtor, creditor, operand), state)
             case Enforces() if holds:
                 return enforced(self.engine, formula, state, self.assuming)
-            case OnPaths() | Enforces() | Knows() | Commits() | Fulfils():
+            case Adjacent() if holds and not formula.back:
+                return self._one_round(formula, state)
+            case OnPaths() | Enforces() | Knows() | Commits() | Fulfils() | Adjacent():
                 return Evidence(formula, holds, Run(state, ()), exhaustive=True)
             case _:
                 return Evidence(formula, holds, Run(state, ()), self._parts(0, state, [(formula, holds)]))
@@ -210,7 +191,7 @@ class _Explainer(Generic[S]):
 
     # --- runs
     def _on_path(self, formula: Formula, path: Path, state: State, holds: bool) -> Evidence:
-        for shape in _shapes(path, holds):
+        for shape in shapes(path, holds):
             found = self._run(shape, state)
             if found is not None:
                 run, parts = found
@@ -220,33 +201,47 @@ class _Explainer(Generic[S]):
                 return Evidence(formula, holds, run, parts)
         raise EvidenceError("a run is said to exist and none can be found")
 
-    def _run(self, shape: _Reach | _Stay | _Once, state: State) -> tuple[Run, tuple[Part, ...]] | None:
+    def _run(self, shape: Reach | Stay | Once, state: State) -> tuple[Run, tuple[Part, ...]] | None:
         match shape:
-            case _Reach(along, target, bound):
+            case Reach(along, target, bound):
                 goal = self.engine.both(self.where_all(target), self.fair)
                 moves = self.paths.way(state, self.where_all(along), goal, shortest=bound is not None)
                 if moves is None or (bound is not None and len(moves) > bound):
                     return None
                 run = Run(state, moves)
                 return run, (*self._all_along(run.states[:-1], along), *self._parts(len(moves), run.states[-1], target))
-            case _Once(target):
+            case Once(target):
                 goal = self.engine.both(self.where_all(target), self.fair)
-                steps = (*self.paths.moves(state), Move(None, state))
-                run = Run(state, (self.paths.first_into(goal, steps),))
+                run = Run(state, (self.paths.next_into(goal, state),))
                 return run, self._parts(1, run.states[1], target)
-            case _Stay(along, None):
+            case Stay(along, None):
                 always = OnPaths("E", Globally(_conjunction(along)))
                 staying = self.engine.satisfying(always, self.assuming)
                 if not self.paths.contains(staying, state):
                     return None
                 run = self.paths.lasso(state, staying)
                 return run, self._all_along(run.states[:-1], along)
-            case _Stay(along, bound):
+            case Stay(along, bound):
                 run = Run(state, (Move(None, state),) * (bound or 0))
                 return run, self._all_along(run.states, along)
 
     def _all_along(self, states: tuple[State, ...], along: tuple[Claim, ...]) -> tuple[Part, ...]:
         return tuple(part for position, state in enumerate(states) for part in self._parts(position, state, along))
+
+    def _one_round(self, formula: Adjacent, state: State) -> Evidence:
+        """Return a round to where the operand holds, one in which what is to agree does."""
+        engine = self.engine
+        ends = engine.both(engine.successors(engine.single(state)), self.where((formula.operand, True)))
+        ends = engine.both(ends, self.considered)
+        ends = engine.both(ends, engine.where(conj(equal(Read(then), Const(state[now])) for now, then in formula.same)))
+        while not engine.is_empty(ends):
+            target = engine.pick(ends)
+            actions = actions_between(engine.system, state, target, formula.choice)
+            if actions is not None:
+                run = Run(state, (Move(None, target, actions),))
+                return Evidence(formula, True, run, self._parts(1, target, [(formula.operand, True)]))
+            ends = engine.without(ends, engine.single(target))
+        raise EvidenceError("a round is said to be possible and none can be found")
 
     # --- runs that an automaton watches
     def _watched(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
@@ -261,7 +256,7 @@ class _Explainer(Generic[S]):
             for position, at in enumerate(run.states):
                 claims = [(part, value) for place, part, value in needed if place == position]
                 parts.extend(self._parts(position, at, claims))
-            if run.loop is None and self.engine.system.fairness:
+            if run.loop is None and must_go_on(self.engine.system, formula):
                 going_on = some_fair_run(formula.along)
                 parts.append((len(run.moves), self.evidence(going_on, run.states[-1], True)))
             return Evidence(formula, holds, run, tuple(parts))
@@ -275,7 +270,7 @@ class _Explainer(Generic[S]):
         watching = self._watching[watched]
         going_on = some_fair_run(formula.along)
         if formula != going_on:
-            fair = self.where((going_on, True)) if self.engine.system.fairness else self.engine.reachable
+            fair = self.where((going_on, True)) if must_go_on(self.engine.system, formula) else self.engine.reachable
             run = watching.finite(starts, fair)
             if run is not None:
                 yield run
@@ -308,11 +303,12 @@ class _Explainer(Generic[S]):
         known = [equal(Read(name), Const(value)) for name, value in seen.items()]
         known += [equal(Read(at_debtor), Const(state[at_creditor])) for at_debtor, at_creditor in shared]
         others = self.engine.both(self.engine.where(conj(known)), self.where((commitment, True)))
+        others = self.engine.both(others, self.considered)
         return self._pair(formula, True, state, others, (commitment, True), (debtor, creditor))
 
     def _ignorance(self, formula: Knows, state: State) -> Evidence:
         engine, agents = self.engine, formula.agents
-        here, lacking = engine.single(state), self.where((formula.operand, False))
+        here, lacking = engine.single(state), self._lacking(formula.operand)
         match formula.mode:
             case "together":
                 others = engine.both(self.elsewhere.looking_like(agents, state), lacking)
@@ -345,34 +341,6 @@ class _Explainer(Generic[S]):
         raise EvidenceError("somebody is said not to know and everybody does")
 
 
-def _shapes(path: Path, holds: bool) -> tuple[_Reach | _Stay | _Once, ...]:
-    """Return the runs that give the path formula this value, the simplest kind first."""
-    match path:
-        case Next(operand):
-            return (_Once(((operand, holds),)),)
-        case Finally(operand, bound) if holds:
-            return (_Reach((), ((operand, True),), bound),)
-        case Finally(operand, bound):
-            return (_Stay(((operand, False),), bound),)
-        case Globally(operand, bound) if holds:
-            return (_Stay(((operand, True),), bound),)
-        case Globally(operand, bound):
-            return (_Reach((), ((operand, False),), bound),)
-        case Until(left, right, bound) if holds:
-            return (_Reach(((left, True),), ((right, True),), bound),)
-        case Until(left, right, bound):
-            neither = ((left, False), (right, False))
-            return (_Reach(((right, False),), neither, bound), _Stay(((right, False),), bound))
-        case WeakUntil(left, right) if holds:
-            return (_Reach(((left, True),), ((right, True),)), _Stay(((left, True),)))
-        case WeakUntil(left, right):
-            return (_Reach(((right, False),), ((left, False), (right, False))),)
-        case Release(left, right) if holds:
-            return (_Reach(((right, True),), ((left, True), (right, True))), _Stay(((right, True),)))
-        case Release(left, right):
-            return (_Reach(((left, False),), ((right, False),)),)
-
-
 def _conjunction(claims: tuple[Claim, ...]) -> Formula:
     match claims:
         case ((formula, holds),):
@@ -387,7 +355,9 @@ def _negation(formula: Formula) -> Formula:
 
 def _is_plain(formula: Formula) -> bool:
     """Whether the variables of one state decide it."""
-    return not any(isinstance(part, OnPaths | Enforces | Knows | Commits | Fulfils) for part in subformulas(formula))
+    return not any(
+        isinstance(part, OnPaths | Enforces | Knows | Commits | Fulfils | Adjacent) for part in subformulas(formula)
+    )
 
 
 def _looked_at(formula: OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
@@ -415,6 +385,8 @@ def _is_exhaustive(formula: Formula, holds: bool) -> bool:
             return holds
         case Fulfils() | Enforces():
             return not holds
+        case Adjacent(back=back):
+            return back or not holds
         case Not(operand):
             return _is_exhaustive(operand, not holds)
         case And(operands) if holds:

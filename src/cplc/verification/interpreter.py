@@ -124,15 +124,11 @@ class Interpreter:
 
     def after_round(self, state: State, actions: Sequence[str]) -> Iterator[State]:
         """Yield where the players' actions may lead, if all of them are allowed."""
-        players = self.system.players
-        if len(actions) != len(players) or not all(
-            any(action.name == done and holds(action.allowed, state) for action in player.actions)
-            for player, done in zip(players, actions, strict=False)
-        ):
+        seen = self._chosen(state, actions)
+        if seen is None:
             return
-        seen = state | {player.choice: done for player, done in zip(players, actions, strict=True)}
         ways = []
-        for rule in (rule for player in players for rule in player.rules):
+        for rule in (rule for player in self.system.players for rule in player.rules):
             made = [change for change in rule if holds(change.guard, seen)]
             ways.append(
                 [
@@ -149,8 +145,29 @@ class Interpreter:
                 yield target
 
     def leads_to(self, state: State, actions: Sequence[str], target: State) -> bool:
-        """Return whether this round may lead from one state to the other."""
-        return target in self.after_round(state, actions)
+        """Return whether this round may lead from one state to the other, rule by rule: ways are not combined."""
+        seen = self._chosen(state, actions)
+        if seen is None or not self.is_state(target):
+            return False
+        kept = set(state)
+        for rule in (rule for player in self.system.players for rule in player.rules):
+            written = {name for change in rule for name, _ in change.updates}
+            kept -= written
+            made = [change.updates for change in rule if holds(change.guard, seen)] or [()]
+            ways = ({name: value(update, state) for name, update in updates} for updates in made)
+            if not any(all(target[name] == way.get(name, state[name]) for name in written) for way in ways):
+                return False
+        return all(state[name] == target[name] for name in kept)
+
+    def _chosen(self, state: State, actions: Sequence[str]) -> State | None:
+        """Return the state with what the players do in it, if all of that is allowed."""
+        players = self.system.players
+        if len(actions) != len(players) or not all(
+            any(action.name == done and holds(action.allowed, state) for action in player.actions)
+            for player, done in zip(players, actions, strict=True)
+        ):
+            return None
+        return state | {player.choice: done for player, done in zip(players, actions, strict=True)}
 
     def _assigned(self, name: str, assigned: Value) -> Value:
         """Return the value as it stands in a state; one that is out of range as it is."""

@@ -16,6 +16,7 @@ from cplc.engines.interface import Engine, S
 from cplc.system.expr import Equal, Expr, Read, conj, disj, negate
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Move, Run
+from cplc.verification.acting import actions_between
 from cplc.verification.interpreter import Interpreter, Key, key
 from cplc.verification.layers import Arena, coarse_layers, exact_layers, step_groups
 from cplc.verification.replay import EvidenceError, Goal, goals, unmet
@@ -59,7 +60,7 @@ class Ways(Generic[S]):
 
     def run_from(self, starts: S, within: S, target: S, *, shortest: bool = False) -> Run | None:
         """Return a way into the target from the start for which it is shortest, or seems to be."""
-        if shortest or self._is_small:
+        if shortest or self._is_small or self.engine.system.is_synchronous:
             layers = exact_layers(self.engine, starts, within, target)
             if layers is None:
                 return None
@@ -74,7 +75,7 @@ class Ways(Generic[S]):
     def _descent(self, start: State, layers: tuple[S, ...]) -> Moves:
         moves: Moves = ()
         for layer in reversed(layers[:-1]):
-            moves += (self.first_into(layer, self.moves(end(start, moves))),)
+            moves += (self.into(layer, end(start, moves)),)
         return moves
 
     def _fast_descent(self, start: State, sets: tuple[S, ...]) -> Moves:
@@ -152,6 +153,46 @@ class Ways(Generic[S]):
                 return move
         raise EvidenceError("the engine knows a step that the interpreter cannot take")
 
+    # --- one move
+    def into(self, states: S, state: State) -> Move:
+        """Return a move from the state into the set; the engine says that there is one."""
+        if not self.engine.system.is_synchronous:
+            return self.first_into(states, self.moves(state))
+        target = self.engine.both(self.engine.successors(self.engine.single(state)), states)
+        if not self.engine.is_empty(target):
+            for move in self.between(state, self.engine.pick(target)):
+                return move
+        raise EvidenceError("the engine knows a round that the interpreter cannot find")
+
+    def between(self, state: State, target: State) -> Iterator[Move]:
+        """Yield the moves that lead from one state to the other; of rounds one is enough."""
+        if not self.engine.system.is_synchronous:
+            yield from (move for move in self.moves(state) if move.state == target)
+        elif self.may_follow(state, target):
+            actions = actions_between(self.engine.system, self.plain(state), self.plain(target))
+            if actions is not None:
+                yield Move(None, target, actions)
+
+    def next_into(self, states: S, state: State) -> Move:
+        """Return a move into the set, be it that nothing happens."""
+        if self.engine.system.is_synchronous:
+            return self.into(states, state)
+        return self.first_into(states, (*self.moves(state), Move(None, state)))
+
+    def may_follow(self, state: State, target: State) -> bool:
+        """Whether nothing but the system itself keeps the one state from following the other."""
+        return True
+
+    def plain(self, state: State) -> State:
+        """Return the state of the system alone."""
+        return state
+
+    def staying(self, state: State, within: S) -> Move:
+        """Return a move that stays in the set, one that changes nothing if there is such."""
+        if not self.engine.system.is_synchronous:
+            return self.first_into(within, (*self.idling(state), *self.moves(state)))
+        return next(self.between(state, state), None) or self.into(within, state)
+
     # --- endless ways
     def circling(self, start: State, within: S) -> Run:
         """Return a fair lasso within a set, the shorter the better, from each state of which one begins."""
@@ -177,7 +218,7 @@ class Ways(Generic[S]):
         while missing:
             moves += self._meeting(missing[0], end(entry, moves), within)
             missing = unmet(self.interpreter, missing[1:], Run(entry, moves))
-        return moves or (self.first_into(within, (*self.idling(entry), *self.moves(entry))),)
+        return moves or (self.staying(entry, within),)
 
     def _meeting(self, goal: Goal, state: State, within: S) -> Moves:
         """Return a way that meets the goal: a state that is as asked for, or one of its steps taken."""
@@ -226,9 +267,8 @@ class Ways(Generic[S]):
                 if states[first] == states[last] and length < size:
                     yield Run(loop.start, loop.moves[:first] + loop.moves[last:], 0)
                 if length > 1:
-                    for move in self.moves(states[first]):
-                        if move.state == states[last]:
-                            yield Run(loop.start, (*loop.moves[:first], move, *loop.moves[last:]), 0)
+                    for move in self.between(states[first], states[last]):
+                        yield Run(loop.start, (*loop.moves[:first], move, *loop.moves[last:]), 0)
 
 
 class Paths(Ways[S]):
@@ -250,6 +290,8 @@ class Paths(Ways[S]):
 
     def lasso(self, start: State, within: S) -> Run:
         """Return a fair run from a state of a set in which every state begins a fair run that never leaves it."""
+        if self.engine.system.is_synchronous:
+            return self.circling(start, within)
         at_rest = self.way(start, within, self.engine.both(within, self._rest))
         if at_rest is not None:
             return Run(start, at_rest + self.resting(end(start, at_rest)), len(at_rest))

@@ -8,7 +8,7 @@ condition of fairness on that variable. Sets of the product are sets of the engi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic
 
@@ -186,6 +186,9 @@ class Product(Generic[S]):
                 leaving = self.engine.both(here, self.labelled(arc))
                 if self.engine.is_empty(leaving):
                     continue
+                if self.system.is_synchronous:
+                    found[arc.target] = self.engine.either(found[arc.target], self.engine.successors(leaving))
+                    continue
                 taking = self._taking(arc, chosen)
                 reached = [self.engine.successors(leaving, taking)] if taking else []
                 reached += [leaving] if arc.idle and (chosen is None or IDLE in chosen) else []
@@ -201,8 +204,11 @@ class Product(Generic[S]):
             taking = self._taking(arc, chosen)
             found = before.get((arc.target, taking))
             if found is None:
-                found = self.engine.predecessors(states[arc.target], taking) if taking else self.nowhere
+                some = taking or self.system.is_synchronous
+                found = self.engine.predecessors(states[arc.target], taking or None) if some else self.nowhere
                 before[arc.target, taking] = found
+            if self.system.is_synchronous:
+                return self.engine.both(found, self.labelled(arc))
             if arc.idle and (chosen is None or IDLE in chosen):
                 found = self.engine.either(found, states[arc.target])
             return self.engine.both(found, self.labelled(arc))
@@ -217,13 +223,14 @@ class Product(Generic[S]):
             result.append(found)
         return tuple(result)
 
-    def follow(self, state: State, step: int) -> tuple[int, ...]:
-        """Return where the automaton may go when this step is taken in the state."""
+    def follow(self, state: State, step: int | None) -> tuple[int, ...]:
+        """Return where the automaton may go when this step is taken in the state, or a round if none is named."""
         here = without_location(state)
         targets = (
             arc.target
             for arc in self.locations.arcs[int(state[LOCATION])]
-            if (arc.idle if step == IDLE else step in arc.steps) and self.engine.contains(self.labelled(arc), here)
+            if (step is None or (arc.idle if step == IDLE else step in arc.steps))
+            and self.engine.contains(self.labelled(arc), here)
         )
         return tuple(dict.fromkeys(targets))
 
@@ -318,6 +325,12 @@ class Watching(Ways[Located[S]], Generic[S]):
         alike = [one for one in found if one.state[LOCATION] == move.state[LOCATION]]
         return alike[0] if len(alike) == 1 else None
 
+    def may_follow(self, state: State, target: State) -> bool:
+        return target[LOCATION] in self.product.follow(state, None)
+
+    def plain(self, state: State) -> State:
+        return without_location(state)
+
     # --- runs
     def finite(self, starts: S, fair: S) -> Run | None:
         """Return a run after which it is decided, whatever comes; such that a fair run goes on from there."""
@@ -329,7 +342,8 @@ class Watching(Ways[Located[S]], Generic[S]):
 
     def endless(self, starts: S) -> Run | None:
         """Return a lasso, one that comes to rest if there is such."""
-        found = self.run_from(self._begun(starts), self.product.everything, self._rest)
+        rests = not self.product.system.is_synchronous
+        found = self.run_from(self._begun(starts), self.product.everything, self._rest) if rests else None
         if found is not None:
             last = without_location(found.states[-1])
             still = resting(Interpreter(self.product.system), self._justice, last)
@@ -379,5 +393,5 @@ def without_location(state: State) -> State:
 
 
 def _plain(run: Run) -> Run:
-    moves = tuple(Move(move.step, without_location(move.state)) for move in run.moves)
+    moves = tuple(replace(move, state=without_location(move.state)) for move in run.moves)
     return Run(without_location(run.start), moves, run.loop)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from cplc.system.expr import TRUE, Expr
 from cplc.system.formula import (
+    Adjacent,
     Atom,
     Commits,
     Enforces,
@@ -20,6 +21,7 @@ from cplc.system.formula import (
     Knows,
     OnPaths,
     Taken,
+    ctl_path,
     is_state_formula,
 )
 from cplc.system.model import Justice, State, System
@@ -39,6 +41,14 @@ SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))
 def some_fair_run(along: Taken | None) -> OnPaths:
     """Return that a fair run begins here, along these steps if some are named."""
     return replace(SOME_FAIR_RUN, along=along)
+
+
+def must_go_on(system: System, formula: OnPaths) -> bool:
+    """Whether a finite run for the formula needs a fair run that goes on from where it ends.
+
+    In a synchronous system without conditions of fairness runs of CTL may stop, and none but these.
+    """
+    return bool(system.fairness) or (system.is_synchronous and ctl_path(formula) is None)
 
 
 class EvidenceError(Exception):
@@ -102,7 +112,10 @@ def run_problems(
         if not interpreter.is_state(move.state):
             yield f"step {number} leads to what is not a state"
             return
-        if move.step is None:
+        if interpreter.system.is_synchronous:
+            if move.step is not None or not interpreter.leads_to(before, move.actions, move.state):
+                yield f"round {number} does not lead there"
+        elif move.step is None:
             if move.state != before:
                 yield f"step {number} is idle and changes something"
         elif not 0 <= move.step < len(interpreter.system.steps):
@@ -176,6 +189,8 @@ class _Replay:
                 yield "no single run can show what is said of all runs"
             case Enforces():
                 yield from strategy_problems(self.system, evidence, self.assuming)
+            case Adjacent(back=False) as formula if evidence.holds:
+                yield from self._one_round(evidence, formula, facts)
             case formula if not is_state_formula(formula):
                 yield "what is said of a path has no value in a state"
             case formula:
@@ -188,9 +203,22 @@ class _Replay:
         if facts.truth(formula.path) is not evidence.holds:
             yield "the run does not give the path formula the value claimed"
         last = len(evidence.run.moves)
-        ends = evidence.run.loop is None and self.system.fairness
+        ends = evidence.run.loop is None and must_go_on(self.system, formula)
         if ends and facts.known(some_fair_run(formula.along), last) is not True:
             yield "no fair run is shown to go on where the run ends"
+
+    def _one_round(self, evidence: Evidence, formula: Adjacent, facts: Facts) -> Iterator[str]:
+        run = evidence.run
+        if len(run.moves) != 1 or run.loop is not None:
+            yield "it takes one round"
+            return
+        if facts.truth(formula.operand, 1) is not True:
+            yield "the state after the round does not have what is said of it"
+        if any(run.states[0][now] != run.states[1][then] for now, then in formula.same):
+            yield "something changes in the round that is to stay"
+        done = dict(zip(self.system.player, run.moves[0].actions, strict=True))
+        if formula.choice is not None and done[formula.choice[0]] != formula.choice[1]:
+            yield f"{formula.choice[0]} is another one"
 
     # --- pairs of states
     def _pair(self, evidence: Evidence) -> Iterator[str]:
@@ -270,6 +298,8 @@ def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
             universal = not evidence.holds
         case Enforces():
             universal = True
+        case Adjacent(back=back):
+            universal = back or not evidence.holds
         case _:
             universal = False
     if not universal:

@@ -47,7 +47,7 @@ class Question:
 class Remark:
     """Something the user should know of a verdict: a vacuous implication, an accessibility that is not serial."""
 
-    code: Literal["vacuous-implication", "over-nothing", "not-serial", "advisory", "independent-atom"]
+    code: Literal["vacuous-implication", "over-nothing", "not-serial", "advisory", "independent-atom", "no-fair-run"]
     message: str
     state: State | None = None
 

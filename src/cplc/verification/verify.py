@@ -113,7 +113,7 @@ class _Exploration:
         self.method = method
         self.slices = Slices(system)
         self._auto = auto
-        self._quick = auto and method == "symbolic"
+        self._quick = auto and method == "symbolic" and not system.is_synchronous
         self._engines: dict[frozenset[str], AnyEngine] = {}
         self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
         self._given_up: set[frozenset[str]] = set()
@@ -200,7 +200,7 @@ class _Exploration:
 
     def parts(self, formula: Formula) -> tuple[Formula, ...]:
         """Return what holds together where the formula holds; each may depend on less."""
-        return (formula,) if self.method == "explicit" else separate(formula)
+        return (formula,) if self.method == "explicit" or self.system.is_synchronous else separate(formula)
 
 
 def _engine(system: System, method: Method) -> AnyEngine:
@@ -226,6 +226,9 @@ def _takes_one_run(formula: Formula) -> bool:
     return isinstance(formula, OnPaths) and not any(
         isinstance(part, Commits | Fulfils | Knows | Enforces) for part in subformulas(formula)
     )
+
+
+NO_FAIR_RUN = Remark("no-fair-run", "no fair run begins in an initial state, so every formula holds of all of them")
 
 
 class _Answering:
@@ -315,6 +318,8 @@ class _Answering:
         if not parts:
             return self._plain("holds", None)
         engine = self.exploration.engine_deciding(parts[0].formula, self.assuming)
+        if isinstance(engine, Engine) and engine.is_empty(engine.beginning):
+            return replace(self._plain("vacuous", engine), remarks=(NO_FAIR_RUN,))
         evidence, problem = None, None
         try:
             evidence = self._evidence(parts[0].formula)
