@@ -341,6 +341,17 @@ class IsplReading:
         assert found is not None
         return found
 
+    @cached_property
+    def unverifiable(self) -> tuple[Diagnostic, ...]:
+        """What keeps a model that is right from being verified: no state is initial."""
+        from cplc.system.solving import is_satisfiable
+
+        initial = self._parsed[0].initial
+        values = {variable.name: variable.initial for variable in self.system.variables}
+        if initial is None or is_satisfiable(values, self.system.start):
+            return ()
+        return (rules.NO_INITIAL_STATE.at(initial.span, "No state is initial, so there is nothing to verify"),)
+
     # --- the system and what is asked of it
 
     @cached_property
@@ -355,6 +366,7 @@ class IsplReading:
     @cached_property
     def _asked(self) -> tuple[Asked, ...]:
         from cplc.lowering.ispl_formulas import lower_ispl_formula
+        from cplc.verification.checks import goes_on
         from cplc.verification.results import Question
 
         found = []
@@ -363,6 +375,8 @@ class IsplReading:
             formula = lower_ispl_formula(one.formula, self.model, uniform=self._uniform, endless=endless)
             question = Question(f"formula {number}", "property", formula, one.text, span=one.span)
             found.append(Asked(question, self.system))
+        if self._may_stop:
+            found.append(Asked(goes_on(self.system), self.system))
         return tuple(found)
 
     @property
@@ -379,6 +393,21 @@ class IsplReading:
     def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
         """Return all formulas, or those of these names: `formula 1` is the first."""
         return _named(self._asked, names)
+
+    def verify(
+        self,
+        asked: Sequence[Asked],
+        engine: EngineName = "auto",
+        *,
+        vacuity: bool = False,
+        settled: Settled = lambda *_: None,
+    ) -> Iterator[Result]:
+        """Yield the verdict of each question as soon as it is known."""
+        from cplc.verification.verify import Verifier
+
+        verifier = Verifier(self.system, engine)
+        for one in asked:
+            yield verifier.answer(one.question, vacuity=vacuity, settled=settled)
 
 
 def _named(asked: tuple[Asked, ...], names: Sequence[str]) -> tuple[Asked, ...]:

@@ -13,7 +13,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, compilation_of, exit_for
+from cplc.cli.load import Channels, exit_for, reading_of
 from cplc.cli.options import colour_option, counting_options, format_option, model_options
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
@@ -58,7 +58,7 @@ def command(
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
         from cplc.pipeline import count_reachable
 
-        compilation, found = compilation_of(file, definitions, channels, protocol)
+        compilation, found = reading_of(file, definitions, channels, protocol)
         yield found
         if compilation:
             yield _sizes(compilation.system)
@@ -103,6 +103,14 @@ def command(
 
 
 def _sizes(system: System) -> dict[str, object]:
+    if system.is_synchronous:
+        return {
+            "model": system.name,
+            "agents": len(system.agents),
+            "variables": len(system.variables),
+            "actions": sum(len(player.actions) for player in system.players),
+            "upper_bound_of_states": math.prod(len(variable.domain) for variable in system.variables),
+        }
     return {
         "protocol": system.name,
         "agents": len(system.agents),

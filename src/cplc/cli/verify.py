@@ -10,7 +10,7 @@ import click
 
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, asked_of, compilation_of
+from cplc.cli.load import Channels, asked_of, questions_of, reading_of
 from cplc.cli.options import (
     colour_option,
     limit_options,
@@ -24,7 +24,7 @@ from cplc.cli.run import Questions, Run
 from cplc.diagnostics.core import Diagnostic
 
 if TYPE_CHECKING:
-    from cplc.pipeline import Asked, Compilation, Strategies
+    from cplc.pipeline import Asked, Compilation, IsplReading, Strategies
     from cplc.report.text import Detail
     from cplc.verification.results import Result
     from cplc.verification.verify import Settled
@@ -38,6 +38,8 @@ EngineName = Literal["auto", "symbolic", "explicit", "onthefly"]
     epilog=f"""{EXPLAINED}
 A property that `expect fails` and does is as expected. One that holds vacuously is as expected too, with a
 warning. With --formula the verdict alone decides: 0 it holds, 1 it fails, 3 it is unknown.
+
+A file that ends in `.ispl` is a model in ISPL, the language of MCMAS: its formulas are answered, `formula 1` first.
 
 \b
 Examples:
@@ -109,7 +111,7 @@ def command(
         raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Questions | Result]:
-        compilation, diagnostics = compilation_of(file, definitions, channels, protocol, strategies)
+        compilation, diagnostics = reading_of(file, definitions, channels, protocol, strategies)
         yield diagnostics
         if compilation is None:
             return
@@ -149,9 +151,15 @@ def command(
 
 
 def _asked(
-    compilation: Compilation, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
+    compilation: Compilation | IsplReading, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
 ) -> Questions | tuple[Diagnostic, ...]:
     """Return the questions, or what is wrong with the formula."""
+    from cplc.pipeline import Compilation
+
+    if not isinstance(compilation, Compilation):
+        if formula is not None:
+            raise click.UsageError("--formula is for protocols: a model in ISPL says in `Formulae` what is asked of it")
+        return Questions(questions_of(compilation, properties))
     if formula is not None:
         question = compilation.formula_question(formula, assuming)
         return question if isinstance(question, tuple) else Questions((question,))
@@ -161,12 +169,20 @@ def _asked(
 
 
 def _answered(
-    compilation: Compilation, asked: Sequence[Asked], engine: EngineName, *, vacuity: bool, settled: Settled
+    compilation: Compilation | IsplReading,
+    asked: Sequence[Asked],
+    engine: EngineName,
+    *,
+    vacuity: bool,
+    settled: Settled,
 ) -> Iterator[Result]:
     """Yield the answers; thresholds of participants come last."""
     others = [one for one in asked if one.question.kind != "analysis"]
     yield from compilation.verify(others, engine, vacuity=vacuity, settled=settled)
     if len(others) < len(asked):
         from cplc.analysing import Judge
+        from cplc.pipeline import Compilation
+
+        assert isinstance(compilation, Compilation)
 
         yield from Judge(compilation).answers(asked[len(others) :])
