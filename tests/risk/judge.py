@@ -61,7 +61,14 @@ class Judge:
         ]
 
     def _one_step(self, state: Frozen, step: int, pressing: bool) -> Choice:
-        return Choice(((Fraction(1), ("way", state, frozenset({step}))),), pressing)
+        return Choice(((Fraction(1), self._way(state, {step})),), pressing)
+
+    def _way(self, state: Frozen, steps: set[int]) -> Node:
+        """Return the node where one of the steps is chosen, or where the only one leads if it is worth nothing."""
+        targets = frozenset().union(*(self.naive.taken(state, step) for step in steps))
+        if len(steps) == len(targets) == 1 and not any(map(self._worth, steps)):
+            return "state", *targets
+        return "way", state, frozenset(steps)
 
     @cached_property
     def game(self) -> dict[Node, tuple[bool, list[Choice]]]:
@@ -114,7 +121,7 @@ class Judge:
             if not mine and not still:
                 found.append(self._one_step(state, step, one.kind not in _SENDS))
         for belief in self._applying(state):
-            targets: list[Node] = [("way", state, frozenset(enabled & set(one.steps))) for one in belief.events]
+            targets: list[Node] = [self._way(state, enabled & set(one.steps)) for one in belief.events]
             found += [
                 Choice(tuple((share, to) for share, to in zip(shares, targets, strict=True) if share), True)
                 for shares in corners(belief.events)
