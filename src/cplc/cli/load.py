@@ -18,7 +18,7 @@ from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.pipeline import Asked, Compilation, Strategies
+    from cplc.pipeline import Asked, Compilation, IsplReading, Strategies
 
 Outcome = TypeVar("Outcome")
 Channels = Literal["sync", "async"] | None
@@ -35,7 +35,7 @@ def compilation_of(
     from cplc.pipeline import Compilation, is_ispl, load
 
     if is_ispl(file):
-        raise UsageError(f"`{file}` is a model in ISPL: these are read by `cplc check`, and not yet verified")
+        raise UsageError(f"`{file}` is a model in ISPL, and this is only done with protocols")
     parameters = dict(definitions)
     loaded = _standard_input(parameters, channels) if file == "-" else load(file, parameters, channels)
     if not isinstance(loaded, Compilation):
@@ -44,17 +44,46 @@ def compilation_of(
     return (compilation if compilation.ok else None), compilation.diagnostics
 
 
+def reading_of(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None = None,
+    strategies: Strategies = "full",
+) -> tuple[Compilation | IsplReading | None, tuple[Diagnostic, ...]]:
+    """Return the same of a protocol or of a model in ISPL."""
+    from cplc.pipeline import is_ispl
+
+    if not is_ispl(file):
+        return compilation_of(file, definitions, channels, protocol, strategies)
+    loaded = _model_in_ispl(file, definitions, channels, protocol)
+    if isinstance(loaded, Diagnostic):
+        return None, (loaded,)
+    reading = replace(loaded, strategies=strategies)
+    if not reading.ok:
+        return None, reading.diagnostics
+    return (None if reading.unverifiable else reading), (*reading.diagnostics, *reading.unverifiable)
+
+
+def _model_in_ispl(
+    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None
+) -> IsplReading | Diagnostic:
+    from cplc.pipeline import load_ispl
+
+    if definitions or channels or protocol:
+        raise UsageError("a model in ISPL has no parameters, no channels and no protocols to choose")
+    return load_ispl(file)
+
+
 def diagnostics_of(
     file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
 ) -> tuple[Diagnostic, ...]:
     """Return all that is to be said of a file: a protocol, or a model in ISPL."""
-    from cplc.pipeline import is_ispl, load_ispl
+    from cplc.pipeline import is_ispl
 
     if not is_ispl(file):
         return compilation_of(file, definitions, channels, protocol)[1]
-    if definitions or channels or protocol:
-        raise UsageError("a model in ISPL has no parameters, no channels and no protocols to choose")
-    loaded = load_ispl(file)
+    loaded = _model_in_ispl(file, definitions, channels, protocol)
     return (loaded,) if isinstance(loaded, Diagnostic) else loaded.diagnostics
 
 
@@ -71,27 +100,38 @@ def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compil
     return Compilation(Source("<stdin>", text), Path("<stdin>"), parameters, channels)
 
 
-def questions_of(compilation: Compilation, names: Sequence[str]) -> tuple[Asked, ...]:
-    """Return what the file asks, or the properties and checks of these names."""
+def questions_of(
+    compilation: Compilation | IsplReading, names: Sequence[str], besides: Sequence[str] = ()
+) -> tuple[Asked, ...]:
+    """Return what the file asks, or the properties and checks of these names; ``besides`` are names that exist too."""
     from cplc.pipeline import UnknownQuestion
 
     try:
         return compilation.questions(names)
     except UnknownQuestion as problem:
-        hints = [note.message for note in did_you_mean(problem.name, problem.known)]
-        known = f"there are {', '.join(sorted(problem.known))}" if problem.known else "there is none"
+        existing = [*problem.known, *besides]
+        hints = [note.message for note in did_you_mean(problem.name, existing)]
+        known = f"there are {', '.join(sorted(existing))}" if existing else "there is none"
         raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [known])[0]}") from None
 
 
 def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[Asked, ...]:
-    """Return what the file asks, or what is asked by these names; thresholds of participants come last."""
-    if not compilation.model.thresholds:
+    """Return what the file asks, or what is asked by these names; thresholds of participants come last.
+
+    A file that asks for thresholds asks something, and gets no default checks.
+    """
+    model = compilation.model
+    if not model.thresholds:
         return questions_of(compilation, names)
     from cplc.analysing import threshold_questions
 
-    analyses = [one for one in threshold_questions(compilation) if not names or one.question.name in names]
-    others = [name for name in names if all(one.question.name != name for one in analyses)]
-    questions = questions_of(compilation, others) if others or not names else ()
+    every = threshold_questions(compilation)
+    known = list(dict.fromkeys(one.question.name for one in every))
+    analyses = [one for one in every if not names or one.question.name in names]
+    others = [name for name in names if name not in known]
+    questions = questions_of(compilation, others, known) if others or not names else ()
+    if not names and not model.properties and not model.checks:
+        questions = tuple(one for one in questions if one.question.kind == "model")
     return (*questions, *analyses)
 
 
