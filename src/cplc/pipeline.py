@@ -157,7 +157,7 @@ class Compilation:
 
         model = self.model
         checks: list[tuple[str, bool, Span | None]] = [(c.name, c.expect_holds, c.span) for c in model.checks]
-        if not (model.properties or model.checks or model.thresholds):
+        if not model.properties and not model.checks:
             checks = [(name, True, None) for name in default_checks(self.system)]
         properties = [self._property(index) for index in range(len(model.properties))]
         return (*self._hazards, *properties, *(self._check(*check) for check in checks))

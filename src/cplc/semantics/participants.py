@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import model, statements
 from cplc.semantics.folding import is_constant
 from cplc.semantics.resolve import Resolver
-from cplc.semantics.terms import Value
+from cplc.semantics.terms import TRUE, Term, Value
 from cplc.semantics.unroll import range_text, shown
 from cplc.semantics.visibility import Viewer
 from cplc.semantics.world import Job, Values, World
@@ -132,10 +131,12 @@ class Participants:
             if sender != role.name:
                 text = f"`{event.message}` is sent by `{sender}`, and this is believed of `{role.name}`"
                 self._world.problems.report(rules.FOREIGN_EVENT, written.span, text)
-        for earlier, event in combinations(events, 2):
-            if _is_shared(earlier, event):
+        seen = _Seen()
+        for event in events:
+            if seen.earlier(event, TRUE) is not None:
                 text = f"`{event.message}` is in this belief twice"
                 self._world.problems.report(rules.DUPLICATE_NAME, item.span, text)
+            seen.add(event, TRUE, item.span)
         low, high = _sum(event.low for event in events), _sum(event.high for event in events)
         if not low <= 1 <= high:
             if low == high:
@@ -182,24 +183,37 @@ class Participants:
 
     def _report_overlaps(self, participant: model.Participant) -> None:
         """Warn of beliefs that apply together, as far as the text alone shows it."""
-        about: dict[str, list[tuple[model.Belief, model.Event]]] = {}
+        seen = _Seen()
         for belief in participant.beliefs:
             for event in belief.events:
-                about.setdefault(event.message, []).append((belief, event))
-        for name, believed in about.items():
-            for (earlier, one), (later, other) in combinations(believed, 2):
-                conditions = earlier.condition, later.condition
-                is_plain = conditions[0] == conditions[1] or any(is_constant(term, True) for term in conditions)
-                if earlier is not later and is_plain and _is_shared(one, other):
-                    text = f"Two beliefs say how probable `{name}` is, and where both apply either may count"
-                    note = Note("the first one", earlier.span)
-                    self._world.problems.report(rules.OVERLAPPING_BELIEFS, later.span, text, note)
+                if (earlier := seen.earlier(event, belief.condition)) is not None:
+                    text = f"Two beliefs say how probable `{event.message}` is, and where both apply either may count"
+                    note = Note("the first one", earlier)
+                    self._world.problems.report(rules.OVERLAPPING_BELIEFS, belief.span, text, note)
+            for event in belief.events:
+                seen.add(event, belief.condition, belief.span)
 
 
-def _is_shared(one: model.Event, other: model.Event) -> bool:
-    return one.message == other.message and (
-        one.payload is None or other.payload is None or one.payload == other.payload
-    )
+@dataclass
+class _Seen:
+    """Events of beliefs, found again by the message, its payload, and the condition under which they are believed."""
+
+    _found: dict[tuple[str, object, object], Span] = field(default_factory=dict)
+
+    def add(self, event: model.Event, condition: Term, span: Span) -> None:
+        for payload in (event.payload, _ANY):
+            for where in (condition, _ANY):
+                self._found.setdefault((event.message, payload, where), span)
+
+    def earlier(self, event: model.Event, condition: Term) -> Span | None:
+        """Return where it is believed of a payload that this may be, under a condition that plainly is compatible."""
+        payloads = (_ANY,) if event.payload is None else (event.payload, None)
+        conditions = (_ANY,) if is_constant(condition, True) else (condition, TRUE)
+        keys = ((event.message, payload, where) for payload in payloads for where in conditions)
+        return next((self._found[key] for key in keys if key in self._found), None)
+
+
+_ANY = "any"
 
 
 def _sum(numbers: Iterable[Fraction]) -> Fraction:

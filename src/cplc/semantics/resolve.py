@@ -152,11 +152,13 @@ class Resolver:
             return () if name is None else (name,)
         path = (*self._frame.path, *(part.name for part in found.owner))
         outer = self._frame.outer
-        return tuple(
-            name
-            for name, job in self._world.messages.items()
-            if job.body.symbol is found.symbol and job.frame.path == path and job.frame.outer[: len(outer)] == outer
-        )
+        names: list[str] = []
+        for name, job in self._world.messages.items():
+            if not self._world.spend(found.span, rules.TOO_LARGE):
+                return ()
+            if job.body.symbol is found.symbol and job.frame.path == path and job.frame.outer[: len(outer)] == outer:
+                names.append(name)
+        return tuple(names)
 
     def _where(self) -> tuple[Note, ...]:
         """Say for which values of the loops around something is wrong."""

@@ -1,0 +1,100 @@
+"""What a participant believes and decides is read with the eyes of those it plays."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from cplc.analysing import AskedParticipant, participants, threshold_questions
+from cplc.pipeline import Compilation
+from cplc.source import Source
+from cplc.system import expr as e
+from cplc.system.participant import Participant
+
+_TRADE = """protocol Trade {{
+  role Seller {{ var stock: 0..3 = 1 }}
+  role Buyer
+  role Bank
+  commitment goods = C(Seller, Buyer, pay, ship)
+  commitment rest = C(Buyer, Seller, ship, pay)
+  Seller -> Buyer : offer means create goods
+  Buyer -> Seller : pay(price: 1..2) after offer
+  Seller -> Buyer : ship after pay
+  for i in 1..2 {{ Buyer -> Bank : deposit }}
+  agent Alice plays {roles} {{ {body} }}
+}}
+"""
+
+
+def _asked(body: str, roles: str = "Seller") -> AskedParticipant:
+    compilation = Compilation(Source("test", _TRADE.format(roles=roles, body=body)))
+    assert compilation.ok, [diagnostic.message for diagnostic in compilation.diagnostics]
+    (asked,) = participants(compilation)
+    assert not list(asked.system.problems())
+    return asked
+
+
+def _participant(body: str, roles: str = "Seller") -> Participant:
+    return _asked(body, roles).participant
+
+
+def test_messages_are_read_in_the_copy_of_who_is_played() -> None:
+    (belief,) = _participant("believes Buyer when offer & pay.price = 2: pay 1").beliefs
+    assert e.reads(belief.condition) == {"offer@Seller", "pay@Seller", "pay.price@Seller"}
+    (belief,) = _participant("believes Seller when offer & sent(pay): ship 1", "Buyer").beliefs
+    assert e.reads(belief.condition) == {"offer@Buyer", "pay@Buyer"}
+
+
+def test_who_plays_both_sides_knows_what_has_arrived() -> None:
+    (belief,) = _participant("believes Seller when pay & Seller.stock > 0: ship 1", "Seller, Buyer").beliefs
+    assert e.reads(belief.condition) == {"pay@Seller", "Seller.stock"}
+
+
+def test_commitments_are_read_as_seen_and_kept_in_view() -> None:
+    asked = _asked("believes Buyer when conditional(goods): pay 1")
+    (belief,) = asked.participant.beliefs
+    assert e.reads(belief.condition) == {"goods@Seller"}
+    assert asked.system.variable["goods@Seller"].kind == "view"
+
+
+def test_a_payload_is_one_step_and_a_message_all_of_them() -> None:
+    asked = _asked("believes Buyer: pay(2) 0.25 | pay(1) 0.5..0.75  value pay: -2.5, deposit: 3")
+    (belief,) = asked.participant.beliefs
+    names = [[asked.system.steps[index].name for index in event.steps] for event in belief.events]
+    assert names == [["send pay(2)"], ["send pay(1)"]]
+    assert [(event.low, event.high) for event in belief.events] == [
+        (Fraction(1, 4), Fraction(1, 4)),
+        (Fraction(1, 2), Fraction(3, 4)),
+    ]
+    worth = {
+        tuple(asked.system.steps[index].name for index in one.steps): one.amount for one in asked.participant.worth
+    }
+    assert worth == {
+        ("send pay(1)", "send pay(2)"): Fraction(-5, 2),
+        ("send deposit[1]", "send deposit[2]"): Fraction(3),
+    }
+
+
+def test_only_its_own_commitments_are_to_be_kept() -> None:
+    assert e.reads(_participant("goal offer").conforming) == {"goods"}
+    assert e.reads(_participant("goal offer", "Buyer, Bank").conforming) == {"rest"}
+    assert e.is_true(_participant("goal offer", "Bank").conforming)
+
+
+def test_goals_are_of_what_has_been_received_and_each_part_is_one() -> None:
+    goals = _participant("goal pay & fulfilled(goods)").goals
+    assert [(goal.text, e.reads(goal.condition)) for goal in goals] == [
+        ("pay", {"pay@Seller"}),
+        ("fulfilled(goods)", {"goods"}),
+    ]
+
+
+def test_thresholds_are_questions_about_the_end() -> None:
+    text = _TRADE.format(roles="Seller", body="goal ship").replace(
+        "\n}\n", "\n  analyze Alice: achievement >= 0.5 expect fails, conformance > 0.25\n}\n"
+    )
+    compilation = Compilation(Source("test", text))
+    asked = [one.question for one in threshold_questions(compilation)]
+    assert [(one.name, one.text, one.expected) for one in asked] == [
+        ("Alice.achievement", "achievement >= 0.5", "fails"),
+        ("Alice.conformance", "conformance > 0.25", "holds"),
+    ]
