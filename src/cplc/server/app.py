@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -20,11 +20,14 @@ from cplc.server.hover import hover as said_of
 from cplc.server.session import Server
 from cplc.source import Span
 
-_REQUEST_FAILED = -32803
+_REQUEST_FAILED: Final = -32803
+_DEPTH: Final = 20_000
+"""Formulas of many conjuncts are deep trees."""
 
 
 def serve(port: int | None) -> None:
     """Answer one editor until it says goodbye."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEPTH))
     server = built()
     if port is None:
         # The editor's pipe is for the protocol alone: whatever else is printed goes to standard error.

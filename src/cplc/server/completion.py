@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -125,6 +126,20 @@ class _Place:
         for found in self.compiled.index.declared.values():
             if found.kind == "payload" and found.inside is not None and self._is_around(found.inside.node):
                 yield _declared(found)
+        yield from self._bound_before()
+
+    def _bound_before(self) -> Iterator[CompletionItem]:
+        """Yield the variables of quantifiers, and the parameters of a macro, in what cannot be read yet."""
+        since = self.at.since
+        for word, name in pairwise(since):
+            if word.text in ("forall", "exists") and name.kind == "word":
+                yield CompletionItem(name.text, kind=_ICONS["loop variable"], detail="loop variable")
+        if self.at.keyword == "define":
+            texts = [token.text for token in since]
+            end = texts.index("=") if "=" in texts else 0
+            for token in since[1:end]:
+                if token.kind == "word":
+                    yield CompletionItem(token.text, kind=_ICONS["argument"], detail="argument")
 
     def _is_around(self, node: object) -> bool:
         """Whether a part of this file has the place in it, or ends just before it."""
@@ -248,7 +263,7 @@ class _Place:
     def _bindings(self) -> Iterator[CompletionItem]:
         """Yield the roles and parameters of the used protocol that are not bound yet."""
         used = self.used()
-        bound = {one.text for one, sign in zip(self.at.since, self.at.since[1:], strict=False) if sign.text == "="}
+        bound = {one.text for one, sign in pairwise(self.at.since) if sign.text == "="}
         if used is None:
             return
         for found in self.compiled.index.members(used):

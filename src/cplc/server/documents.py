@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,9 +29,6 @@ MOST_FILES: Final = 1_000
 """How many files of a workspace are looked at."""
 
 _STACK: Final = 64 * 2**20
-_DEPTH: Final = 20_000
-"""Formulas of many conjuncts are deep trees."""
-
 _LARGEST: Final = 1_000_000
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "build", "dist", "target"})
 
@@ -169,7 +165,6 @@ def workspace_files(folders: Iterable[str]) -> list[str]:
 
 
 def _worker() -> ThreadPoolExecutor:
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEPTH))
     before = threading.stack_size(_STACK)
     try:
         pool = ThreadPoolExecutor(1, "cplc-compile")

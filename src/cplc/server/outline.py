@@ -145,7 +145,9 @@ def selection(compiled: Compiled, offset: int) -> SelectionRange:
         if isinstance(span, Span):
             if not (span.source is compiled.source and span.start <= offset <= span.end):
                 continue
-            spans.add((span.start, span.end))
+            first = compiled.tokens.at(span.start)
+            if first is None or span.start in (first.start, first.end):  # not the F of AF
+                spans.add((span.start, span.end))
         stack.extend(children(node))
     result: SelectionRange | None = None
     for start, end in _nested(spans):
