@@ -1,0 +1,226 @@
+"""Every format says the same of the same run, in a form that the programs that read it accept."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from cplc.cli.main import run
+
+_ROOT = Path(__file__).parents[2]
+_SCHEMA = json.loads((_ROOT / "docs" / "schema" / "output-1.json").read_text(encoding="utf-8"))
+_MODEL = """protocol Shop "a <shop> & more: 100 %, \\"really\\"" {
+  role Buyer
+  role Seller
+  fact spare = order
+  commitment goods = C(Seller, Buyer, pay, deliver)   within 2
+  Buyer -> Seller : order
+  Seller -> Buyer : offer   after order   means create goods
+  Buyer -> Seller : pay     after offer
+  Seller -> Buyer : deliver   after pay
+  property served "whoever pays <gets> the goods, 100 %": AG (pay -> AF deliver)
+  property kept assuming Seller: AG (active(goods) -> AF fulfilled(goods))
+  property trusting: AG (pay -> AF deliver)   expect fails
+  property vain: AG (violated(goods) & fulfilled(goods) -> AF pay)
+  property unaware: AG (deliver -> K(Seller, deliver))   expect fails
+  check sound, live, violable
+}
+"""
+
+Verdicts = dict[str, str]
+"""Of each question that is not simply as expected, what becomes of it: `fails` or `warns`."""
+
+
+@pytest.fixture
+def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    monkeypatch.chdir(tmp_path)
+    Path("shop.cpl").write_text(_MODEL, encoding="utf-8")
+
+    def output(form: str, command: str = "verify", *options: str, exit_code: int = 1) -> str:
+        assert run([command, "shop.cpl", "--format", form, *options]) == exit_code
+        return capsys.readouterr().out
+
+    return output
+
+
+def _from_json(text: str) -> Verdicts:
+    found: Verdicts = {}
+    for result in json.loads(text)["results"]:
+        if not result["as_expected"]:
+            found[result["name"]] = "fails"
+        elif result["verdict"] == "vacuous" or result["remarks"]:
+            found[result["name"]] = "warns"
+    return found
+
+
+def _from_github(text: str) -> Verdicts:
+    found: Verdicts = {}
+    for line in text.splitlines():
+        command = re.fullmatch(
+            r"::(error|warning) file=shop\.cpl,line=\d+,title=([^,]*),col=\d+,endColumn=\d+::(.+)", line
+        )
+        assert command, line
+        title = command[2].replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
+        if " " in title:  # the others are rules
+            found[title.split(" ")[0]] = {"error": "fails", "warning": "warns"}[command[1]]
+    return found
+
+
+def _from_junit(text: str) -> Verdicts:
+    root = ElementTree.fromstring(text)
+    suite = root[0]
+    assert int(suite.get("failures", "")) == len(suite.findall("testcase/failure"))
+    assert int(suite.get("tests", "")) == len(suite.findall("testcase"))
+    kinds = {"failure": "fails", "error": "unknown", "system-out": "warns"}
+    cases = {case.get("name", ""): case for case in suite}
+    return {name: kinds[case[0].tag] for name, case in cases.items() if len(case) and name != "verify"}
+
+
+def _from_sarif(text: str) -> Verdicts:
+    results = [one for one in json.loads(text)["runs"][0]["results"] if "properties" in one]
+    levels = {"error": "fails", "warning": "warns"}
+    return {one["properties"]["name"]: levels[one["level"]] for one in results if one["level"] in levels}
+
+
+def _from_text(text: str) -> Verdicts:
+    found: Verdicts = {}
+    for block in re.split(r"(?m)^(?=(?:holds|fails|vacuous|unknown) )", text):
+        head = re.match(r"(\w+) +(\w+)", block)
+        if head and head[1] == "fails" and "(as expected)" not in block.split("\n")[0]:
+            found[head[2]] = "fails"
+        elif head and (head[1] == "vacuous" or "\n  warning: " in block):
+            found[head[2]] = "warns"
+    return found
+
+
+class _Page(HTMLParser):
+    """Collects the rows of the first table, and everything that would be loaded from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.verdicts: Verdicts = {}
+        self.outside: list[str] = []
+        self.open: list[str] = []
+        self._style = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.outside += [f"{tag} {name}={given[name]}" for name in ("src", "srcset", "data") if name in given]
+        self.outside += [f"{tag} {given['href']}" for _ in "1" if not given.get("href", "#").startswith("#")]
+        if tag == "td" and given.get("class", "").startswith("verdict"):
+            self._style = given["class"].split()[1]
+        if tag == "a" and self._style in ("bad", "warning"):
+            self.open.append({"bad": "fails", "warning": "warns"}[self._style])
+        elif tag == "a":
+            self.open.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1]:
+            self.verdicts[data] = self.open.pop()
+        elif self.open:
+            self.open.pop()
+
+
+def _from_html(text: str) -> Verdicts:
+    page = _Page()
+    page.feed(text)
+    assert page.outside == []
+    return page.verdicts
+
+
+def test_every_format_says_the_same(said: Callable[..., str]) -> None:
+    expected = {"served": "fails", "kept": "fails", "vain": "warns"}
+    assert _from_json(said("json")) == expected
+    assert _from_text(said("text")) == expected
+    assert _from_github(said("github")) == expected
+    assert _from_junit(said("junit")) == expected
+    assert _from_sarif(said("sarif")) == expected
+    assert _from_html(said("html")) == expected
+
+
+def test_every_format_tells_the_run(said: Callable[..., str]) -> None:
+    told = [step["text"] for step in json.loads(said("json"))["results"][0]["story"]["steps"]]
+    assert len(told) > 5
+    flows = json.loads(said("sarif"))["runs"][0]["results"][1]["codeFlows"][0]["threadFlows"]
+    assert [flow["id"] for flow in flows] == ["Buyer", "Seller", "Env"]
+    steps = sorted((one for flow in flows for one in flow["locations"]), key=lambda one: one["executionOrder"])
+    assert [one["location"]["message"]["text"].split("; ")[0] for one in steps] == told
+    page = said("html").replace("&gt;", ">")
+    assert all(f"</span>{text}" in page for text in told)
+    for form in ("github", "junit", "text"):
+        shown = said(form).replace("&gt;", ">")
+        assert all(text in shown for text in told)
+
+
+@pytest.mark.parametrize("command", ["check", "verify"])
+def test_json_is_what_its_schema_says(said: Callable[..., str], command: str) -> None:
+    validator = jsonschema.Draft202012Validator(_SCHEMA)
+    validator.check_schema(_SCHEMA)
+    document = json.loads(said("json", command, exit_code=0 if command == "check" else 1))
+    assert [error.message for error in validator.iter_errors(document)] == []
+    Path("shop.cpl").write_text("protocol P { role }")
+    document = json.loads(said("json", command, exit_code=2))
+    assert [error.message for error in validator.iter_errors(document)] == []
+
+
+def test_the_schema_names_every_field(said: Callable[..., str]) -> None:
+    closed = jsonschema.Draft202012Validator(_closed(_SCHEMA))
+    document = json.loads(said("json", "verify", "--vacuity"))
+    assert [error.message for error in closed.iter_errors(document)] == []
+
+
+def _closed(schema: Any) -> Any:
+    """Return a schema that allows no fields but those it names; a run is part of a story, which has one more."""
+    if isinstance(schema, list):
+        return [_closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inside = {key: _closed(value) for key, value in schema.items()}
+    is_open = "properties" not in schema or "loop" in schema["properties"]
+    return inside if is_open else {**inside, "unevaluatedProperties": False}
+
+
+def test_sarif_is_what_its_schema_says(said: Callable[..., str]) -> None:
+    if "CPLC_SARIF_SCHEMA" not in os.environ:
+        pytest.skip("CPLC_SARIF_SCHEMA names no copy of the schema of SARIF 2.1.0")
+    schema = json.loads(Path(os.environ["CPLC_SARIF_SCHEMA"]).read_text(encoding="utf-8"))
+    if "Root" in schema.get("definitions", {}):
+        schema["$ref"] = "#/definitions/Root"
+    validator = jsonschema.Draft7Validator(schema)
+    assert not validator.is_valid({"version": "2.0.0", "runs": []})
+    for command, code in (("verify", 1), ("check", 0)):
+        found = json.loads(said("sarif", command, exit_code=code))
+        assert [error.message for error in validator.iter_errors(found)] == []
+
+
+def test_sarif_offers_the_repairs_that_are_certain(said: Callable[..., str]) -> None:
+    Path("shop.cpl").write_text(_MODEL.replace("after order ", "after oder "), encoding="utf-8")
+    found = json.loads(said("sarif", "check", exit_code=2))["runs"][0]["results"][0]
+    assert found["ruleId"] == "unknown-name"
+    replaced = found["fixes"][0]["artifactChanges"][0]["replacements"][0]
+    assert replaced["insertedContent"] == {"text": "order"}
+    assert replaced["deletedRegion"] == {"startLine": 7, "startColumn": 35, "endLine": 7, "endColumn": 39}
+
+
+@pytest.mark.parametrize("form", ["github", "junit", "sarif", "html"])
+def test_mistakes_and_limits_are_said_in_every_format(said: Callable[..., str], form: str) -> None:
+    Path("shop.cpl").write_text("protocol P {\n  role A\n  A -> \u202eBob : m\n}\n", encoding="utf-8")
+    assert "syntax" in said(form, exit_code=2)
+    Path("shop.cpl").write_text(_MODEL, encoding="utf-8")
+    stopped = said(form, "verify", "--memory", "1MB", exit_code=3)
+    assert "memory" in stopped or "limit" in stopped
+
+
+def test_the_page_shows_the_text_of_the_user_as_text(said: Callable[..., str]) -> None:
+    page = said("html")
+    assert "whoever pays &lt;gets&gt; the goods" in page
+    assert "<gets>" not in page
