@@ -1,0 +1,154 @@
+"""Models in ISPL: MCMAS finds as many states as our engines, and gives the same verdicts.
+
+It differs where it is known to be wrong. Of ``F`` and ``U`` of a group, a goal that is true nowhere is never reached,
+says MCMAS, although it counts what leads nowhere as won if the goal is true somewhere. With uniform strategies it says
+that a group wins nowhere, not even at the goal, where it wins at the goal alone.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.ispl_models import Wanted, model
+from tests.reference_tools.mcmas import MCMAS, asked
+from tests.reference_tools.nusmv import NUSMV, ask
+
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.interface import Engine, ResourceExhausted, S
+from cplc.engines.symbolic import SymbolicEngine
+from cplc.export import ExportedFormula, Origin, Request, export
+from cplc.pipeline import IsplReading
+from cplc.source import Source
+from cplc.system.formula import Enforces, Finally, Formula, Until, subformulas
+
+_mcmas = pytest.mark.skipif(not MCMAS, reason="CPLC_MCMAS is not set")
+_nusmv = pytest.mark.skipif(not NUSMV, reason="CPLC_NUSMV is not set")
+_chance = st.integers(0, 2**32).map(Random)
+
+
+def _reading(text: str, *, uniform: bool = False) -> IsplReading | None:
+    """Return what is read; None for a model in which something is plainly wrong."""
+    reading = IsplReading(Source("model.ispl", text), strategies="uniform" if uniform else "full")
+    return reading if reading.ok else None
+
+
+def _goal_is_nowhere(engine: Engine[S], formula: Formula) -> bool:
+    """Whether a group is asked to reach what is true nowhere."""
+    goals = [part.goal for part in subformulas(formula) if isinstance(part, Enforces)]
+    wanted = [
+        goal.right if isinstance(goal, Until) else goal.operand for goal in goals if isinstance(goal, Until | Finally)
+    ]
+    return any(engine.is_empty(engine.satisfying(one)) for one in wanted)
+
+
+def _wins_at_the_goal_alone(engine: Engine[S], formula: Enforces) -> bool:
+    if not isinstance(formula.goal, Until | Finally):
+        return False
+    goal = formula.goal.right if isinstance(formula.goal, Until) else formula.goal.operand
+    won = engine.both(engine.enforcing(replace(formula, uniform=False)).won, engine.reachable)
+    return engine.is_empty(engine.without(won, engine.satisfying(goal)))
+
+
+@_mcmas
+@settings(max_examples=60)
+@given(_chance)
+def test_verdicts(chance: Random) -> None:
+    text = model(chance)
+    reading = _reading(text)
+    if reading is None:
+        return
+    try:
+        states, theirs, _ = asked(text, "-atlk", "1", seconds=20)
+    except subprocess.TimeoutExpired:
+        return
+    system = reading.system
+    engines: tuple[Engine[Any], ...] = (ExplicitEngine(system), SymbolicEngine(system))
+    for engine in engines:
+        assert system.fairness or engine.count(engine.reachable) == states, text
+        for one, verdict in zip(reading.questions(), theirs, strict=False):
+            formula = one.question.formula
+            if not _goal_is_nowhere(engine, formula):
+                assert engine.is_valid(formula) == verdict, (text, one.question.text)
+
+
+@_mcmas
+@settings(max_examples=30)
+@given(_chance, st.sampled_from(("X p0", "F p0", "G p0", "(p1 U p0)")))
+def test_uniform_strategies(chance: Random, goal: str) -> None:
+    wanted = Wanted(fairness=False, deadlocks=False)
+    text = f"{model(chance, wanted).partition('Formulae')[0]}Formulae <{chance.choice('ghk')}> {goal}; end Formulae\n"
+    reading = _reading(text, uniform=True)
+    if reading is None:
+        return
+    try:
+        _, theirs, _ = asked(text, "-atlk", "2", seconds=20)
+    except subprocess.TimeoutExpired:
+        return
+    (one,) = reading.questions()
+    formula = one.question.formula
+    assert isinstance(formula, Enforces)
+    engines: tuple[Engine[Any], ...] = (ExplicitEngine(reading.system), SymbolicEngine(reading.system))
+    for engine in engines:
+        if theirs and not _wins_at_the_goal_alone(engine, formula):
+            try:
+                assert engine.is_valid(formula) == theirs[0], text
+            except ResourceExhausted:
+                return
+
+
+@_mcmas
+@settings(max_examples=20)
+@given(_chance)
+def test_what_is_written_again_means_the_same(chance: Random) -> None:
+    reading = _reading(model(chance))
+    if reading is None:
+        return
+    request = _request(reading)
+    exported = export("ispl", request)
+    again = _reading(exported.text)
+    assert again is not None, exported.text
+    before, after = ExplicitEngine(reading.system), ExplicitEngine(again.system)
+    assert before.count(before.reachable) == after.count(after.reachable)
+    asked_of = {one.name: one.formula for one in request.formulas}
+    try:
+        _, theirs, _ = asked(exported.text, "-atlk", "1", seconds=20)
+    except subprocess.TimeoutExpired:
+        theirs = ()
+    for number, (name, one) in enumerate(zip(exported.written, again.questions(), strict=True)):
+        holds = before.is_valid(asked_of[name])
+        assert after.is_valid(one.question.formula) == holds, exported.text
+        if number < len(theirs) and not _goal_is_nowhere(before, asked_of[name]):
+            assert theirs[number] == holds, exported.text
+
+
+@_nusmv
+@settings(max_examples=20)
+@given(_chance)
+def test_nusmv(chance: Random) -> None:
+    reading = _reading(model(chance, Wanted(knowledge=False, games=False)))
+    if reading is None:
+        return
+    request = _request(reading)
+    exported = export("smv", request)
+    engine = ExplicitEngine(reading.system)
+    states = engine.count(engine.reachable)
+    try:
+        said = ask(exported.text, seconds=5)
+    except subprocess.TimeoutExpired:
+        return
+    assert said.states in ((states, states + 1) if "halted" in exported.text else (states,)), exported.text
+    asked_of = {one.name: one.formula for one in request.formulas}
+    for name, verdict in zip(exported.written, said.verdicts, strict=True):
+        assert engine.is_valid(asked_of[name]) == (verdict != (name in exported.negated)), (name, exported.text)
+
+
+def _request(reading: IsplReading) -> Request:
+    questions = [one.question for one in reading.questions()]
+    formulas = [ExportedFormula(question.name, question.formula, question.text) for question in questions]
+    return Request(reading.system, formulas, Origin("model.ispl", "0"))
