@@ -153,7 +153,11 @@ class FairRuns:
                 return states
 
     def _going_on(self, states: Node) -> Node:
-        """Return from where a run, fair or not, stays in the set for ever."""
+        """Return from where a run, fair or not, stays in the set for ever.
+
+        Before unreachable states there are many others, however few of the reachable ones there are.
+        """
+        states = states & self.sweeps.reachable
         while (found := states & self._before(states)) != states:
             states = found
         return states
