@@ -348,10 +348,7 @@ class SymbolicEngine(Engine[Node]):
         (transition,) = self._sweeps.transitions
         assert isinstance(transition, Round)
         rounds = SymbolicRoundArena(self._encoding, self._sweeps, transition)
-        counting = self._reachable
-        if self.system.fairness:
-            counting = counting & self._holds(OnPaths("E", Globally(And(()))), assuming)
-        return round_solution(rounds, self.system, formula, counting, satisfying)
+        return round_solution(rounds, self.system, formula, self._reachable & self._considered, satisfying)
 
     # --- rounds
 
@@ -360,7 +357,7 @@ class SymbolicEngine(Engine[Node]):
         assert isinstance(transition, Round)
         if formula.back:
             return transition.adjacent_back(self._around(states), formula.same, formula.choice)
-        return transition.adjacent(states, formula.same, formula.choice)
+        return transition.adjacent(states & self._considered, formula.same, formula.choice)
 
     # --- knowledge and commitments
 
@@ -392,7 +389,15 @@ class SymbolicEngine(Engine[Node]):
         The other components have reachable states whatever these do.
         """
         support = self._encoding.variables_in(states)
-        return states & self._sweeps.reachable_around(None if support is None else support.union(variables))
+        around = self._sweeps.reachable_around(None if support is None else support.union(variables))
+        return states & around & self._considered
+
+    @cached_property
+    def _considered(self) -> Node:
+        """The states that knowledge and commitments are about: in rounds those that begin a fair run."""
+        if not (self.system.is_synchronous and self.system.fairness):
+            return self._encoding.true
+        return self._holds(OnPaths("E", Globally(And(()))), frozenset())
 
     def _alike(self, agents: tuple[str, ...], states: Node) -> Node:
         """Return what looks to these agents together like a reachable state of the set."""

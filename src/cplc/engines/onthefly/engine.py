@@ -6,6 +6,7 @@ straight from the search.
 
 from __future__ import annotations
 
+from cplc.engines.interface import ResourceExhausted
 from cplc.engines.onthefly.checker import Checker, Realm
 from cplc.engines.onthefly.evidence import Explainer
 from cplc.engines.onthefly.guidance import Compass
@@ -34,6 +35,8 @@ class OnTheFlyEngine:
     name = "onthefly"
 
     def __init__(self, system: System, limit: int = LIMIT, effort: int | None = None) -> None:
+        if system.is_synchronous:
+            raise ResourceExhausted("the engine `onthefly` does not explore systems in which all agents act at once")
         self.system = system
         world = World(system, limit, effort)
         self._realm = Realm(world, Reached(world), Views(world), Compass(world))
