@@ -22,7 +22,7 @@ from cplc.syntax.scanner import scan
 
 _ROOT = Path(__file__).parents[2]
 _WRITTEN = sorted(
-    path for folder in ("examples", "stdlib", "tests", "benchmarks") for path in (_ROOT / folder).glob("**/*.cpl")
+    path for folder in ("examples", "stdlib", "src", "tests", "benchmarks") for path in (_ROOT / folder).glob("**/*.cpl")
 )
 
 _BLANKS = (" ", "   ", "\t", "\n", "\n\n", "\n \n\n\n", "\r\n")

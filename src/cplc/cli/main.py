@@ -15,7 +15,7 @@ from cplc import __version__
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.output import write
 
-_COMMANDS = ("check", "verify", "analyze", "coverage", "stats", "lower", "export", "fmt", "lsp", "explain")
+_COMMANDS = ("check", "verify", "analyze", "coverage", "stats", "lower", "export", "fmt", "lsp", "new", "explain")
 
 _REPORT_TO = "Please report it with the command, the file and the output of CPLC_DEBUG=1."
 
@@ -39,6 +39,7 @@ class _Commands(click.Group):
     epilog=f"""{EXPLAINED}
 \b
 Examples:
+  cplc new Order
   cplc verify examples/netbill.cpl
   cplc verify examples/netbill.cpl -D customers=20 --property safe
   cplc verify examples/netbill.cpl --formula 'EF fulfilled(goods[1])'
