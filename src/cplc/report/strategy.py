@@ -29,7 +29,7 @@ def strategy_lines(system: System, evidence: Evidence) -> Iterator[str]:
     by_sight = ", by what each sees itself" if formula.uniform and len(formula.group) > 1 else ""
     by_sight = ", by what it sees itself" if formula.uniform and not by_sight else by_sight
     if not evidence.strategy:
-        yield f"strategy of {whose}: {_without_sends(formula)}"
+        yield f"strategy of {whose}: {_without_choice(system) if system.is_synchronous else _without_sends(formula)}"
     else:
         yield f"strategy of {whose}{by_sight}:"
         rows = [row for advice in evidence.strategy for row in _rows(system, advice)]
@@ -38,9 +38,15 @@ def strategy_lines(system: System, evidence: Evidence) -> Iterator[str]:
             yield f"  {what:<{width}}  {when}"
         if len(rows) > _MOST_ROWS:
             yield f"  and {len(rows) - _MOST_ROWS} more cases"
-        yield "  otherwise wait"
+        yield "  otherwise anything" if system.is_synchronous else "  otherwise wait"
     if evidence.exhaustive:
         yield "this is how it begins; that it succeeds was found by exploring everything, and not by playing it"
+
+
+def _without_choice(system: System) -> str:
+    if system.fairness:
+        return "none is shown where conditions of fairness decide who wins"
+    return "whatever they do, it comes about"
 
 
 def _without_sends(formula: Enforces) -> str:
@@ -52,9 +58,14 @@ def _without_sends(formula: Enforces) -> str:
 
 
 def _rows(system: System, advice: Advice) -> Iterator[tuple[str, str]]:
-    what = f"insist on {_send(system, advice.step)}"
+    what = _action(system, advice) if advice.choice else f"insist on {_send(system, advice.step)}"
     for number, case in enumerate(advice.cases):
         yield ("" if number else what), f"{'or when' if number else 'when'} {_case_text(system, case)}"
+
+
+def _action(system: System, advice: Advice) -> str:
+    player = system.player[advice.choice]
+    return f"{player.agent} does {player.actions[advice.step].name}"
 
 
 def _send(system: System, step: int) -> str:
@@ -82,21 +93,38 @@ def strategy_data(system: System, evidence: Evidence) -> list[Data] | None:
     """Return the strategy for JSON; None where the evidence is none of a strategy."""
     if not is_strategy(evidence):
         return None
+    if system.is_synchronous:
+        return [_action_data(system, advice) for advice in evidence.strategy]
     return [
         {
             "agent": system.steps[advice.step].actor,
             "insists_on": system.steps[advice.step].name,
             "text": _send(system, advice.step),
             "sees_only_itself": advice.agent is not None,
-            "when": [
-                {
-                    "text": _case_text(system, case),
-                    "tests": [{"variable": name, "value": value, "is_so": is_so} for name, value, is_so in case],
-                }
-                for case in advice.cases
-            ],
+            "when": _cases_data(system, advice),
         }
         for advice in evidence.strategy
+    ]
+
+
+def _action_data(system: System, advice: Advice) -> Data:
+    player = system.player[advice.choice]
+    return {
+        "agent": player.agent,
+        "does": player.actions[advice.step].name,
+        "text": _action(system, advice),
+        "sees_only_itself": advice.agent is not None,
+        "when": _cases_data(system, advice),
+    }
+
+
+def _cases_data(system: System, advice: Advice) -> list[Data]:
+    return [
+        {
+            "text": _case_text(system, case),
+            "tests": [{"variable": name, "value": value, "is_so": is_so} for name, value, is_so in case],
+        }
+        for case in advice.cases
     ]
 
 

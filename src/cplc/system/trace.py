@@ -45,12 +45,14 @@ Test = tuple[str, Value, bool]
 class Advice:
     """Insist on this step in the situations that meet all tests of one of the cases; in no others, wait.
 
-    ``agent`` decides by what it sees itself; None where the whole situation decides.
+    ``agent`` decides by what it sees itself; None where the whole situation decides. In a synchronous system it is the
+    action at this position that is to be done, among those of the player whose ``choice`` this is.
     """
 
     step: int
     cases: tuple[tuple[Test, ...], ...]
     agent: str | None = None
+    choice: str = ""
 
     def applies(self, state: State) -> bool:
         return any(all((state[name] == value) == is_so for name, value, is_so in case) for case in self.cases)

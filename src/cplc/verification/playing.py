@@ -27,6 +27,7 @@ from cplc.system.formula import (
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Advice, Evidence
 from cplc.verification.interpreter import Interpreter, Key, holds, key
+from cplc.verification.round_play import round_strategy_problems
 
 MET = 20_000
 """How many states are looked at."""
@@ -202,6 +203,12 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
     formula, strategy = evidence.formula, evidence.strategy
     if not isinstance(formula, Enforces) or not evidence.holds or evidence.run.moves:
         yield "a strategy is given for what needs none"
+        return
+    if system.is_synchronous:
+        if all(map(is_plain, children(formula.goal))):
+            yield from round_strategy_problems(system, evidence, plain_truth)
+        else:
+            yield "whether the goal is reached cannot be seen from one state"
         return
     wrong = [*_wrong_advice(system, formula, strategy)]
     yield from wrong

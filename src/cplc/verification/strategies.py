@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 
-from cplc.engines.games import Plan
+from cplc.engines.games import Plan, Solution
 from cplc.engines.interface import Engine, S
 from cplc.system.expr import Value
 from cplc.system.formula import Enforces, Formula, children
 from cplc.system.model import State, System, VariableKind
 from cplc.system.trace import Advice, Evidence, Run, Test
-from cplc.verification.interpreter import Interpreter
+from cplc.verification.interpreter import Interpreter, holds
 from cplc.verification.playing import Play, is_plain, is_send_of, plain_truth
+from cplc.verification.round_play import RoundPlay
 
 _FIRST = 200
 """Of how many situations a strategy is shown that is met in too many."""
@@ -32,6 +33,8 @@ def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: froze
     """Return how the group enforces its goal from a reachable state; the engine has decided that it can."""
     system = engine.system
     solution = engine.enforcing(formula, assuming)
+    if system.is_synchronous:
+        return _enforced_in_rounds(engine, formula, solution, state, assuming)
     plan = next(plan for plan in solution.plans if engine.contains(plan.won, state))
     choose = _choosing(engine, plan)
 
@@ -46,6 +49,53 @@ def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: froze
     is_shown = play.is_complete and all(map(is_plain, children(formula.goal)))
     advice = tuple(_tables(system, formula, met, choose))
     return Evidence(formula, True, Run(state, ()), exhaustive=not is_shown, strategy=advice)
+
+
+def _enforced_in_rounds(
+    engine: Engine[S], formula: Enforces, solution: Solution[S], state: State, assuming: frozenset[str]
+) -> Evidence:
+    """Return the same where all act at once: what the members do who have a choice, each in a table of its own.
+
+    Where conditions of fairness decide who wins there is no strategy to be shown.
+    """
+    system = engine.system
+    plan = next((plan for plan in solution.plans if engine.contains(plan.won, state)), None)
+    if plan is None:
+        return Evidence(formula, True, Run(state, ()), exhaustive=True)
+
+    def truth(operand: Formula, here: State) -> bool:
+        if is_plain(operand):
+            return plain_truth(operand, here)
+        return engine.contains(engine.satisfying(operand, assuming), here)
+
+    def advised(here: State) -> dict[str, tuple[str]]:
+        joint = next((joint for joint, where in plan.chosen if engine.contains(where, here)), ())
+        return {choice: (action,) for choice, action in joint}
+
+    play = RoundPlay(system, formula, state, advised, truth)
+    met = [here for here, over in zip(play.states, play.over, strict=False) if not over]
+    advice = tuple(_round_tables(system, formula, met[: None if play.is_complete else _FIRST], advised))
+    is_shown = play.is_complete and all(map(is_plain, children(formula.goal)))
+    return Evidence(formula, True, Run(state, ()), exhaustive=not is_shown, strategy=advice)
+
+
+def _round_tables(
+    system: System, formula: Enforces, met: Sequence[State], advised: Callable[[State], dict[str, tuple[str]]]
+) -> Iterator[Advice]:
+    for player in system.players:
+        if player.agent not in formula.group:
+            continue
+        names = _readable(system, system.agent[player.agent].local if formula.uniform else system.variable)
+        number = {action.name: position for position, action in enumerate(player.actions)}
+        found: dict[tuple[Value, ...], _Situation] = {}
+        for state in met:
+            choice = advised(state).get(player.choice)
+            has_choice = sum(holds(action.allowed, state) for action in player.actions) > 1
+            if choice is not None and has_choice:
+                seen = tuple(state[name] for name in names)
+                found.setdefault(seen, _Situation(state, number[choice[0]], frozenset()))
+        for advice in _table(list(found.values()), names, player.agent if formula.uniform else None):
+            yield replace(advice, choice=player.choice)
 
 
 def _choosing(engine: Engine[S], plan: Plan[S]) -> Callable[[State], list[int]]:
