@@ -72,6 +72,7 @@ class Encoding:
         self.false = self.diagrams.false
         self._values: dict[str, Cases] = {}
         self._seen: dict[int, tuple[Expr, Node]] = {}
+        self._sums: dict[Expr, Cases] = {}
 
     # --- states
 
@@ -237,7 +238,11 @@ class Encoding:
                 holds = self.condition(expr)
                 return {value: where for value, where in ((True, holds), (False, ~holds)) if where != self.false}
             case Arith(op, left, right):
-                return self._arithmetic(op, self.cases(left), self.cases(right))
+                # The same sum is often compared with many numbers.
+                known = self._sums.get(expr)
+                if known is None:
+                    known = self._sums[expr] = self._arithmetic(op, self.cases(left), self.cases(right))
+                return known
             case Ite(test, then, otherwise):
                 chosen = self.condition(test)
                 result: Cases = {}

@@ -29,6 +29,7 @@ from cplc.engines.runs import SomeRun
 from cplc.engines.sweeps import BUDGET, Sweeps
 from cplc.engines.symbolic_games import SymbolicArena, SymbolicRoundArena
 from cplc.engines.transitions import VARIANTS, Transition, doubled, transition
+from cplc.engines.views import Views
 from cplc.system.expr import Expr
 from cplc.system.formula import (
     Adjacent,
@@ -229,6 +230,7 @@ class SymbolicEngine(Engine[Node]):
 
     @_bounded
     def satisfying(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Node:
+        self._seen.expect(formula)
         return self._reachable & self._holds(formula, assuming)
 
     def _holds(self, formula: Formula, assuming: frozenset[str]) -> Node:
@@ -401,11 +403,14 @@ class SymbolicEngine(Engine[Node]):
 
     def _alike(self, agents: tuple[str, ...], states: Node) -> Node:
         """Return what looks to these agents together like a reachable state of the set."""
-        return self._encoding.diagrams.exists(self._around(states), self._hidden(agents))
+        around = self._seen.projected(agents, states)
+        if around is None:
+            around = self._around(states)
+        return self._encoding.diagrams.exists(around, self._seen.hidden(agents))
 
-    def _hidden(self, agents: tuple[str, ...]) -> Node:
-        seen = {name for agent in agents for name in self.system.agent[agent].local}
-        return self._encoding.cube(self.system.variable.keys() - seen)
+    @cached_property
+    def _seen(self) -> Views:
+        return Views(self.system, self._encoding, self._sweeps)
 
     @_bounded
     def indistinguishable(self, agents: tuple[str, ...], states: Node) -> Node:
