@@ -130,13 +130,22 @@ def index_of(library: Library, uses: Mapping[Span, Span]) -> Index:
             for wanted, target in unit.imports
         )
         aliases = {wanted.alias.text: wanted.alias.span for wanted, _ in unit.imports if wanted.alias}
-        for protocol in unit.file.protocols:
-            for node in walk(protocol):
-                if isinstance(node, ast.Use) and len(node.protocol.segments) > 1:
-                    first = node.protocol.segments[0].name
-                    if first.text in aliases:
-                        found[first.span] = aliases[first.text]
+        for use in (use for protocol in unit.file.protocols for use in _uses(protocol.declarations)):
+            first = use.protocol.segments[0].name
+            if len(use.protocol.segments) > 1 and first.text in aliases:
+                found[first.span] = aliases[first.text]
     return Index(tuple(unit.file for unit in library.program), found, tuple(imports), library.visible(0))
+
+
+def _uses(bodies: tuple[ast.Declaration, ...]) -> Iterator[ast.Use]:
+    for node in bodies:
+        match node:
+            case ast.Use():
+                yield node
+            case ast.For(body=body):
+                yield from _uses(body)
+            case _:
+                pass
 
 
 def _place(span: Span) -> tuple[str, int]:
