@@ -224,3 +224,21 @@ def test_the_page_shows_the_text_of_the_user_as_text(said: Callable[..., str]) -
     page = said("html")
     assert "whoever pays &lt;gets&gt; the goods" in page
     assert "<gets>" not in page
+
+
+def test_the_chart_draws_what_crosses_and_what_never_arrives(said: Callable[..., str]) -> None:
+    Path("shop.cpl").write_text(
+        "protocol P {\n  role A\n  role B\n  A -> B : ping\n  B -> A : pong\n"
+        "  property crossed: !EF (inflight(ping) & inflight(pong) & EF (ping & inflight(pong)))\n}\n",
+        encoding="utf-8",
+    )
+    page = said("html")
+    lines = [(kind, *map(int, (x1, y1, x2, y2))) for kind, x1, y1, x2, y2 in re.findall(_LINE, page)]
+    ((_, x1, y1, x2, y2),) = [line for line in lines if line[0] == "sent"]
+    assert (x1, x2) == (70, 260)
+    assert y1 < y2
+    ((_, x1, y1, x2, y2),) = [line for line in lines if line[0] == "lost"]
+    assert (x1, x2) == (260, 165), "it ends half way"
+
+
+_LINE = r'<line class="(\w+)" x1="(\d+)" y1="(\d+)" x2="(\d+)" y2="(\d+)"'

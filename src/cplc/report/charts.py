@@ -136,7 +136,9 @@ class _Drawing:
                 sent = flying.pop(step.event, None)
                 start = _TOP + _ROW // 2 if sent is None else sent[1]
                 label = step.event if sent is None else sent[2]
-                return [Stroke("sent", number, x1, start, x2, y, label, (x1 + x2) // 2, (start + y) // 2 - 8)]
+                # Near the sender: where messages cross, their middles meet.
+                at_x, at_y = x1 + (x2 - x1) * 3 // 10, start + (y - start) * 3 // 10 - 7
+                return [Stroke("sent", number, x1, start, x2, y, label, at_x, at_y)]
 
     def _wide(self, number: int, y: int, text: str) -> Stroke:
         last = max(self.places.values(), default=_LEFT + _BETWEEN)

@@ -49,6 +49,8 @@ class _Shown:
     chart: Chart | None
     lives: tuple[Life, ...]
     states: tuple[int, ...]
+    is_all: bool
+    """Whether the evidence is this run and nothing else."""
 
 
 _STYLES: dict[Standing, str] = {
@@ -116,4 +118,5 @@ def _shown(result: Result) -> _Shown | None:
         return None
     rows, end = rows_of(result.system, told)
     lives, chart = lives_of(result.system, told), chart_of(result.system, told)
-    return _Shown(rows, end, told.run.loop, chart, lives, tuple(range(len(rows) + 1)))
+    is_all = not told.asides and told.pair is None and told.strategy is None
+    return _Shown(rows, end, told.run.loop, chart, lives, tuple(range(len(rows) + 1)), is_all)
