@@ -82,7 +82,7 @@ def test_only_its_own_commitments_are_to_be_kept() -> None:
 
 def test_goals_are_of_what_has_been_received_and_each_part_is_one() -> None:
     goals = _participant("goal pay & fulfilled(goods)").goals
-    assert [(goal.text, e.reads(goal.condition)) for goal in goals] == [
+    assert [(goal.text, set(e.reads(goal.condition))) for goal in goals] == [
         ("pay", {"pay@Seller"}),
         ("fulfilled(goods)", {"goods"}),
     ]

@@ -129,7 +129,7 @@ class _Lowering:
             for part in goal.meaning.operands:
                 yield Goal(condition(part, self.ended), atom_text(part))
         else:
-            yield Goal(condition(goal.meaning, self.ended), goal.text)
+            yield Goal(condition(goal.meaning, self.ended), goal.text or atom_text(goal.meaning))
 
     def _possible(self, commitment: str) -> tuple[Value, ...]:
         return self.system.variable[self.system.commitment[commitment].variable].domain

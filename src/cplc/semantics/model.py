@@ -164,6 +164,7 @@ class Check:
 class Goal:
     meaning: Term
     text: str
+    """As it is written; empty in a loop, where that could be any of its instances."""
 
 
 @dataclass(frozen=True, slots=True)

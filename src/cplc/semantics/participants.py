@@ -82,7 +82,7 @@ class Participants:
         resolver = Resolver(self._world, job.frame, values)
         match item:
             case statements.Goal(condition, span):
-                draft.goals.append(model.Goal(resolver.term(condition), _text(span)))
+                draft.goals.append(model.Goal(resolver.term(condition), "" if values else _text(span)))
             case statements.Worth():
                 self._worth(item, draft, resolver)
             case statements.Belief(role, _, _, span):
