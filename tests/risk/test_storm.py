@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,21 @@ from hypothesis import strategies as st
 from tests.risk.models import ecommerce
 from tests.risk.strategies import little_games
 
+from cplc.analysing import participants
 from cplc.export import Origin, Request
 from cplc.export.prism_mdp import export
+from cplc.pipeline import Compilation, load
 from cplc.risk import analyse
 from cplc.system.model import System
 from cplc.system.participant import Participant
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("stormpy") is None, reason="Storm is not there")
 _NEAR = 1e-9
+_WITH_AGENTS = [
+    place
+    for place in sorted(Path(__file__).parents[2].glob("examples/*.cpl"))
+    if re.search(r"^ *agent ", place.read_text(encoding="utf-8"), re.MULTILINE)
+]
 
 
 def _asked(system: System, participant: Participant, folder: Path) -> tuple[int, dict[str, float]]:
@@ -47,6 +55,22 @@ def test_storm_agrees_on_the_trade(copies: int, tmp_path: Path) -> None:
     assert states == 20**copies
     assert abs(found["conformance_min"] - 0.846415**copies) < _NEAR
     assert abs(analyse(system, participant).figure("conformance").guaranteed.middle - 0.846415**copies) < _NEAR
+
+
+@pytest.mark.parametrize("place", _WITH_AGENTS, ids=lambda place: place.stem)
+def test_storm_agrees_on_files(place: Path, tmp_path: Path) -> None:
+    """The best is the same; the guaranteed is no less, for Storm lets the participant harm itself."""
+    compilation = load(str(place), {"copies": "2"} if place.stem == "ecommerce" else {})
+    assert isinstance(compilation, Compilation)
+    for asked in participants(compilation):
+        _, found = _asked(asked.system, asked.participant, tmp_path)
+        mine = analyse(asked.system, asked.participant, fairness=False, sensitivity=False)
+        for figure in mine.figures:
+            if figure.aspect != "benefit":
+                assert abs(found[f"{figure.aspect}_max"] - figure.best.middle) < _NEAR
+                assert found[f"{figure.aspect}_min"] < figure.guaranteed.middle + _NEAR
+        if mine.gain is not None:
+            assert abs(found["value_max"] - mine.gain.best.middle) < _NEAR
 
 
 @settings(max_examples=40)

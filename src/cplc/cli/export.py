@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from cplc.export import TARGETS, CannotExport
 
 if TYPE_CHECKING:
     from cplc.export import Export
+    from cplc.pipeline import Compilation
 
 
 @click.command(
@@ -48,6 +50,7 @@ Examples:
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Export this one only. May be repeated.")
 @click.option("--formula", metavar="FORMULA", help="Export this formula instead of what the file asks.")
 @click.option("--assuming", type=names, metavar="ROLES", help="Roles that keep going, for --formula.")
+@click.option("--agent", metavar="NAME", help="Write this participant's decision, with what it believes (prism).")
 @click.option("--states", is_flag=True, help="Draw the reachable states, not who says what to whom (dot).")
 @colour_option
 def command(
@@ -61,6 +64,7 @@ def command(
     properties: Sequence[str],
     formula: str | None,
     assuming: tuple[str, ...] | None,
+    agent: str | None,
     states: bool,
     colour: Colour,
 ) -> Exit:
@@ -71,6 +75,8 @@ def command(
         raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
     if states and target != "dot":
         raise click.UsageError("--states goes with --to dot")
+    if agent is not None and (target != "prism" or formula is not None or properties):
+        raise click.UsageError("--agent goes with --to prism, and asks by itself")
     if path == Path("-"):
         path = None
     if path is not None:
@@ -80,6 +86,8 @@ def command(
         compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
         if compilation is None:
             return None, diagnostics
+        if agent is not None:
+            return _decision(compilation, agent), diagnostics
         if formula is None:
             asked = questions_of(compilation, properties)
         else:
@@ -106,6 +114,20 @@ def command(
         else:
             _write_files(exported, path, force=force)
     return exit_for(diagnostics, strict=False)
+
+
+def _decision(compilation: Compilation, agent: str) -> Export:
+    """Return the decision model of one participant."""
+    from cplc.analysing import participants
+    from cplc.export import prism_mdp
+    from cplc.pipeline import UnknownQuestion
+
+    try:
+        asked = participants(compilation, (agent,))
+    except UnknownQuestion as problem:
+        raise click.UsageError(f"no agent is called `{problem.name}`") from None
+    request = replace(compilation.to_be_exported(()), system=asked[0].system)
+    return prism_mdp.export(request, asked[0].participant)
 
 
 def _check_place(path: Path, file: str, *, force: bool) -> None:

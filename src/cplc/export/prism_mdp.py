@@ -43,7 +43,7 @@ def export(request: Request, participant: Participant) -> Export:
         )
         for variable in request.system.variables
     ]
-    variables.append(("chosen", "chosen", f"[0..{len(model.pending)}]", "0" if settled else None))
+    variables.append(("chosen", "chosen", f"[0..{max(1, len(model.pending))}]", "0" if settled else None))
     initial = [vocabulary.one_of(variable, variable.initial) for variable in request.system.variables]
     achieving = e.conj(goal.condition for goal in participant.goals)
     text = render(

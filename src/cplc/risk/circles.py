@@ -23,10 +23,12 @@ from cplc.engines.interface import ResourceExhausted
 from cplc.risk.model import Chance, Kind, Model
 from cplc.risk.results import Number
 
-_EXACTLY = 150
-"""Nodes that equations are solved for exactly."""
+_EXACTLY = 2_000
+"""Nodes that equations are solved for exactly, if that needs no more than so many operations."""
+_OPERATIONS = 400_000
 _POLICIES = 64
-_SWEEPS = 20_000
+_UPDATES = 1_000_000
+"""Of values, one by one, before bounds are left as far apart as they are."""
 _NARROW = 1e-12
 _MARGIN = 2.0**-50
 
@@ -170,10 +172,8 @@ def _solved(nodes: list[_Node], worst: bool, exact: bool, fairness: bool, upper:
         _Node(tuple(_moved(action, leader, number, lost) for action in _leaving(nodes, members[group], leader)))
         for group in groups
     ]
-    if len(merged) <= _EXACTLY:
-        found, tight = _policies(merged, worst), True
-    else:
-        found, tight = _iterated(merged, worst, exact, upper), False
+    solved = _policies(merged, worst) if len(merged) <= _EXACTLY else None
+    found, tight = (_iterated(merged, worst, exact, upper), False) if solved is None else (solved, True)
     return [found[number[leader[index]]] if index in leader else 0 for index in range(len(nodes))], tight
 
 
@@ -210,15 +210,20 @@ class _Kept:
 
 def _end_components(nodes: Sequence[_Node], within: set[int], fair: bool) -> Iterator[set[int]]:
     """Yield the largest sets in which one can stay for ever, fairly: no pressing action of their nodes leads out."""
+    before: dict[int, set[int]] = {}
+    for index in within:
+        for action in nodes[index].actions:
+            for goes in action.goes:
+                before.setdefault(goes, set()).add(index)
     waiting = [set(within)]
     while waiting:
         inside = waiting.pop()
         kept = _Kept(nodes, inside)
-        while True:
-            gone = {index for index in inside if not _stays(kept, index, fair)}
-            if not gone:
-                break
+        doubtful = set(inside)
+        while doubtful:
+            gone = {index for index in doubtful if not _stays(kept, index, fair)}
             inside -= gone
+            doubtful = inside & set().union(*(before.get(index, set()) for index in gone))
         if not inside:
             continue
         mask = bytearray(len(nodes))
@@ -243,12 +248,15 @@ def _stays(kept: _Kept, index: int, fair: bool) -> bool:
 _Policy = tuple[tuple[int, ...], tuple[Number, ...], list[Fraction]]
 
 
-def _policies(nodes: Sequence[_Node], worst: bool) -> list[Number]:
-    """Solve exactly by policy iteration; every policy leaves the nodes with probability one."""
+def _policies(nodes: Sequence[_Node], worst: bool) -> list[Number] | None:
+    """Solve exactly by policy iteration, if it is not too much; every policy leaves the nodes with probability one."""
     found: list[Number] = [Fraction(0)] * len(nodes)
     policy = [_chosen(node, found, worst) for node in nodes]
     while True:
-        found = list(_equations(policy))
+        solved = _equations(policy)
+        if solved is None:
+            return None
+        found = list(solved)
         better = [_chosen(node, found, worst) for node in nodes]
         changed = False
         for at, (new, old) in enumerate(zip(better, policy, strict=True)):
@@ -279,10 +287,11 @@ def _mean(policy: _Policy, values: Sequence[Number]) -> Fraction:
     )
 
 
-def _equations(policy: Sequence[_Policy | None]) -> list[Fraction]:
+def _equations(policy: Sequence[_Policy | None]) -> list[Fraction] | None:
     """Solve ``x = Px + b`` by elimination; there is one solution."""
     rows: list[dict[int, Fraction]] = []
     constants: list[Fraction] = []
+    below: list[set[int]] = [set() for _ in policy]
     for at, one in enumerate(policy):
         row = {at: Fraction(1)}
         constant = Fraction(0)
@@ -291,19 +300,24 @@ def _equations(policy: Sequence[_Policy | None]) -> list[Fraction]:
                 constant += weight * Fraction(value)
             else:
                 row[goes] = row.get(goes, Fraction(0)) - weight
+                below[goes].add(at)
         rows.append(row)
         constants.append(constant)
+    operations = 0
     for at in range(len(rows)):
         pivot = rows[at][at]
-        for other in range(at + 1, len(rows)):
-            factor = rows[other].pop(at, None)
-            if not factor:
+        for other in below[at]:
+            if other <= at or not (factor := rows[other].pop(at, Fraction(0))):
                 continue
             factor /= pivot
             for column, entry in rows[at].items():
                 if column != at:
                     rows[other][column] = rows[other].get(column, Fraction(0)) - factor * entry
+                    below[column].add(other)
             constants[other] -= factor * constants[at]
+            operations += len(rows[at])
+            if operations > _OPERATIONS:
+                return None
     found = [Fraction(0)] * len(rows)
     for at in reversed(range(len(rows))):
         known = sum((entry * found[column] for column, entry in rows[at].items() if column > at), Fraction(0))
@@ -317,7 +331,7 @@ def _iterated(nodes: Sequence[_Node], worst: bool, exact: bool, upper: bool) -> 
         raise ResourceExhausted("a circle is too large, or too open, to be solved exactly")
     found: list[Number] = [1.0 if upper else 0.0] * len(nodes)
     margin = 1 + _MARGIN * 8 if upper else 1 - _MARGIN * 8
-    for _ in range(_SWEEPS):
+    for _ in range(max(10, _UPDATES // len(nodes))):
         change = 0.0
         for at in range(len(nodes) - 1, -1, -1):
             node = nodes[at]
@@ -335,5 +349,7 @@ def _rough(action: _Action, values: Sequence[Number], worst: bool) -> float:
     after = [value if at == _OUT else values[at] for at, value in zip(action.goes, action.values, strict=True)]
     if len(after) == 1:
         return float(after[0])
+    if all(one.low == one.high for one in action.chances):
+        return sum(float(one.low) * float(value) for one, value in zip(action.chances, after, strict=True))
     share = weights(action.chances, after, worst)
     return sum(float(weight) * float(value) for weight, value in zip(share, after, strict=True))
