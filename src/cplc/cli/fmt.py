@@ -13,7 +13,7 @@ from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import finished
-from cplc.cli.options import colour_option
+from cplc.cli.options import colour_option, files
 from cplc.cli.output import Colour
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
@@ -40,7 +40,7 @@ Examples:
   cplc fmt - < examples/netbill.cpl
 """,
 )
-@click.argument("paths", nargs=-1, metavar="[FILE|FOLDER|-]...")
+@click.argument("paths", nargs=-1, metavar="[FILE|FOLDER|-]...", shell_complete=files)
 @click.option("--check", is_flag=True, help="Write nothing; say which files would change.")
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
 @colour_option
@@ -81,9 +81,9 @@ def _files(paths: Iterable[str]) -> Iterator[str]:
         if path == _STANDARD_INPUT or not os.path.isdir(path):
             yield path
             continue
-        for folder, folders, files in os.walk(path):
+        for folder, folders, found in os.walk(path):
             folders[:] = sorted(each for each in folders if not each.startswith("."))
-            yield from (os.path.normpath(os.path.join(folder, file)) for file in sorted(files) if file.endswith(".cpl"))
+            yield from (os.path.normpath(os.path.join(folder, file)) for file in sorted(found) if file.endswith(".cpl"))
 
 
 def _outcome(name: str) -> tuple[str, Formatted] | str:

@@ -61,7 +61,10 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         write("interrupted\n", err=True)
         return Exit.UNKNOWN
-    except (BrokenPipeError, SystemExit):  # click exits by itself when nobody reads the output, and only then
+    except (BrokenPipeError, SystemExit) as ending:
+        # click ends the program when it has completed a word for a shell, and when nobody reads the output.
+        if isinstance(ending, SystemExit) and not ending.code:
+            return Exit.EXPECTED
         _discard_output()
         return Exit.UNKNOWN
     except OSError as problem:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from cplc.cli.formats import WHOLE
 
@@ -51,6 +52,11 @@ def names(text: str) -> tuple[str, ...]:
     return found
 
 
+def files(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Let the shell complete the name of a file."""
+    return [CompletionItem(incomplete, type="file")]
+
+
 def model_options(command: Command) -> Command:
     """Add the file, and what changes the model that it stands for."""
     command = click.option("--protocol", metavar="NAME", help="The protocol of the file.  [default: its last]")(command)
@@ -67,7 +73,7 @@ def model_options(command: Command) -> Command:
         multiple=True,
         help="Give a parameter of the protocol a value. May be repeated.",
     )(command)
-    return click.argument("file")(command)
+    return click.argument("file", shell_complete=files)(command)
 
 
 def colour_option(command: Command) -> Command:
