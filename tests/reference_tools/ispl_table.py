@@ -1,4 +1,4 @@
-"""Prints what MCMAS says of models in ISPL beside what we say: ``python -m tests.reference_tools.ispl_table DIRECTORY``.
+"""Prints MCMAS beside us over models in ISPL: ``python -m tests.reference_tools.ispl_table DIRECTORY``.
 
 For every ``.ispl`` file below the directory: reachable states and seconds of both, how many verdicts agree, and every
 disagreement with its formula. Both get a minute for each file.

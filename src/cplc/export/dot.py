@@ -44,8 +44,9 @@ class Drawing:
 
 
 def export(request: Request) -> Export:
-    """Return the drawing; what the file asks has no place in it."""
-    drawing = _states(request.system) if request.states else _overview(request.system)
+    """Return the drawing; what the file asks has no place in it. Of a model in ISPL it is always the states."""
+    drawn = request.states or request.system.is_synchronous
+    drawing = _states(request.system) if drawn else _overview(request.system)
     text = render(
         "dot.j2",
         header=header_lines(request, (drawing.remark,), drawing.left_out),
@@ -133,19 +134,28 @@ def _states(system: System) -> Drawing:
     return _one_by_one(system, first, (f"all states but the first {DRAWN}, for {total}",))
 
 
+_OF_STEPS: Final = (
+    "Each box is a reachable state and says what is not as it was at first: `m@A` that A "
+    "has its copy of m, `m` that everybody has; a black point leads to where runs "
+    "begin. The idle step, which is possible everywhere, is left out."
+)
+_OF_ROUNDS: Final = (
+    "Each box is a reachable state and says what is not as it was at first; a black point leads to where runs begin. "
+    "An arrow says what those do who have a choice."
+)
+
+
 def _one_by_one(system: System, found: Explored, left_out: tuple[str, ...] = ()) -> Drawing:
     number = {state: str(n) for n, state in enumerate(found.states)}
     fixed = [variable.initial[0] if len(variable.initial) == 1 else None for variable in system.variables]
     nodes = [Node(name, _differences(system, state, fixed), "shape=box") for state, name in number.items()]
     steps: dict[tuple[str, str], dict[str, None]] = {}
     for source, step, target in found.edges:
-        steps.setdefault((number[source], number.get(target, "more")), {})[step.name] = None
+        steps.setdefault((number[source], number.get(target, "more")), {})[step] = None
     if any(target == "more" for _, target in steps):
         nodes.append(Node("more", ("…",), "shape=plaintext"))
     return Drawing(
-        "Each box is a reachable state and says what is not as it was at first: `m@A` that A "
-        "has its copy of m, `m` that everybody has; a black point leads to where runs "
-        "begin. The idle step, which is possible everywhere, is left out.",
+        _OF_ROUNDS if system.is_synchronous else _OF_STEPS,
         [*nodes, _BEGIN],
         [*_beginnings(number[state] for state in found.initial), *_steps(steps)],
         left_out,
@@ -169,7 +179,7 @@ def _alike(system: System, found: Explored) -> Drawing | None:
     steps: dict[tuple[str, str], dict[str, None]] = {}
     for source, step, target in found.edges:
         if part(source) != part(target):
-            steps.setdefault((number[part(source)], number[part(target)]), {})[step.name] = None
+            steps.setdefault((number[part(source)], number[part(target)]), {})[step] = None
     nodes = [
         Node(
             number[values],

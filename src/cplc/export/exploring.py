@@ -6,10 +6,17 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, product
+from typing import Final
 
+from cplc.export.request import CannotExport
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
 from cplc.system.model import State, Step, System
+from cplc.system.rounds import Change
+from cplc.system.solving import solutions
+
+_MOST: Final = 1_000_000
+"""So many arrows are looked at."""
 
 Values = tuple[Value, ...]
 """A state: the value of each variable, in the order of the system."""
@@ -21,8 +28,11 @@ class Explored:
 
     initial: tuple[Values, ...]
     states: tuple[Values, ...]
-    edges: tuple[tuple[Values, Step, Values], ...]
-    """The steps out of these states, also to states that are not among them; idle steps are left out."""
+    edges: tuple[tuple[Values, str, Values], ...]
+    """The steps out of these states, also to states that are not among them, and their names; no idle steps.
+
+    Of a round it is the actions of those who had a choice.
+    """
     complete: bool
     """Whether these are all states."""
 
@@ -30,23 +40,56 @@ class Explored:
 def explore(system: System, most: int) -> Explored:
     """Return up to ``most`` states and the steps out of them."""
     names = [variable.name for variable in system.variables]
-    starts = tuple(islice(product(*(variable.initial for variable in system.variables)), most + 1))
+    initial = solutions({variable.name: variable.initial for variable in system.variables}, system.start)
+    starts = tuple(tuple(state.values()) for state in islice(initial, most + 1))
     found = dict.fromkeys(starts[:most])
     waiting = deque(found)
-    edges: list[tuple[Values, Step, Values]] = []
+    edges: list[tuple[Values, str, Values]] = []
     complete = len(starts) <= most
     while waiting:
         values = waiting.popleft()
         before = dict(zip(names, values, strict=True))
-        for step in system.steps:
-            for after in _after(system, step, before):
-                target = tuple(after.values())
-                edges.append((values, step, target))
-                if target not in found and len(found) < most:
-                    found[target] = None
-                    waiting.append(target)
-                complete = complete and target in found
+        ahead = list(islice(_ahead(system, before), _MOST - len(edges) + 1))
+        if len(edges) + len(ahead) > _MOST:
+            raise CannotExport(f"there are more than {_MOST:,} arrows between the states, more than can be looked at")
+        for name, after in ahead:
+            target = tuple(after[name] for name in names)
+            edges.append((values, name, target))
+            if target not in found and len(found) < most:
+                found[target] = None
+                waiting.append(target)
+            complete = complete and target in found
     return Explored(starts[:most], tuple(found), tuple(edges), complete)
+
+
+def _ahead(system: System, before: State) -> Iterator[tuple[str, State]]:
+    """Yield where steps or rounds lead, with their names."""
+    for step in system.steps:
+        yield from ((step.name, after) for after in _after(system, step, before))
+    if system.is_synchronous:
+        yield from _rounds(system, before)
+
+
+def _rounds(system: System, before: State) -> Iterator[tuple[str, State]]:
+    allowed = [[one.name for one in player.actions if value_of(one.allowed, before)] for player in system.players]
+    for actions in product(*allowed):
+        done = [
+            f"{player.agent}: {action}"
+            for player, action, others in zip(system.players, actions, allowed, strict=True)
+            if len(others) > 1
+        ]
+        seen = before | {player.choice: action for player, action in zip(system.players, actions, strict=True)}
+        ways = [_ways(rule, seen) for player in system.players for rule in player.rules]
+        for way in product(*ways):
+            after = before | {name: value for changes in way for name, value in changes.items()}
+            if all(value in system.variable[name].domain for changes in way for name, value in changes.items()):
+                yield ", ".join(done) or "next", after
+
+
+def _ways(rule: tuple[Change, ...], seen: State) -> list[State]:
+    """Return what the rule may write."""
+    made = [change for change in rule if value_of(change.guard, seen)]
+    return [{name: value_of(value, seen) for name, value in change.updates} for change in made] or [{}]
 
 
 def _after(system: System, step: Step, before: State) -> Iterator[State]:
