@@ -17,6 +17,8 @@ from cplc.risk.results import Number
 from cplc.risk.sweep import Ordered, Values
 
 _ENTRIES = 2_000_000
+_IN_CIRCLES = 200_000
+"""States with sums where runs go round in circles: there may be no end of them."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ def with_sums(ordered: Ordered, of: Mapping[int, int], limit: int) -> tuple[Mode
     Once nothing that may still come can change whether it is, the sum is forgotten; what cannot become good is an end.
     """
     model = ordered.model
+    if not ordered.is_acyclic:
+        limit = min(limit, _IN_CIRCLES)
     least, most = _remaining(ordered, of)
     wanted = bytearray()
     keys = list(dict.fromkeys(_forgotten(state, 0, least, most) for state in range(model.initial)))
