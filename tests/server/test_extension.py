@@ -1,0 +1,68 @@
+"""What the extension for VS Code has to agree with."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cplc import __version__
+from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, CLAIM_VERBS, STATES, VERBS
+from cplc.server.verdicts import CANCEL, VERIFY
+from cplc.source import Source
+from cplc.syntax.parser import parse
+from cplc.syntax.words import CLAUSES, CONTEXTUAL, DECLARATIONS
+
+_FOLDER = Path(__file__).parents[2] / "vscode-extension"
+
+if not _FOLDER.is_dir():
+    pytest.skip("the extension is not part of this copy", allow_module_level=True)
+
+
+def _read(name: str) -> Any:
+    return json.loads((_FOLDER / name).read_text(encoding="utf-8"))
+
+
+def _patterns(part: Any) -> list[str]:
+    if isinstance(part, dict):
+        return [part[key] for key in ("match", "begin") if key in part] + [
+            pattern for value in part.values() for pattern in _patterns(value)
+        ]
+    return [pattern for one in part for pattern in _patterns(one)] if isinstance(part, list) else []
+
+
+def test_the_grammar_knows_the_words_of_the_language() -> None:
+    repository = _read("syntaxes/cpl.tmLanguage.json")["repository"]
+
+    def words(part: str) -> set[str]:
+        return {word for pattern in _patterns(repository[part]) for word in re.findall(r"[a-zA-Z_]{2,}", pattern)}
+
+    assert words("keywords") >= DECLARATIONS | CLAUSES | (CONTEXTUAL - {"therefore"}) | set(CHECKS)
+    assert words("atoms") >= {*STATES, *CLAIM_STATES}
+    assert words("operations") >= {*VERBS, *CLAIM_VERBS}
+
+
+def test_every_snippet_can_be_read() -> None:
+    for name, snippet in _read("snippets/cpl.json").items():
+        body = "\n".join(snippet["body"])
+        values = dict(re.findall(r"\$\{(\d+):([^{}]*)\}", body))
+        text = re.sub(r"\$\{?(\d+)(?::[^{}]*\})?", lambda place: values.get(place[1], ""), body)
+        inside = text if text.startswith("protocol") else f"protocol P {{\n{text}\n}}"
+        file, problems = parse(Source("snippet.cpl", inside))
+        assert problems == (), name
+        assert file.protocols, name
+
+
+def test_the_client_uses_what_the_server_has() -> None:
+    client = (_FOLDER / "src" / "extension.ts").read_text(encoding="utf-8")
+    assert {f"'{VERIFY}'", f"'{CANCEL}'"} <= set(re.findall(r"'[^']*'", client))
+    oldest = re.search(r"OLDEST = \[(\d+), (\d+), (\d+)\]", client)
+    assert oldest is not None
+    assert tuple(map(int, oldest.groups())) <= tuple(int(part) for part in __version__.split(".")[:3])
+
+
+def test_nothing_is_tied_to_a_registry() -> None:
+    assert '"resolved"' not in (_FOLDER / "package-lock.json").read_text(encoding="utf-8")
