@@ -69,7 +69,7 @@ def _compound(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]
     path_ops = st.sampled_from(("F", "G"))
     unary_ops = st.sampled_from(("!", "-", "X", "Y", "O", "H", "F", "G"))
     binary_ops = st.sampled_from(
-        ("*", "%", "+", "-", "=", "!=", "<", "<=", ">", ">=", "U", "W", "R", "S", "&", "|", "therefore", "->", "<->")
+        ("*", "%", "+", "-", "=", "!=", "<", "<=", ">", ">=", "U", "W", "R", "S", "therefore", "->", "<->")
     )
     verbs = st.sampled_from(("create", "send", "delegate", "A", "to")).map(_name)
     return st.one_of(
@@ -80,6 +80,9 @@ def _compound(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]
         st.builds(ast.Unary, cast("st.SearchStrategy[ast.UnaryOp]", path_ops), inner, bounds, span=here),
         st.builds(ast.Binary, cast("st.SearchStrategy[ast.BinaryOp]", binary_ops), inner, inner, span=here),
         st.builds(ast.Binary, st.just("U"), inner, inner, bounds, span=here),
+        st.builds(
+            ast.Junction, st.sampled_from(("&", "|")), st.lists(inner, min_size=2, max_size=4).map(tuple), span=here
+        ),
         st.builds(ast.Quantifier, st.sampled_from(("forall", "exists")), names, _domains(inner), inner, span=here),
         st.builds(ast.OverPaths, st.sampled_from(("A", "E")), inner, bounds, span=here),
         st.builds(ast.Social, st.sampled_from(("C", "Fu", "SC")), refs, refs, inner, span=here),

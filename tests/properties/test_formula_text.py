@@ -84,8 +84,8 @@ def read_shape(expression: ast.Expr) -> Shape:
     match expression:
         case ast.Unary(op, operand, bound):
             return op, _number(bound), read_shape(operand)
-        case ast.Binary("&" | "|" as op, left, right):
-            return joined(op, [read_shape(left), read_shape(right)])
+        case ast.Junction(op, operands):
+            return joined(op, [read_shape(operand) for operand in operands])
         case ast.Binary(op, left, right, bound):
             return op, _number(bound), read_shape(left), read_shape(right)
         case ast.OverPaths(quantifier, path, along):

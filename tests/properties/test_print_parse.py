@@ -62,6 +62,9 @@ def _around(hole: ast.Expr) -> Iterator[ast.Expr]:
     for op in get_args(ast.BinaryOp):
         yield ast.Binary(op, hole, _Q, span=NOWHERE)
         yield ast.Binary(op, _Q, hole, span=NOWHERE)
+    for junction in ("&", "|"):
+        for operands in ((hole, _Q), (_Q, hole), (hole, _P, hole), (_P, hole, _Q)):
+            yield ast.Junction(junction, operands, span=NOWHERE)
     for unary in get_args(ast.UnaryOp):
         yield ast.Unary(unary, hole, span=NOWHERE)
     yield ast.Unary("F", hole, _Q, span=NOWHERE)

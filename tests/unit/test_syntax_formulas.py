@@ -139,7 +139,7 @@ def test_does(written: str, verb: str | None, subject: str, other: str | None) -
 def test_spans_cover_what_was_written_with_its_parentheses() -> None:
     text = "  (p | q) & AG (r -> /* so */ C(A -> B, s[1]))"
     match _read(text):
-        case ast.Binary("&", left, ast.OverPaths(_, ast.Unary(_, inner)) as right) as whole:
+        case ast.Junction("&", (left, ast.OverPaths(_, ast.Unary(_, inner)) as right)) as whole:
             assert whole.span.text == text.strip()
             assert left.span.text == "p | q"
             assert right.span.text == "AG (r -> /* so */ C(A -> B, s[1]))"
@@ -201,3 +201,33 @@ def test_only_the_reach_of_quantifiers_leaves_the_parser_a_choice(caplog: pytest
     with caplog.at_level(logging.DEBUG, logger=lark.logger.name):
         lark.Lark(without, parser="lalr", lexer="contextual", maybe_placeholders=False, debug=True)
     assert not [record.getMessage() for record in caplog.records if "conflict" in record.getMessage().lower()]
+
+
+def test_chains_may_be_long_and_nesting_may_not() -> None:
+    for op in ("&", "|"):
+        text = f" {op} ".join(f"p{number}" for number in range(5000))
+        match _read(text):
+            case ast.Junction(sign, operands):
+                assert (sign, len(operands)) == (op, 5000)
+            case other:
+                pytest.fail(repr(other))
+    mixed = " | ".join("p & !q & r" for _ in range(3000))
+    match _read(mixed):
+        case ast.Junction("|", operands):
+            assert all(isinstance(operand, ast.Junction) and len(operand.operands) == 3 for operand in operands)
+        case other:
+            pytest.fail(repr(other))
+    deepest = "p & (q | " * 90 + "p" + ")" * 90
+    assert isinstance(_read(deepest), ast.Junction)
+    for deep in ("!" * 5000 + "p", "p -> " * 5000 + "p", "p" + " + p" * 5000, f"AX (p -> {deepest}) -> " * 20 + "p"):
+        expression, problems = parse_formula(Source("formula", deep))
+        assert expression is None
+        assert [problem.code for problem in problems] == ["too-deep"]
+
+
+def test_parentheses_in_a_chain_stay() -> None:
+    match _read("(p & q) & r & (s & t) & (u | v)"):
+        case ast.Junction("&", (ast.Junction("&", (_, _)), ast.Ref(), ast.Junction("&"), ast.Junction("|"))):
+            pass
+        case other:
+            pytest.fail(repr(other))

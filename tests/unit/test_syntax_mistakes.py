@@ -220,7 +220,7 @@ _HOSTILE = {
     "deep negation": "protocol P { fact f = " + "!" * 10_000 + "x }",
     "deep quantifiers": "protocol P { fact f = " + "forall c in D: " * 10_000 + "x }",
     "deep blocks": "protocol P { " + "for c in D {" * 10_000 + "}" * 10_000 + "}",
-    "a long chain": "protocol P { fact f = " + "x | " * 1000 + "x }",
+    "a long chain": "protocol P { fact f = " + "x -> " * 1000 + "x }",
 }
 
 

@@ -100,6 +100,8 @@ def _children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
             return (operand,) if bound is None else (operand, bound)
         case ast.Binary(_, left, right, bound):
             return (left, right) if bound is None else (left, right, bound)
+        case ast.Junction(_, operands):
+            return operands
         case ast.Quantifier(body=body) | ast.Social(body=body) | ast.Knowledge(body=body):
             return (body,)
         case ast.OverPaths(_, path, along):

@@ -161,6 +161,8 @@ class Expressions:
                 return self._unary(expr, scope, purpose)
             case ast.Binary():
                 return self._binary(expr, scope, purpose)
+            case ast.Junction(op):
+                return self._joined(op, _flattened(expr), expr, scope, purpose)
             case ast.Quantifier():
                 return self._quantifier(expr, scope, purpose)
             case ast.View(commitment):
@@ -363,8 +365,6 @@ class Expressions:
                 return tree.Apply(op, operands, expr.span), BOOL
             case "=" | "!=":
                 return self._equality(expr, scope, purpose)
-            case "&" | "|":
-                return self._joined(op, _flattened(expr), expr, scope, purpose)
             case "->" | "<->":
                 return self._joined(op, (expr.left, expr.right), expr, scope, purpose)
             case _ if purpose is not Purpose.FORMULA:
@@ -439,14 +439,14 @@ def _bare_name(expr: ast.Expr) -> str | None:
     return None
 
 
-def _flattened(expr: ast.Binary) -> list[ast.Expr]:
-    """Return the operands of a chain of one associative operator, in the order written."""
+def _flattened(expr: ast.Junction) -> list[ast.Expr]:
+    """Return the operands in the order written, those of operands of the same kind among them."""
     operands: list[ast.Expr] = []
     stack: list[ast.Expr] = [expr]
     while stack:
         top = stack.pop()
-        if isinstance(top, ast.Binary) and top.op == expr.op:
-            stack.extend((top.right, top.left))
+        if isinstance(top, ast.Junction) and top.op == expr.op:
+            stack.extend(reversed(top.operands))
         else:
             operands.append(top)
     return operands

@@ -15,6 +15,7 @@ __all__ = [
     "Domain",
     "Expr",
     "Joining",
+    "Junction",
     "Knowledge",
     "Literal_",
     "Name",
@@ -87,7 +88,7 @@ class Call:
 UnaryOp = Literal["!", "-", "X", "F", "G", "Y", "O", "H"]
 BinaryOp = Literal[
     "*", "%", "+", "-", "=", "!=", "<", "<=", ">", ">=",
-    "U", "W", "R", "S", "&", "|", "therefore", "->", "<->",
+    "U", "W", "R", "S", "therefore", "->", "<->",
 ]  # fmt: skip
 
 
@@ -109,6 +110,15 @@ class Binary:
     left: Expr
     right: Expr
     bound: Expr | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """``p & q & r`` or ``p | q``: two operands or more; one in parentheses may be another of the same kind."""
+
+    op: Literal["&", "|"]
+    operands: tuple[Expr, ...]
     span: Span = _span()
 
 
@@ -178,7 +188,10 @@ class Strategic:
     span: Span = _span()
 
 
-Expr = Literal_ | Ref | View | Call | Unary | Binary | Quantifier | OverPaths | Social | Knowledge | Does | Strategic
+Expr = (
+    Literal_ | Ref | View | Call | Unary | Binary | Junction | Quantifier | OverPaths | Social | Knowledge | Does
+    | Strategic
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,8 +117,17 @@ class Builder:
 
     def _infix(self, left: Expr, sign: Token, right: Expr, bound: ast.Expr | None) -> Expr:
         span = self._span(left.start, right.end)
+        if sign in ("&", "|"):
+            return self._joined(left, cast("Literal['&', '|']", str(sign)), right, span)
         op = cast("ast.BinaryOp", str(sign))
         return Part(ast.Binary(op, left.node, right.node, bound, span=span), left.start, right.end)
+
+    def _joined(self, left: Expr, op: Literal["&", "|"], right: Expr, span: Span) -> Expr:
+        """Build a chain as one node, however long it is; in parentheses it is an operand like any other."""
+        node = left.node
+        goes_on = isinstance(node, ast.Junction) and node.op == op and node.span.end == self.offset + left.end
+        before = node.operands if goes_on and isinstance(node, ast.Junction) else (node,)
+        return Part(ast.Junction(op, (*before, right.node), span=span), left.start, right.end)
 
     def over_paths(self, items: tuple[Token, Expr]) -> Expr:
         sign, path = items

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 200
 """How deep a tree may be; every later stage may recurse over one."""
 
-MAX_LENGTH = 20_000
+MAX_LENGTH = 100_000
 """How many characters other than blanks one expression may have."""
 
 
@@ -38,7 +38,7 @@ def read(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple
             return simple, ()
     whole = Span(source, offset, offset + len(text))
     if len(text) - text.count(" ") > MAX_LENGTH:
-        return None, (TOO_DEEP.at(whole, f"This expression has more than {MAX_LENGTH} characters", _ADVICE),)
+        return None, (TOO_DEEP.at(whole, f"This expression has more than {MAX_LENGTH:,} characters", _ADVICE),)
     expression, problem = _parsed(source, text, offset)
     if expression is None:
         return None, (problem,) if problem else ()
@@ -166,6 +166,8 @@ def children(expression: ast.Expr) -> Iterator[ast.Expr]:
             yield right
             if bound is not None:
                 yield bound
+        case ast.Junction(_, operands):
+            yield from operands
         case ast.Quantifier(_, _, domain, body):
             if isinstance(domain, ast.Range):
                 yield domain.low

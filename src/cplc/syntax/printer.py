@@ -42,7 +42,7 @@ def _level(expression: ast.Expr) -> int:
     match expression:
         case ast.Quantifier():
             return 0
-        case ast.Binary(op):
+        case ast.Binary(op) | ast.Junction(op):
             return _LEVELS[op]
         case ast.Unary("-"):
             return _NEGATED
@@ -76,6 +76,8 @@ def _plain(expression: ast.Expr) -> str:
             left_level = level + (op in _RIGHT or level == _COMPARISON)
             right_level = level + (op not in _RIGHT)
             return f"{_at(left, left_level)} {op}{_bound(bound)} {_at(right, right_level)}"
+        case ast.Junction(op, operands):
+            return f" {op} ".join(_at(operand, _LEVELS[op] + 1) for operand in operands)
         case ast.Quantifier(kind, variable, domain, body):
             return f"{kind} {variable.text} in {_domain(domain)}: {formula(body)}"
         case ast.OverPaths(quantifier, ast.Unary(("X" | "F" | "G") as op, operand, bound), None):
