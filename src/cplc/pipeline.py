@@ -409,6 +409,14 @@ class IsplReading:
         for one in asked:
             yield verifier.answer(one.question, vacuity=vacuity, settled=settled)
 
+    def export(self, target: str, asked: Sequence[Asked], *, states: bool = False) -> Export:
+        """Return the system and these questions in the form that another tool reads."""
+        from cplc import __version__
+        from cplc.export import ExportedFormula, Origin, Request, export
+
+        formulas = [ExportedFormula(one.question.name, one.question.formula, one.question.text) for one in asked]
+        return export(target, Request(self.system, formulas, Origin(self.source.name, __version__), states))
+
 
 def _named(asked: tuple[Asked, ...], names: Sequence[str]) -> tuple[Asked, ...]:
     """Return the questions of these names; all of them where none is named."""

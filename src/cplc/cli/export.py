@@ -12,7 +12,7 @@ import click
 from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, compilation_of, exit_for, finished, questions_of
+from cplc.cli.load import Channels, exit_for, finished, questions_of, reading_of
 from cplc.cli.options import colour_option, model_options, names
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic
@@ -82,10 +82,16 @@ def command(
     if path is not None:
         _check_place(path, file, force=force)
 
+    from cplc.pipeline import IsplReading
+
     def work() -> tuple[Export | None, tuple[Diagnostic, ...]]:
-        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+        compilation, diagnostics = reading_of(file, definitions, channels, protocol)
         if compilation is None:
             return None, diagnostics
+        if isinstance(compilation, IsplReading):
+            if agent is not None or formula is not None:
+                raise click.UsageError("--agent and --formula are for protocols; a model in ISPL has its own formulas")
+            return compilation.export(target, questions_of(compilation, properties), states=states), diagnostics
         if agent is not None:
             return _decision(compilation, agent), diagnostics
         if formula is None:
