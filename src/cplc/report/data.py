@@ -126,6 +126,10 @@ def _step(system: System, before: State, move: Move) -> Data:
         "changes": list(changes(system, before, move)),
         "writes": {name: value for name, value in move.state.items() if before[name] != value},
     }
+    if move.actions:
+        actions = {player.agent: action for player, action in zip(system.players, move.actions, strict=True)}
+        nothing: Data = {"step": None, "kind": "round", "actor": None, "event": None, "payload": {}}
+        return {**nothing, "actions": actions, **told, "place": None}
     if move.step is None:
         return {"step": None, "kind": "idle", "actor": None, "event": None, "payload": {}, **told, "place": None}
     step = system.steps[move.step]

@@ -20,6 +20,8 @@ def trace(result: Result) -> str | None:
     system = result.system
     run = story(system, result.evidence).run
     taken = [None if move.step is None else system.steps[move.step].name for move in run.moves]
+    if system.is_synchronous:
+        taken = [", ".join(move.actions) for move in run.moves]
     states = run.states if run.loop is None else run.states[:-1]
     document: dict[str, object] = {
         "#meta": {

@@ -8,7 +8,7 @@ from typing import Literal
 
 from cplc.report.story import Story, decisive, said, story, tells
 from cplc.report.strategy import no_return_sentence, strategy_lines
-from cplc.report.wording import HIDDEN, changes, place, step_text, value_text, variable_text
+from cplc.report.wording import HIDDEN, changes, place, step_text, stopped, value_text, variable_text
 from cplc.system.formula import Commits, Enforces, Formula, Fulfils, Knows, Not
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
@@ -24,6 +24,7 @@ Detail = Literal["verdicts", "failures", "everything"]
 _MOST_FINDINGS = 10
 _MOST_ASIDES = 5
 _DEEPEST = 3
+_MOST_FIRST = 12
 _LONGEST = 200
 
 
@@ -177,6 +178,8 @@ def _run(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Styl
     def between(text: str) -> str:
         return style(f"{'':{digits}}  {text}", "strong")
 
+    if system.is_synchronous and (begun := list(_begun(system, run.start))):
+        yield style(f"{'':{digits}}  at first {', '.join(begun)}", "faint")
     if not rows:
         yield between("already in the first state:")
     for number in range(len(rows) + 1):
@@ -194,6 +197,16 @@ def _run(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Styl
             yield _step(label, rows[number], widths, digits, style)
     if run.loop is not None:
         yield between(f"{_repeating(run.loop + 1, len(rows))} for ever")
+    elif idle := stopped(system, run.states[-1]):
+        yield between(f"here all stop: {_joined(idle, 'and')} can do nothing")
+
+
+def _begun(system: System, state: State) -> Iterator[str]:
+    """Yield the values in the first state of a run that might have been others."""
+    several = [variable.name for variable in system.variables if len(variable.initial) > 1]
+    yield from (f"{name} = {value_text(state[name])}" for name in several[:_MOST_FIRST])
+    if len(several) > _MOST_FIRST:
+        yield f"and {len(several) - _MOST_FIRST} more"
 
 
 def _repeating(first: int, last: int) -> str:
@@ -206,6 +219,8 @@ def _rest(system: System, run: Run) -> str | None:
     moves, states = run.moves[run.loop :], run.states[run.loop :]
     if any(state != states[0] for state in states):
         return None
+    if all(move.actions for move in moves):
+        return "from here on nothing changes, for ever"
     if all(move.step is None for move in moves):
         return "from here on nothing happens for ever"
     if all(move.step is None or system.steps[move.step].kind == "tick" for move in moves):
@@ -223,7 +238,9 @@ def _row(system: System, before: State, move: Move) -> _Row:
 
 def _is_pause(run: Run, first: int, second: int) -> bool:
     """Whether both steps are idle, with nothing to be said between them."""
-    return run.loop != second and run.moves[first].step is None and run.moves[second].step is None
+    return run.loop != second and all(
+        move.step is None and not move.actions for move in (run.moves[first], run.moves[second])
+    )
 
 
 def _step(label: str, row: _Row, widths: Sequence[int], digits: int, style: Style) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from cplc.source import Span
 from cplc.system.expr import Value
 from cplc.system.model import State, Step, System, Variable
+from cplc.system.rounds import Player
 from cplc.system.trace import Move
+from cplc.verification.interpreter import holds
 from cplc.verification.observers import ONLY_TIME
 
 HIDDEN = {"parity", "former", "follows"}
@@ -25,6 +27,9 @@ def place(span: Span | None) -> str:
 
 def step_text(system: System, before: State, move: Move) -> str:
     """Return who does what."""
+    if move.actions:
+        done = [f"{player.agent}: {action}" for player, action in acting(system, move)]
+        return ", ".join(done) or "all do what they always do"
     if move.step is None:
         return "nothing happens"
     step = system.steps[move.step]
@@ -80,8 +85,27 @@ def variable_text(system: System, variable: Variable) -> str:
             return variable.name
 
 
+def acting(system: System, move: Move) -> Iterator[tuple[Player, str]]:
+    """Yield what the players did in a round, those left out that never do anything else."""
+    for player, action in zip(system.players, move.actions, strict=False):
+        if len(player.actions) > 1:
+            yield player, action
+
+
+def stopped(system: System, state: State) -> tuple[str, ...]:
+    """Return who in a synchronous system has no action in the state, so that all stop."""
+    return tuple(
+        player.agent for player in system.players if not any(holds(one.allowed, state) for one in player.actions)
+    )
+
+
 def changes(system: System, before: State, move: Move) -> Iterator[str]:
     """Yield what a step changes beyond the message that it sends or receives."""
+    if move.actions:
+        for name, old in before.items():
+            if move.state[name] != old:
+                yield f"{name}: {value_text(old)} -> {value_text(move.state[name])}"
+        return
     if move.step is None:
         return
     step = system.steps[move.step]
