@@ -309,6 +309,8 @@ def _related(evidence: Evidence) -> str:
             return f"what {debtor} is committed to towards {creditor} would have to be so in"
         case Fulfils(debtor, creditor, operand):
             return f"C({debtor} -> {creditor}, {formula_text(operand)}) is fulfilled here, and was made in"
+        case _ if not evidence.agents:
+            return "this is said of all reachable states, and one of them is"
         case _ if len(evidence.agents) == 1:
             return f"{evidence.agents[0]} cannot tell this state from"
         case _:
@@ -318,7 +320,7 @@ def _related(evidence: Evidence) -> str:
 def _side_by_side(system: System, evidence: Evidence, here: State, there: State) -> Iterator[str]:
     """Yield what those concerned see in both states, and what differs."""
     seen = {name for agent in evidence.agents for name in system.agent[agent].local}
-    if isinstance(evidence.formula, Knows):
+    if isinstance(evidence.formula, Knows) and evidence.agents:
         same = _described(system, {name: value for name, value in here.items() if name in seen})
         yield f"what {' and '.join(evidence.agents)} see{'s' if len(evidence.agents) == 1 else ''} in both: " + (
             ", ".join(same) or "nothing has happened"

@@ -239,7 +239,7 @@ class _Replay:
                     yield "the other state is not shown to lack what should be known"
                 if mode == "together" and set(evidence.agents) != set(agents):
                     yield "not all the agents who know together are considered"
-                if not evidence.agents or not set(evidence.agents) <= set(agents):
+                if bool(evidence.agents) != bool(agents) or not set(evidence.agents) <= set(agents):
                     yield "the pair is one of other agents"
                 if mode != "together" and len(evidence.agents) != 1:
                     yield "one agent is enough, and needed"
