@@ -252,6 +252,8 @@ def unrolled(pattern: str, step: str, bound: int, now: str, meanwhile: str = "")
 
 
 def knows(mode: str, agents: tuple[str, ...], operand: str, said: Said) -> str:
+    if not agents:  # in all reachable states: those that are green for one who has no others
+        return f"O({next(iter(said.agents.values()))}, {operand})"
     if mode == "each" and len(agents) == 1:
         return f"K({said.agents[agents[0]]}, {operand})"
     operator = {"each": "GK", "together": "DK", "common": "GCK"}[mode]
