@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from typing import cast
@@ -50,6 +51,9 @@ def evaluate(expr: Expr, state: State) -> Value:
             return _number(left, state) - _number(right, state)
         case e.Arith("*", left, right):
             return _number(left, state) * _number(right, state)
+        case e.Arith("/", left, right):
+            quotient = Fraction(_number(left, state), _number(right, state) or 1)
+            return int(quotient) if _number(right, state) else 0
         case e.Arith(_, left, right):
             divisor = _number(right, state)
             return _number(left, state) % divisor if divisor != 0 else 0
