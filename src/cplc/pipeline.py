@@ -117,11 +117,6 @@ class Compilation:
         return self._analysis.model is not None and not any(diagnostic.is_error for diagnostic in self.diagnostics)
 
     @property
-    def checked(self) -> CheckedModel | None:
-        """The model, if the text means something in spite of its mistakes."""
-        return self._changed or self._analysis.model
-
-    @property
     def model(self) -> CheckedModel:
         found = self._changed or self._analysis.model
         assert found is not None
@@ -448,11 +443,6 @@ def load(
     if isinstance(text, Diagnostic):
         return text
     return Compilation(Source(name, text), Path(name), parameters or {}, channels)
-
-
-def loader_with(path: Path | None, buffers: Mapping[str, str]) -> Load:
-    """Return how a file at this path imports others, with texts that count instead of files."""
-    return loader(path, parse, buffers)
 
 
 def _text(name: str) -> str | Diagnostic:

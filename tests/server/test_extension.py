@@ -45,11 +45,15 @@ def test_the_grammar_knows_the_words_of_the_language() -> None:
     assert words("operations") >= {*VERBS, *CLAIM_VERBS}
 
 
+def _filled(body: str) -> str:
+    """Return a snippet with its places filled as the editor does."""
+    values = dict(re.findall(r"\$\{(\d+):([^{}]*)\}", body))
+    return re.sub(r"\$\{?(\d+)(?::[^{}]*\})?", lambda place: values.get(place[1], ""), body)
+
+
 def test_every_snippet_can_be_read() -> None:
     for name, snippet in _read("snippets/cpl.json").items():
-        body = "\n".join(snippet["body"])
-        values = dict(re.findall(r"\$\{(\d+):([^{}]*)\}", body))
-        text = re.sub(r"\$\{?(\d+)(?::[^{}]*\})?", lambda place: values.get(place[1], ""), body)
+        text = _filled("\n".join(snippet["body"]))
         inside = text if text.startswith("protocol") else f"protocol P {{\n{text}\n}}"
         file, problems = parse(Source("snippet.cpl", inside))
         assert problems == (), name

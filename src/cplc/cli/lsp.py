@@ -92,11 +92,12 @@ def _answers(wanted: Mapping[str, Any]) -> Iterator[Said]:
 
 
 def _compilation(wanted: Mapping[str, Any]) -> Compilation:
-    from cplc.pipeline import Compilation, loader_with
+    from cplc.pipeline import Compilation
+    from cplc.server.imports import recording
 
     path = Path(wanted["name"])
     here = path if path.is_absolute() else None
-    load = loader_with(here, wanted["buffers"])
+    load = recording(str(here) if here else None, wanted["buffers"], {})
     return Compilation(Source(wanted["name"], wanted["text"]), here, protocol=wanted["protocol"], load=load)
 
 

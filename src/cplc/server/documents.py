@@ -14,7 +14,6 @@ from typing import Final, TypeVar
 from lsprotocol.types import TextDocumentContentChangeEvent
 
 from cplc.server.compiled import (
-    Buffers,
     Compiled,
     CompiledIspl,
     Document,
@@ -23,6 +22,7 @@ from cplc.server.compiled import (
     path_of,
     uri_of,
 )
+from cplc.server.imports import Buffers
 from cplc.server.texts import Text, Units
 
 MOST_FILES: Final = 1_000

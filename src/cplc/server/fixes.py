@@ -81,6 +81,8 @@ def _hinted(problem: Diagnostic) -> Iterator[Fix]:
                 yield Fix(f"Replace by `{meant[1]}`", ((at, at + len(written), meant[1]),), problem, True)
             else:
                 yield Fix(f"Replace by `{meant[1]}`", ((span.start, span.end, meant[1]),), problem, True)
+        elif note.replacement is not None:
+            yield Fix(f"Replace by `{note.replacement}`", ((span.start, span.end, note.replacement),), problem, True)
         elif problem.code in _REPLACED and note.message.startswith(("write `", "ask for its state: `")):
             for text in _INSTEAD.findall(note.message):
                 yield Fix(f"Write `{text}`", ((span.start, span.end, text),), problem)

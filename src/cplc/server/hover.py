@@ -114,7 +114,7 @@ def _value(compiled: Compiled, declared: Declared) -> Iterator[str]:
 
 def parameter_value(compiled: Compiled, declared: Declared) -> str | None:
     """Return the value with which the protocol was unrolled, if this is the one that was."""
-    model = compiled.compilation.checked
+    model = compiled.compilation.model if compiled.compilation.ok else None
     owner = declared.inside
     if model is None or owner is None or owner.name.text != model.name:
         return None

@@ -21,7 +21,8 @@ from lsprotocol.types import (
 
 from cplc.resources import shipped
 from cplc.semantics.index import Declared
-from cplc.server.compiled import Buffers, Compiled, Document, compiled, uri_of
+from cplc.server.compiled import Compiled, Document, compiled, uri_of
+from cplc.server.imports import Buffers
 from cplc.server.texts import Text
 from cplc.source import Span
 from cplc.syntax.words import RESERVED

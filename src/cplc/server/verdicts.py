@@ -9,7 +9,8 @@ from typing import Any, Final
 from lsprotocol.types import CodeLens, Command
 
 from cplc.semantics.index import walk
-from cplc.server.compiled import Compiled, Stamp
+from cplc.server.compiled import Compiled
+from cplc.server.imports import Stamp
 from cplc.source import Span
 from cplc.syntax import ast
 

@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cplc.server.compiled import Buffers, Compiled
+from cplc.server.compiled import Compiled
+from cplc.server.imports import Buffers
 
 _LONGEST_LINE: Final = 64 * 2**20
 """How long what the process says of one result may be."""
