@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
@@ -41,6 +42,15 @@ class _Delivery(LanguageServerProtocol):
     @lsp_method(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> Any:
         yield self.fm.features[lsp.TEXT_DOCUMENT_DID_CLOSE], (params,), None
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Read a message; a request that cannot be read is answered, since somebody waits for that."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as why:
+            if "method" in data and isinstance(data.get("id"), int | str):
+                self._send_response(data["id"], error=why.to_response_error())
+            raise
 
 
 class Server(LanguageServer):
