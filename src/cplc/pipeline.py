@@ -338,10 +338,16 @@ class IsplReading:
 
     @cached_property
     def unverifiable(self) -> tuple[Diagnostic, ...]:
-        """What keeps a model that is right from being verified: no state is initial."""
+        """What keeps a model that is right from being verified: fairness that is not supported, or no initial state."""
+        from cplc.semantics.ispl.model import is_of_state
         from cplc.system.solving import is_satisfiable
 
-        initial = self._parsed[0].initial
+        written = zip(self.file.fairness, self.model.fairness, strict=True)
+        text = "A condition of fairness is about the present state: knowledge and paths are not supported in it"
+        others = tuple(rules.UNSUPPORTED_OPERATOR.at(one.span, text) for one, read in written if not is_of_state(read))
+        if others:
+            return others
+        initial = self.file.initial
         values = {variable.name: variable.initial for variable in self.system.variables}
         if initial is None or is_satisfiable(values, self.system.start):
             return ()

@@ -92,11 +92,11 @@ IDLE_THRESHOLD = Rule("idle-threshold", "a threshold that is met, or missed, wha
 # --- models in ISPL
 OTHER_DIALECT = Rule("other-dialect", "ISPL that MCMAS 1.3 does not read, or reads otherwise", severity="warning")
 WRONG_LOGIC = Rule("wrong-logic", "an operator that the logic of its formula does not have")
-UNSUPPORTED_OPERATOR = Rule("unsupported-operator", "an operator of MCMAS+ that is not supported")
+UNSUPPORTED_OPERATOR = Rule("unsupported-operator", "an operator that is not supported where it stands")
 SEVERAL_ASSIGNMENTS = Rule("several-assignments", "a line that changes several variables where each has its own")
 REPEATED_NAME = Rule("repeated-name", "a name that stands twice in one set", severity="warning")
 NO_ACTION = Rule("no-action", "a state in which an agent may do nothing", severity="warning")
 NEVER_FIRES = Rule("never-fires", "a line of an evolution that can never apply", severity="warning")
-NO_INITIAL_STATE = Rule("no-initial-state", "initial states that do not exist", severity="warning")
+NO_INITIAL_STATE = Rule("no-initial-state", "initial states that do not exist")
 
 RULES: tuple[Rule, ...] = tuple(value for value in list(vars().values()) if isinstance(value, Rule))

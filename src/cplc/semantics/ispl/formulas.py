@@ -159,6 +159,11 @@ class Formulas:
             message = f"`{debtor.name}` and `{creditor.name}` have no variable of one name"
             hint = Note("what two agents share are the variables that both declare under the same name")
             self._problems.report(rules.NOTHING_SHARED, node.span, message, hint)
+        for name, variable in debtor.variables.items():
+            other = creditor.variables.get(name)
+            if other is not None and other.type != variable.type:
+                message = f"`{variable}` and `{other}` are shared, and have different values"
+                self._problems.report(rules.TYPE_MISMATCH, node.span, message)
         if node.op in _ACTIONS:
             verb, who = _ACTIONS[node.op]
             doer = agents[who]

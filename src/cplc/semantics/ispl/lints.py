@@ -32,7 +32,7 @@ def lints(found: model.Model, names: Mapping[str, Span], initial: ast.Condition 
     reading = _Plain({agent.name: frozenset(agent.actions) for agent in found.agents})
     if initial is not None and reading.narrowed(found.initial, {}) is None:
         message = "No state is initial: this never holds"
-        yield rules.NO_INITIAL_STATE.at(initial.span, message, Note("every formula is true of no state at all"))
+        yield rules.NO_INITIAL_STATE.at(initial.span, message, Note("so there is nothing to verify"))
     for agent in found.agents:
         yield from _states_without_action(agent, names[agent.name])
         for line in agent.evolution:

@@ -226,6 +226,11 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             return (left, right)
 
 
+def is_of_state(formula: Formula) -> bool:
+    """Whether the propositions of the present state decide it."""
+    return all(isinstance(part, Prop | Coloured | Negation | Connected) for part in subformulas(formula))
+
+
 def subformulas(formula: Formula) -> Iterator[Formula]:
     """Yield every formula in it, itself first."""
     yield formula
