@@ -410,7 +410,7 @@ class SymbolicEngine(Engine[Node]):
 
     @cached_property
     def _seen(self) -> Views:
-        return Views(self.system, self._encoding, self._sweeps)
+        return Views(self.system, self._encoding, self._sweeps, lambda: self._considered)
 
     @_bounded
     def indistinguishable(self, agents: tuple[str, ...], states: Node) -> Node:

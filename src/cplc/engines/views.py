@@ -7,6 +7,8 @@ among a hundred dining cryptographers that leaves hundreds of nodes of tens of t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
 from cplc.engines.sweeps import Sweeps
@@ -23,7 +25,9 @@ Agents = tuple[str, ...]
 class Views:
     """Projections of the reachable states to what groups of agents see, and to what is asked of their knowledge."""
 
-    def __init__(self, system: System, encoding: Encoding, sweeps: Sweeps) -> None:
+    def __init__(self, system: System, encoding: Encoding, sweeps: Sweeps, considered: Callable[[], Node]) -> None:
+        """``considered`` are the states, among the reachable ones, that knowledge is about."""
+        self._considered = considered
         self._system = system
         self._encoding = encoding
         self._sweeps = sweeps
@@ -61,7 +65,7 @@ class Views:
         known = self._known.get(agents)
         if known is None or known[0] != about:
             hidden = self._encoding.cube(self._system.variable.keys() - self._seen(agents) - about)
-            whole = self._sweeps.reachable_around(about)
+            whole = self._sweeps.reachable_around(about) & self._considered()
             known = self._known[agents] = about, self._encoding.diagrams.exists(whole, hidden)
         return states & known[1]
 
