@@ -102,8 +102,8 @@ class _Plain:
             case f.And(operands):
                 return everywhere.intersection(*map(self.satisfying, operands))
             case f.Knows("each", (agent,), operand):
-                missing = {self._look(one, agent) for one in ends - self.satisfying(operand)}
-                return frozenset(one for one in everywhere if self._look(one, agent) not in missing)
+                doubts = {self._look(one, agent) for one in ends - self.satisfying(operand)}
+                return frozenset(one for one in everywhere if self._look(one, agent) not in doubts)
             case f.Adjacent(operand, same, choice, back):
                 return self._adjacent(self.satisfying(operand) & ends, same, choice, back=back)
             case _:
@@ -119,16 +119,12 @@ class _Plain:
         found = set()
         for one, made in self.rounds.items():
             for actions, to in made:
-                agree = all(_typed(self.states[one][x]) == _typed(self.states[to][y]) for x, y in same)
+                agree = all(self.states[one][x] == self.states[to][y] for x, y in same)
                 if agree and (choice is None or actions[players.index(choice[0])] == choice[1]):
                     here, there = (to, one) if back else (one, to)
                     if there in goal:
                         found.add(here)
         return frozenset(found)
-
-
-def _typed(value: object) -> tuple[type, object]:
-    return type(value), value
 
 
 def _fixpoint(first: Keys, step: Callable[[Keys], Keys]) -> Keys:
