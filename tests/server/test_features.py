@@ -128,6 +128,12 @@ COMPLETIONS = [
     ("Seller -> b : ship   after pay ", "Seller -> b : ship   after pay ¦ ", {"means", "set", "unless"}, set()),
     ("for b in Buyer", "for b in ¦", {"Buyer"}, {"pay"}),
     ("expect fails\n", "& Seller.¦\n", {"stock"}, {"pay"}),
+    ("  check", "  agent X plays ¦ { }\n  check", {"Seller"}, {"pay"}),
+    ("  check", "  agent X plays Seller { ¦ }\n  check", {"goal", "believes"}, {"pay", "role"}),
+    ("  check", "  agent X plays Seller { goal ¦ }\n  check", {"offer"}, {"role"}),
+    ("  check", "  agent X plays Seller { chooses ship | ¦ }\n  check", {"cancel"}, {"Seller"}),
+    ("  check", "  agent X plays Seller { }\n  analyze ¦\n  check", {"X"}, {"pay"}),
+    ("  check", "  agent X plays Seller { }\n  analyze X: ¦ > 0.5\n  check", {"benefit"}, {"pay"}),
     ("check sound", "use ¦\n  check sound", {"Shop"}, {"pay"}),
 ]
 

@@ -17,6 +17,7 @@ from lsprotocol.types import (
 )
 
 from cplc.resources import shipped
+from cplc.semantics.agents import ASPECTS
 from cplc.semantics.index import Declared, Kind
 from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, CLAIM_VERBS, EVENTS, JOINED, STATES, VERBS
 from cplc.server.compiled import Compiled
@@ -38,6 +39,7 @@ _ICONS: Final[dict[Kind, CompletionItemKind]] = {
 _PREFIXES: Final = ("AG", "AF", "EF", "EG", "AX", "EX", "A", "E", "G", "F", "X", "H", "O", "Y", "forall", "exists")
 _MODALITIES: Final = ("C", "Fu", "SC", "K", "EK", "DK", "CK", "does")
 _INFIX: Final = ("U", "W", "R", "S", "therefore")
+_OF_AGENTS: Final = ("goal", "value", "believes", "chooses")
 _PARTIES: Final = {"C": 2, "Fu": 2, "SC": 2, "K": 1, "claim": 2}
 """How many arguments of these are roles; of the modalities, both stand before the first comma."""
 
@@ -174,7 +176,7 @@ class _Place:
             return self.roles()
         if at.bracket and (found := self._in_bracket()) is not None:
             return found
-        return self._in_statement()
+        return self._in_agent() if at.block == "agent" else self._in_statement()
 
     def _imports(self) -> Iterator[CompletionItem]:
         if self.at.is_operand_before:
@@ -290,7 +292,7 @@ class _Place:
     def _formula(self) -> Iterator[CompletionItem]:
         """Yield what an expression may go on with."""
         at = self.at
-        is_formula = at.keyword in ("property", "define", "analyze") or (at.keyword == "check")
+        is_formula = at.keyword in ("property", "define")
         if at.is_operand_before:
             yield from _words(_INFIX if is_formula else (), _Kinds.Operator)
             if not at.bracket:
@@ -372,13 +374,37 @@ class _Place:
                 return self.of("role") if last == "in" else _words(("in",)) if at.since else iter(())
             case "property":
                 return self._property(last)
-            case "role" | "protocol" | "agent":
+            case "agent":
+                texts = [token.text for token in at.since]
+                return self.roles() if "plays" in texts else _words(("plays",) if texts else ())
+            case "analyze":
+                return self._analysis(last)
+            case "role" | "protocol":
                 return self._in_head()
             case "fact" | "commitment" | "claim" | "define":
                 has_name = any(token.text == "=" for token in at.since)
                 return self._formula() if has_name else iter(())
             case _:
                 return self._formula()
+
+    def _in_agent(self) -> Iterator[CompletionItem]:
+        """Yield what an agent's block goes on with."""
+        at = self.at
+        begun = next((token.text for token in reversed(at.since) if token.text in (*_OF_AGENTS, "when", ":")), None)
+        if begun is None or (at.is_operand_before and begun not in ("believes", "value")):
+            yield from _words(("when",) if begun in ("chooses", ":") else ())
+            yield from _words((*_OF_AGENTS, "for"))
+        elif begun in ("goal", "when"):
+            yield from self._formula()
+        elif begun == "believes":
+            yield from _words(("when",)) if at.is_operand_before else self.roles()
+        elif not at.is_operand_before:
+            yield from self.of("message", "part")
+
+    def _analysis(self, last: str) -> Iterator[CompletionItem]:
+        if all(token.text != ":" for token in self.at.since):
+            return self.of("agent")
+        return _words(ASPECTS, _Kinds.Function) if last in (":", ",") else _words(("expect",))
 
     def _in_head(self) -> Iterator[CompletionItem]:
         if self.at.keyword == "role" and self.at.block == "role":
