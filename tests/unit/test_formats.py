@@ -172,6 +172,14 @@ def test_json_is_what_its_schema_says(said: Callable[..., str], command: str) ->
     assert [error.message for error in validator.iter_errors(document)] == []
 
 
+def test_several_files_are_one_document(said: Callable[..., str]) -> None:
+    Path("wrong.cpl").write_text("protocol P { role A role A }", encoding="utf-8")
+    document = json.loads(said("json", "check", "wrong.cpl", exit_code=2))
+    jsonschema.Draft202012Validator(_closed(_SCHEMA)).validate(document)
+    assert document["files"] == [{"file": "shop.cpl", "exit": 0}, {"file": "wrong.cpl", "exit": 2}]
+    assert {diagnostic["place"]["file"] for diagnostic in document["diagnostics"]} == {"shop.cpl", "wrong.cpl"}
+
+
 def test_the_schema_names_every_field(said: Callable[..., str]) -> None:
     closed = jsonschema.Draft202012Validator(_closed(_SCHEMA))
     document = json.loads(said("json", "verify", "--vacuity"))

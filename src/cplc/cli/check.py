@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import click
 
@@ -12,31 +13,34 @@ from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.fixing import fixed
 from cplc.cli.formats import document
 from cplc.cli.limits import Limits
-from cplc.cli.load import Channels, diagnostics_of, exit_for, finished
-from cplc.cli.options import colour_option, model_options, report_format_option, strict_option
+from cplc.cli.load import STANDARD_INPUT, Channels, diagnostics_of, exit_for, files_in, finished, worst
+from cplc.cli.options import colour_option, files, reading_options, report_format_option, strict_option
 from cplc.cli.output import AnyFormat, Colour
+from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order, summary
 
 
 @click.command(
     "check",
-    short_help="Report what is wrong with a file.",
+    short_help="Report what is wrong with files.",
     epilog=f"""{EXPLAINED}
 \b
 Examples:
   cplc check examples/netbill.cpl
   cplc check examples/netbill.cpl --format concise
   cplc check examples/netbill.cpl --diff
+  cplc check examples stdlib --strict
 """,
 )
-@model_options
+@click.argument("paths", nargs=-1, metavar="[FILE|FOLDER|-]...", shell_complete=files)
+@reading_options
 @report_format_option
 @colour_option
 @strict_option
 @click.option("--fix", is_flag=True, help="First repair in the file what can only be meant in one way.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 def command(
-    file: str,
+    paths: Sequence[str],
     definitions: Sequence[tuple[str, str]],
     channels: Channels,
     protocol: str | None,
@@ -46,38 +50,82 @@ def command(
     fix: bool,
     diff: bool,
 ) -> Exit:
-    """Report what is wrong with FILE, without verifying anything; `-` reads standard input.
+    """Report what is wrong with files, without verifying anything; `-` reads standard input.
 
+    Of a folder, every `.cpl` and `.ispl` file below it is checked, hidden folders aside; without a name, of this one.
     A file that ends in `.ispl` is read as a model in ISPL, the language of MCMAS.
     """
+    if STANDARD_INPUT in paths and len(paths) > 1:
+        raise click.UsageError("`-` goes alone")
+    named = files_in(paths or ["."], ".cpl", ".ispl")
+    checked: list[_Checked] = []
+    for file in named:
+        one = _checked(file, definitions, channels, protocol, strict=strict, fix=fix, diff=diff)
+        if isinstance(one, str):
+            output.write(f"{one}\n", err=True)
+            return worst((Exit.UNKNOWN, *(known.code for known in checked)))
+        checked.append(one)
+        if not diff:
+            output.write_diagnostics(one.diagnostics, form=form, colour=colour, err=False)
+            if form == "text" and not one.diagnostics:
+                output.write(f"{file}: {summary(one.diagnostics)}\n")
+    code = worst(one.code for one in checked)
+    if form == "text" and not named:
+        output.write("there is no .cpl or .ispl file here\n")
+    elif not diff:
+        _write_whole(checked, dict(definitions), code, form)
+    return code
+
+
+@dataclass(frozen=True)
+class _Checked:
+    file: str
+    diagnostics: tuple[Diagnostic, ...]
+    code: Exit
+
+
+def _checked(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    *,
+    strict: bool,
+    fix: bool,
+    diff: bool,
+) -> _Checked | str:
+    """Return what is to be said of a file, after it was repaired if that is wanted, or why that was stopped."""
     if fix or diff:
         repairs = fixed(file, definitions, channels, protocol, diff=diff)
         if isinstance(repairs, str):
-            output.write(f"{repairs}\n", err=True)
-            return Exit.UNKNOWN
+            return repairs
         if diff:
-            return Exit.UNEXPECTED if repairs else Exit.EXPECTED
+            return _Checked(file, (), Exit.UNEXPECTED if repairs else Exit.EXPECTED)
         if repairs:
             output.write(f"{file}: {repairs} repaired\n", err=True)
     found = finished(lambda: diagnostics_of(file, definitions, channels, protocol), Limits(), "checking")
-    if isinstance(found, str):
-        output.write(f"{found}\n", err=True)
-        return Exit.UNKNOWN
-    code = exit_for(found, strict=strict)
-    output.write_diagnostics(found, form=form, colour=colour, err=False)
-    if form == "json":
-        output.write_json(
-            {
-                "file": file,
-                "parameters": dict(definitions),
-                "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(found)],
-                "exit": code,
-            }
-        )
-    elif form in ("github", "junit", "sarif", "html"):
-        from cplc.report.outcome import Outcome
+    return found if isinstance(found, str) else _Checked(file, found, exit_for(found, strict=strict))
 
-        output.write(document(form, Outcome("check", file, __version__, in_order(found))))
-    elif form == "text" and not found:
-        output.write(f"{file}: {summary(found)}\n")
-    return code
+
+def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: Exit, form: AnyFormat) -> None:
+    """Write what is written when all is known, as one document."""
+    names = ", ".join(one.file for one in checked)
+    every = [diagnostic for one in checked for diagnostic in in_order(one.diagnostics)]
+    match form:
+        case "json":
+            several = {"files": [{"file": one.file, "exit": one.code} for one in checked]} if len(checked) > 1 else {}
+            output.write_json(
+                {
+                    "file": names,
+                    "parameters": parameters,
+                    "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in every],
+                    **several,
+                    "exit": code,
+                }
+            )
+        case "github" | "junit" | "sarif" | "html":
+            from cplc.report.outcome import Outcome
+
+            output.write(document(form, Outcome("check", names, __version__, every)))
+        case "text" | "concise":
+            pass

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,15 +11,13 @@ import click
 from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.cli.limits import Limits
-from cplc.cli.load import finished
+from cplc.cli.load import STANDARD_INPUT, files_in, finished
 from cplc.cli.options import colour_option, files
 from cplc.cli.output import Colour
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.formatting import Formatted, format_source
 from cplc.source import Source, Span
-
-_STANDARD_INPUT = "-"
 
 
 @click.command(
@@ -50,12 +47,12 @@ def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Ex
     Of a folder, every `.cpl` file below it is laid out, hidden folders aside; without a name, of this one. `-` reads
     standard input and writes to standard output. Where lines break inside a declaration is left to you.
     """
-    if _STANDARD_INPUT in paths and len(paths) > 1:
+    if STANDARD_INPUT in paths and len(paths) > 1:
         raise click.UsageError("`-` goes alone")
     if any(path.lower().endswith(".ispl") for path in paths):
         raise click.UsageError("models in ISPL are not laid out, only `.cpl` files")
     changed, unchanged, wrong = 0, 0, 0
-    for name in dict.fromkeys(_files(paths or ["."])):
+    for name in files_in(paths or ["."]):
         outcome = _outcome(name)
         if isinstance(outcome, str):
             output.write(f"{outcome}\n", err=True)
@@ -68,22 +65,11 @@ def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Ex
         changed += text != formatted.text
         unchanged += text == formatted.text
         _act(name, text, formatted.text, check=check, diff=diff)
-    if _STANDARD_INPUT not in paths and not diff:
+    if STANDARD_INPUT not in paths and not diff:
         output.write(_summary(changed, unchanged, wrong, check=check))
     if wrong:
         return Exit.WRONG
     return Exit.UNEXPECTED if changed and (check or diff) else Exit.EXPECTED
-
-
-def _files(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the files that are named, and those of the folders that are named."""
-    for path in paths:
-        if path == _STANDARD_INPUT or not os.path.isdir(path):
-            yield path
-            continue
-        for folder, folders, found in os.walk(path):
-            folders[:] = sorted(each for each in folders if not each.startswith("."))
-            yield from (os.path.normpath(os.path.join(folder, file)) for file in sorted(found) if file.endswith(".cpl"))
 
 
 def _outcome(name: str) -> tuple[str, Formatted] | str:
@@ -91,7 +77,7 @@ def _outcome(name: str) -> tuple[str, Formatted] | str:
     text = _text(name)
     if isinstance(text, Diagnostic):
         return "", Formatted("", (text,))
-    source = Source("<stdin>" if name == _STANDARD_INPUT else name, text)
+    source = Source("<stdin>" if name == STANDARD_INPUT else name, text)
     formatted = finished(lambda: format_source(source), Limits(), f"laying out {source.name}")
     return formatted if isinstance(formatted, str) else (text, formatted)
 
@@ -99,7 +85,7 @@ def _outcome(name: str) -> tuple[str, Formatted] | str:
 def _text(name: str) -> str | Diagnostic:
     """Return the text with its line ends and its byte order mark."""
     try:
-        data = sys.stdin.buffer.read() if name == _STANDARD_INPUT else Path(name).read_bytes()
+        data = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
         return data.decode()
     except UnicodeDecodeError as problem:
         return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")
@@ -116,9 +102,9 @@ def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> None
     if diff:
         output.write(output.difference(name, before, after))
     elif check:
-        if before != after and name != _STANDARD_INPUT:
+        if before != after and name != STANDARD_INPUT:
             output.write(f"would change {name}\n")
-    elif name == _STANDARD_INPUT:
+    elif name == STANDARD_INPUT:
         output.write(after)
     elif before != after:
         output.write_file(Path(name).resolve(), after)

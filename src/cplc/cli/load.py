@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -22,6 +23,29 @@ if TYPE_CHECKING:
 
 Outcome = TypeVar("Outcome")
 Channels = Literal["sync", "async"] | None
+
+
+STANDARD_INPUT = "-"
+
+
+def files_in(paths: Iterable[str], *endings: str) -> tuple[str, ...]:
+    """Return the files that are named, and of each folder that is named those below it that end so, each once.
+
+    Hidden folders are left out.
+    """
+    return tuple(dict.fromkeys(_files_in(paths, endings or (".cpl",))))
+
+
+def _files_in(paths: Iterable[str], endings: tuple[str, ...]) -> Iterator[str]:
+    for path in paths:
+        if path == STANDARD_INPUT or not os.path.isdir(path):
+            yield path
+            continue
+        for folder, folders, found in os.walk(path):
+            folders[:] = sorted(each for each in folders if not each.startswith("."))
+            yield from (
+                os.path.normpath(os.path.join(folder, file)) for file in sorted(found) if file.endswith(endings)
+            )
 
 
 def compilation_of(
@@ -146,6 +170,12 @@ def finished(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome 
         return "the run was interrupted"
     finally:
         progress.clear()
+
+
+def worst(codes: Iterable[Exit]) -> Exit:
+    """Return what several files make of a run: what is certain outweighs what is unknown."""
+    found = set(codes)
+    return next((code for code in (Exit.WRONG, Exit.UNEXPECTED, Exit.UNKNOWN) if code in found), Exit.EXPECTED)
 
 
 def exit_for(diagnostics: Sequence[Diagnostic], *, strict: bool) -> Exit:

@@ -59,13 +59,18 @@ def files(_context: click.Context, _parameter: click.Parameter, incomplete: str)
 
 def model_options(command: Command) -> Command:
     """Add the file, and what changes the model that it stands for."""
+    return click.argument("file", shell_complete=files)(reading_options(command))
+
+
+def reading_options(command: Command) -> Command:
+    """Add what changes the model that a file stands for."""
     command = click.option("--protocol", metavar="NAME", help="The protocol of the file.  [default: its last]")(command)
     command = click.option(
         "--channels",
         type=click.Choice(["sync", "async"]),
         help="Deliver messages at once (sync) or later (async), whatever the file says.",
     )(command)
-    command = click.option(
+    return click.option(
         "-D",
         "definitions",
         type=definition,
@@ -73,7 +78,6 @@ def model_options(command: Command) -> Command:
         multiple=True,
         help="Give a parameter of the protocol a value. May be repeated.",
     )(command)
-    return click.argument("file", shell_complete=files)(command)
 
 
 def colour_option(command: Command) -> Command:

@@ -116,6 +116,7 @@ def _sizes(system: System) -> dict[str, object]:
         "agents": len(system.agents),
         "messages": len(system.messages),
         "commitments": len(system.commitments),
+        "claims": len(system.claims),
         "variables": len(system.variables),
         "steps": len(system.steps),
         "upper_bound_of_states": math.prod(len(variable.domain) for variable in system.variables),
