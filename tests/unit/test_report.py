@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 from cplc.pipeline import Compilation
+from cplc.report.concise import concise
 from cplc.report.data import result_data
 from cplc.report.itf import trace
 from cplc.report.text import plain, result_text
@@ -129,3 +130,11 @@ def test_what_cannot_be_printed_is_shown_as_a_mark() -> None:
     kept = answers()["kept"]
     escaping = replace(kept, question=replace(kept.question, title="a \x1b[31mred promise"))
     assert "a \N{REPLACEMENT CHARACTER}[31mred promise" in result_text(escaping)
+
+
+def test_one_line_names_the_part_of_a_conjunction_that_fails() -> None:
+    compilation = Compilation(Source("due.cpl", TEXT))
+    asked = compilation.formula_question("AG (done -> offer) & AF done & EF go")
+    assert not isinstance(asked, tuple)
+    (result,) = compilation.verify([asked])
+    assert concise(result).endswith(": AG (done -> offer) & AF done & EF go; `AF done` fails")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from cplc.report.reasons import said
+from cplc.report.story import decisive
 from cplc.report.text import expectation, printable
 from cplc.report.wording import place
+from cplc.system.formula import And, Not
 from cplc.verification.results import Result
 
 
@@ -12,5 +17,14 @@ def concise(result: Result) -> str:
     question = result.question
     where = place(question.span)
     verdict = f"{result.answer} {question.name}{expectation(result)}: {printable(question.text)}"
-    notes = (*result.findings, *(remark.message for remark in result.remarks), result.reason or "")
+    notes = (*_parts(result), *result.findings, *(remark.message for remark in result.remarks), result.reason or "")
     return "; ".join((f"{where}: {verdict}" if where else verdict, *filter(None, notes)))
+
+
+def _parts(result: Result) -> Iterator[str]:
+    """Yield which part of a conjunction fails."""
+    question, evidence = result.question, result.evidence
+    if result.answer == "fails" and not result.findings and evidence and isinstance(question.formula, And):
+        decided = decisive(result.system, evidence)
+        if all(part not in (question.formula, Not(question.formula)) for part, _ in decided):
+            yield printable(", ".join(said(part, holds) for part, holds in decided))
