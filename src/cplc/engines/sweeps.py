@@ -130,7 +130,12 @@ class Sweeps:
 
     @cached_property
     def _blocks(self) -> tuple[tuple[frozenset[str], Node], ...]:
-        """Sets of variables, and the values that they have together in reachable states."""
+        """Sets of variables, and the values that they have together in reachable states.
+
+        All players act at once: what they change belongs together, and depends on what never changes.
+        """
+        if not self.idles:
+            return ((frozenset(self._component_of), self.reachable),)
         blocks = []
         for variables in dict.fromkeys(group.writes for group in self.groups):
             number = self._component_of[next(iter(variables))]
