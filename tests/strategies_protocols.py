@@ -223,7 +223,9 @@ def _with_clauses(draw: st.DrawFn, plan: Plan, writer: Writer, position: int, me
     views = writer.commitment_atoms(path, sender)
     if views and one_in(draw, 4):
         clause = draw(st.sampled_from(["unless", "if", "after"]))
-        clauses.append(f"{clause} {writer.condition(views * 3 + seen, 1)}")
+        mixed = bool(own + more) and one_in(draw, 2)
+        atoms = views * 3 + (own * 3 + more if mixed else seen)
+        clauses.append(f"{clause} {writer.condition(atoms, 2 if mixed else 1)}")
     operations = _operations(plan, message) + _operations_on_members(plan, message)
     if operations and not message.clauses and not one_in(draw, 3):
         chosen = draw(st.lists(st.sampled_from(operations), min_size=1, max_size=2))
