@@ -59,8 +59,28 @@ class Asked:
     """What there is to say of a formula of the command line."""
 
 
+class _Answering:
+    """What can be verified."""
+
+    def verify(
+        self,
+        asked: Sequence[Asked],
+        engine: EngineName = "auto",
+        *,
+        vacuity: bool = False,
+        settled: Settled = lambda *_: None,
+    ) -> Iterator[Result]:
+        """Yield the verdict of each question as soon as it is known; see `Verifier.answer`."""
+        from cplc.verification.verify import Verifier
+
+        verifiers: dict[int, Verifier] = {}
+        for one in asked:
+            verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
+            yield verifier.answer(one.question, vacuity=vacuity, settled=settled)
+
+
 @dataclass(frozen=True)
-class Compilation:
+class Compilation(_Answering):
     """Everything known of one text under one choice of parameters and channels."""
 
     source: Source
@@ -230,22 +250,6 @@ class Compilation:
         )
         return Asked(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 
-    def verify(
-        self,
-        asked: Sequence[Asked],
-        engine: EngineName = "auto",
-        *,
-        vacuity: bool = False,
-        settled: Settled = lambda *_: None,
-    ) -> Iterator[Result]:
-        """Yield the verdict of each question as soon as it is known; see `Verifier.answer`."""
-        from cplc.verification.verify import Verifier
-
-        verifiers: dict[int, Verifier] = {}
-        for one in asked:
-            verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
-            yield verifier.answer(one.question, vacuity=vacuity, settled=settled)
-
     def export(self, target: str, asked: Sequence[Asked], *, states: bool = False) -> Export:
         """Return the system and these questions in the form that another tool reads."""
         from cplc.export import export
@@ -292,7 +296,7 @@ class Compilation:
 
 
 @dataclass(frozen=True)
-class IsplReading:
+class IsplReading(_Answering):
     """Everything known of one text in ISPL."""
 
     source: Source
@@ -394,21 +398,6 @@ class IsplReading:
     def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
         """Return all formulas, or those of these names: `formula 1` is the first."""
         return _named(self._asked, names)
-
-    def verify(
-        self,
-        asked: Sequence[Asked],
-        engine: EngineName = "auto",
-        *,
-        vacuity: bool = False,
-        settled: Settled = lambda *_: None,
-    ) -> Iterator[Result]:
-        """Yield the verdict of each question as soon as it is known."""
-        from cplc.verification.verify import Verifier
-
-        verifier = Verifier(self.system, engine)
-        for one in asked:
-            yield verifier.answer(one.question, vacuity=vacuity, settled=settled)
 
     def export(self, target: str, asked: Sequence[Asked], *, states: bool = False) -> Export:
         """Return the system and these questions in the form that another tool reads."""
