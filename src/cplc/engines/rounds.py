@@ -32,6 +32,8 @@ from cplc.system.rounds import Change, Player
 
 CLUSTER = 20_000
 """Pieces are put together up to this many nodes."""
+NARROW = 200_000
+"""Between the reachable states they are up to so many, for that is built once and used in every search."""
 
 Row = tuple[tuple[int, int], ...]
 """Bits before the round, each with the one after it."""
@@ -335,7 +337,7 @@ class _Images:
         for number, piece in enumerate(self._joined):
             later = frozenset[int]().union(*(other.levels for other in self._joined[number + 1 :]))
             one = self.conjunction(one, piece, (piece.levels & self._choices) - later)
-            if self.size(one) > CLUSTER:
+            if self.size(one) > NARROW:
                 return self
         narrowed = copy(self)
         narrowed._joined = [Piece(one.relation, frozenset(now for pair in self._row for now in pair))]
