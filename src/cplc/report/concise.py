@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cplc.report.reasons import said
 from cplc.report.story import decisive
-from cplc.report.text import expectation, printable
+from cplc.report.text import expectation, printable, shortened
 from cplc.report.wording import place
 from cplc.system.formula import And, Not
 from cplc.verification.results import Result
@@ -16,7 +16,7 @@ def concise(result: Result) -> str:
     """Return the place, the verdict, the name and the formula; then what else there is to say."""
     question = result.question
     where = place(question.span)
-    verdict = f"{result.answer} {question.name}{expectation(result)}: {printable(question.text)}"
+    verdict = f"{result.answer} {question.name}{expectation(result)}: {shortened(question.text)}"
     notes = (*_parts(result), *result.findings, *(remark.message for remark in result.remarks), result.reason or "")
     return "; ".join((f"{where}: {verdict}" if where else verdict, *filter(None, notes)))
 

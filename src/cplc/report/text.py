@@ -105,10 +105,10 @@ def headline(result: Result, style: Style = plain) -> str:
     expected = expectation(result)
     where = place(question.span)
     end = style(f"  {where}", "place") if where else ""
-    return f"{verdict} {style(question.name, 'strong')}{assuming}: {_cut(question.text)}{expected}{end}"
+    return f"{verdict} {style(question.name, 'strong')}{assuming}: {shortened(question.text)}{expected}{end}"
 
 
-def _cut(text: str) -> str:
+def shortened(text: str) -> str:
     """Return the text, or its beginning if it is longer than people read."""
     shown = printable(text)
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 2]} …"
