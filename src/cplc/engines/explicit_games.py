@@ -1,26 +1,27 @@
 """The states of one graph as an arena: the edges of a step are looked up, not searched for among all.
 
-In rounds these are the edges of those in which some players do this or that.
+In rounds these are the edges of the ways in which some players may act together.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from cplc.engines.explicit_graph import Graph, members
 from cplc.engines.explicit_rounds import Rounds
 from cplc.engines.games import Arena, Joint, Moves, Sets
-from cplc.engines.games_rounds import RoundArena
+from cplc.engines.games_rounds import Forced, May, RoundArena
 from cplc.engines.interface import Engine
-from cplc.system.expr import Expr
+from cplc.system.expr import Expr, disj
 from cplc.system.model import State
 
 States = bytes
-Edges = tuple["array[int]", "array[int]"]
-"""Sources and targets."""
+Actions = dict[str, frozenset[str]]
+"""For some players, by their choices, actions that come to the same; whoever else may do anything."""
+Options = list[tuple[Actions, "array[int]"]]
+"""What players may do together in a state, and where each way may lead."""
 _EDGES = 8
 """For each state of the limit there may be so many rounds, for all ways to act together."""
 
@@ -120,54 +121,83 @@ class ExplicitArena(ExplicitSets, Arena[States]):
 
 
 class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
-    """Rounds are worked out once for each way in which the members of a group act together."""
+    """What a state allows to the members of a group is worked out once, with where each way to act together leads."""
 
     def __init__(self, engine: Engine[States], graph: Graph, limit: int) -> None:
         super().__init__(engine, graph)
         self._limit = limit
         self._kept = 0
-        self._known: dict[Joint, Edges] = {}
+        self._known: dict[frozenset[str], list[Options]] = {}
 
-    def _rounds(self, joint: Joint) -> Edges:
-        known = self._known.get(joint)
+    def _options(self, members: Iterable[str]) -> list[Options]:
+        """Return for each state what these players may do together, and where that may lead."""
+        key = frozenset(members)
+        known = self._known.get(key)
         if known is None:
-            known = self._known[joint] = self._worked_out(joint)
-            self._kept += len(known[0])
+            known = self._known[key] = self._worked_out(key)
         return known
 
-    def _worked_out(self, joint: Joint) -> Edges:
-        """Return the edges of the rounds in which these players do this."""
-        graph, doing = self._graph, dict(joint)
-        sources, targets = array("I"), array("I")
-        if not joint:
-            for state in range(len(graph.states)):
-                for target in graph.after(state):
-                    sources.append(state)
-                    targets.append(target)
-            return sources, targets
-        players = (
-            replace(player, actions=tuple(one for one in player.actions if one.name == doing[player.choice]))
-            if player.choice in doing
-            else player
-            for player in self.engine.system.players
-        )
-        rounds = Rounds(replace(self.engine.system, players=tuple(players)))
-        for number, state in enumerate(graph.states):
-            for after in rounds.after(state, _EDGES * self._limit - self._kept - len(sources)):
-                sources.append(number)
-                targets.append(graph.number[after])
-        return sources, targets
+    def _worked_out(self, members: frozenset[str]) -> list[Options]:
+        graph, players = self._graph, self.engine.system.players
+        rounds = Rounds(self.engine.system, steered=members)
+        names = {
+            (index, rounds.packing.bits(player.choice, action.name)): action.name
+            for index, player in enumerate(players)
+            for action in player.actions
+        }
+        found: list[Options] = []
+        for state in graph.states:
+            options: Options = []
+            for steering, after in rounds.options(state, _EDGES * self._limit - self._kept):
+                self._kept += len(after)
+                acts = {players[one].choice: frozenset(names[one, bits] for bits in alike) for one, alike in steering}
+                options.append((acts, array("I", (graph.number[one] for one in after))))
+            found.append(options)
+        return found
 
-    def before(self, states: States, joint: Joint) -> States:
-        found = bytearray(len(states))
-        for source, target in zip(*self._rounds(joint), strict=True):
-            if states[target]:
-                found[source] = 1
-        return bytes(found)
+    def before(self, states: States) -> States:
+        return bytes(any(states[target] for target in self._graph.after(state)) for state in range(len(states)))
 
     def after(self, states: States, joint: Joint) -> States:
-        found = bytearray(len(states))
-        for source, target in zip(*self._rounds(joint), strict=True):
-            if states[source]:
-                found[target] = 1
+        found, doing = bytearray(len(states)), dict(joint)
+        for choice, name in joint:
+            player = self.engine.system.player[choice]
+            states = self.both(states, self.where(disj(one.allowed for one in player.actions if one.name == name)))
+        for state in members(states):
+            for acts, targets in self._options(doing)[state]:
+                if all(doing[choice] in alike for choice, alike in acts.items()):
+                    for target in targets:
+                        found[target] = 1
         return bytes(found)
+
+    def keeping_out(self, states: States, may: May[States]) -> Forced[States]:
+        won, how = bytearray(len(states)), dict[int, Joint]()
+        for state, options in enumerate(self._options(may)):
+            for acts, targets in options:
+                if any(states[target] for target in targets):
+                    continue
+                joint = _permitted(acts, may, state)
+                if joint is not None:
+                    won[state], how[state] = 1, joint
+                    break
+
+        def chosen(within: States) -> tuple[tuple[Joint, States], ...]:
+            found: dict[Joint, bytearray] = {}
+            for state in members(within):
+                if state in how:
+                    found.setdefault(how[state], bytearray(len(within)))[state] = 1
+            return tuple((joint, bytes(where)) for joint, where in found.items())
+
+        return Forced(bytes(won), chosen)
+
+
+def _permitted(acts: Actions, may: May[States], state: int) -> Joint | None:
+    """Return one of the ways to act together that is allowed there, if there is one."""
+    found: list[tuple[str, str]] = []
+    for choice, where in may.items():
+        alike = acts.get(choice)
+        action = next((one for one, at in where.items() if at[state] and (alike is None or one in alike)), None)
+        if action is None:
+            return None
+        found.append((choice, action))
+    return tuple(found)

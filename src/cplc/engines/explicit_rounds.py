@@ -8,7 +8,7 @@ variables: the ways of the groups combine freely, and each combination is anothe
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from math import prod
@@ -33,7 +33,9 @@ Bits = tuple[int, ...]
 """The actions that a player has, as bits of its choice."""
 Made = tuple[int, ...]
 """The changes of a rule that may be made, by their positions."""
-_Joint = tuple[list["_Rule"], list[tuple[Made, ...]]]
+Steering = tuple[tuple[int, Bits], ...]
+"""Players whose choices are told apart, each with actions of it that come to the same."""
+_Joint = tuple[list["_Rule"], dict[Steering, list[tuple[Made, ...]]]]
 """Some rules, and what they may do together."""
 Restriction = tuple[str, str]
 """A choice, and the one action that counts."""
@@ -76,29 +78,38 @@ def _initial(packing: Packing, system: System, limit: int) -> list[int]:
 class Rounds:
     """What the players may do in a packed state, and where that leads."""
 
-    def __init__(self, system: System, only: Restriction | None = None) -> None:
+    def __init__(self, system: System, only: Restriction | None = None, steered: Collection[str] = ()) -> None:
         choices = {player.choice: tuple(action.name for action in player.actions) for player in system.players}
         self.packing = Packing(system, choices)
         self._players = [_Player(self.packing, player, only) for player in system.players]
         position = {player.choice: index for index, player in enumerate(system.players)}
         rules = [_Rule(self.packing, rule, position) for player in system.players for rule in player.rules]
-        self._groups = [_Group(self._players, members) for members in _apart((rule, rule.asks) for rule in rules)]
+        kept = frozenset(position[choice] for choice in steered)
+        self._groups = [_Group(self._players, some, kept) for some in _apart((rule, rule.asks) for rule in rules)]
         asked = {index for rule in rules for index in rule.asks}
         self._others = [player for index, player in enumerate(self._players) if index not in asked]
         """Nobody reads what they do; it only matters that they can do something."""
 
     def after(self, state: int, room: int) -> list[int]:
         """Return the states that a round may lead to, each once, if they are not more than there is room for."""
+        return [after for _, some in self.options(state, room) for after in some]
+
+    def options(self, state: int, room: int) -> Iterator[tuple[Steering, list[int]]]:
+        """Yield what those may do whose choices are told apart, each with the states that a round may lead to then.
+
+        Who is not named may do anything that it has to do.
+        """
         for player in self._others:
             if not player.allowed[state & player.mask]:
-                return []
-        ways = [group.table[state & group.mask] for group in self._groups]
-        if prod(map(len, ways)) > room:
-            raise ResourceExhausted("more rounds between reachable states than can be kept")
-        found = [state]
-        for changes in ways:
-            found = [one ^ change for change in changes for one in found]
-        return found
+                return
+        for ways in product(*(group.table[state & group.mask] for group in self._groups)):
+            room -= prod(len(changes) for _, changes in ways)
+            if room < 0:
+                raise ResourceExhausted("more rounds between reachable states than can be kept")
+            found = [state]
+            for _, changes in ways:
+                found = [one ^ change for change in changes for one in found]
+            yield tuple(choice for steering, _ in ways for choice in steering), found
 
 
 class _Player:
@@ -204,8 +215,9 @@ class _Told:
 class _Group:
     """Rules that ask the same players, directly or by way of other rules, and these players."""
 
-    def __init__(self, players: Sequence[_Player], rules: Sequence[_Rule]) -> None:
+    def __init__(self, players: Sequence[_Player], rules: Sequence[_Rule], steered: frozenset[int]) -> None:
         self._rules = rules
+        self._steered = steered
         self._asked = {index: players[index] for rule in rules for index in rule.asks}
         self.mask = 0
         for player in self._asked.values():
@@ -215,8 +227,8 @@ class _Group:
         self.table = Table(self._ways)
         self._known: dict[tuple[int, ...], tuple[list[_Told], list[_Joint]]] = {}
 
-    def _ways(self, state: int) -> list[int]:
-        """Return the bits that change, one entry for each way; none where somebody has nothing to do."""
+    def _ways(self, state: int) -> list[tuple[Steering, list[int]]]:
+        """Return the bits that change, one entry for each way, by what is told apart; none if one has nothing to do."""
         doing, free = state, dict[int, Bits]()
         for index, player in self._asked.items():
             allowed = player.allowed[state & player.mask]
@@ -226,18 +238,27 @@ class _Group:
                 doing |= allowed[0]
             else:
                 free[index] = allowed
-        ways = [0]
+        ways: list[tuple[Steering, list[int]]] = [((), [0])]
         for rules, joint in self._together([rule.told(doing, free) for rule in self._rules], free):
-            some: dict[int, None] = {}
-            for made in joint:
-                combined = [0]
-                for rule, changes in zip(rules, made, strict=True):
-                    combined = [one ^ way for way in rule.ways(changes, state) for one in combined]
-                    _check_ways(len(combined))
-                some.update(dict.fromkeys(combined))
-            _check_ways(len(ways) * len(some))
-            ways = [one ^ other for other in some for one in ways]
+            some = [(steering, self._changes(rules, made, state)) for steering, made in joint.items()]
+            _check_ways(sum(len(one) for _, one in ways) * sum(len(one) for _, one in some))
+            ways = [
+                (before + steering, [one ^ other for other in changes for one in known])
+                for steering, changes in some
+                for before, known in ways
+            ]
         return ways
+
+    def _changes(self, rules: Sequence[_Rule], joint: Sequence[tuple[Made, ...]], state: int) -> list[int]:
+        """Return the bits that change, one entry for each way."""
+        some: dict[int, None] = {}
+        for made in joint:
+            combined = [0]
+            for rule, changes in zip(rules, made, strict=True):
+                combined = [one ^ way for way in rule.ways(changes, state) for one in combined]
+                _check_ways(len(combined))
+            some.update(dict.fromkeys(combined))
+        return list(some)
 
     def _together(self, told: list[_Told], free: Mapping[int, Bits]) -> list[_Joint]:
         """Return what rules may do, in groups that do not depend on each other."""
@@ -247,26 +268,32 @@ class _Group:
             if len(self._known) >= TABLE_SIZE:
                 self._known.clear()
             asking = ((pair, pair[1].asked) for pair in zip(self._rules, told, strict=True))
-            known = self._known[key] = told, [_joint(members, free) for members in _apart(asking)]
+            known = self._known[key] = told, [_joint(members, free, self._steered) for members in _apart(asking)]
         return known[1]
 
 
-def _joint(rules: Sequence[tuple[_Rule, _Told]], free: Mapping[int, Bits]) -> _Joint:
+def _joint(rules: Sequence[tuple[_Rule, _Told]], free: Mapping[int, Bits], steered: frozenset[int]) -> _Joint:
     """Return the changes that these rules may make together, whatever those do who are free to choose.
 
-    Of actions that come to the same for each of these rules one is tried.
+    Of actions that come to the same for each of these rules one is tried. What those do whose choices are told apart
+    comes first.
     """
-    doing: dict[int, list[int]] = {}
-    for index in sorted({index for _, told in rules for index in told.asked}):
+    asked = sorted({index for _, told in rules for index in told.asked}, key=lambda one: (one not in steered, one))
+    kinds: list[list[Bits]] = []
+    for index in asked:
         asking = [told for _, told in rules if index in told.asked]
-        kinds = {tuple(told.after(index, action) for told in asking): action for action in free[index]}
-        doing[index] = list(kinds.values())
-    _check_together(map(len, doing.values()))
-    found: dict[tuple[Made, ...], None] = {}
-    for actions in product(*doing.values()):
-        chosen = dict(zip(doing, actions, strict=True))
-        found[tuple(told.made[tuple(chosen[index] for index in told.asked)] for _, told in rules)] = None
-    return [rule for rule, _ in rules], list(found)
+        alike: dict[tuple[tuple[Made, ...], ...], list[int]] = {}
+        for action in free[index]:
+            alike.setdefault(tuple(told.after(index, action) for told in asking), []).append(action)
+        kinds.append([tuple(actions) for actions in alike.values()])
+    _check_together(map(len, kinds))
+    apart = sum(index in steered for index in asked)
+    found: dict[Steering, dict[tuple[Made, ...], None]] = {}
+    for actions in product(*kinds):
+        chosen = dict(zip(asked, actions, strict=True))
+        made = tuple(told.made[tuple(chosen[index][0] for index in told.asked)] for _, told in rules)
+        found.setdefault(tuple(chosen.items())[:apart], {})[made] = None
+    return [rule for rule, _ in rules], {steering: list(made) for steering, made in found.items()}
 
 
 def _check_ways(number: int) -> None:

@@ -14,34 +14,48 @@ the same to the members together.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
-from math import prod
 from typing import Generic
 
 from cplc.engines.games import Joint, Plan, Sets
-from cplc.engines.interface import ResourceExhausted, S
+from cplc.engines.interface import S
 from cplc.system.expr import conj, disj
 from cplc.system.formula import Finally, Globally, Next, Until
 from cplc.system.model import System
 from cplc.system.rounds import Player
 
-_JOINT = 20_000
-"""So many ways to act together a group may have."""
+May = Mapping[str, Mapping[str, S]]
+"""By the names of their choices: where players may do what."""
+
+
+@dataclass(frozen=True)
+class Forced(Generic[S]):
+    """Where some choice of some players keeps all that may follow out of a set."""
+
+    won: S
+    chosen: Callable[[S], tuple[tuple[Joint, S], ...]]
+    """Which choice, in the states that are asked about; worked out only then."""
 
 
 class RoundArena(Sets[S]):
     """Sets of reachable states and the rounds between them."""
 
     @abstractmethod
-    def before(self, states: S, joint: Joint) -> S:
-        """Return from where a round in which these players do this may lead into the set."""
+    def before(self, states: S) -> S:
+        """Return from where a round may lead into the set."""
 
     @abstractmethod
     def after(self, states: S, joint: Joint) -> S:
-        """Return where such a round may lead to."""
+        """Return where a round in which these players do this may lead to."""
+
+    @abstractmethod
+    def keeping_out(self, states: S, may: May[S]) -> Forced[S]:
+        """Return where these players may do something after which no round leads into the set.
+
+        Only where everybody has something to do.
+        """
 
 
 @dataclass(frozen=True)
@@ -86,62 +100,44 @@ class RoundGame(Generic[S]):
         return False
 
     @cached_property
-    def joint(self) -> tuple[Joint, ...]:
-        """What those who have a choice may do together."""
-        if prod(len(player.actions) for player in self.choosing) > _JOINT:
-            raise ResourceExhausted(f"a group has more than {_JOINT:,} ways to act together")
-        each = ([(player.choice, action.name) for action in player.actions] for player in self.choosing)
-        return tuple(product(*each))
-
-    def possible(self, joint: Joint) -> S:
-        found = self.arena.both(self.playable, self.counting)
-        for one in joint:
-            found = self.arena.both(found, self.allowed[one])
-        return found
+    def may(self) -> May[S]:
+        """Where those who have a choice may do what."""
+        return {
+            player.choice: {action.name: self.allowed[player.choice, action.name] for action in player.actions}
+            for player in self.choosing
+        }
 
     # --- one round
 
-    def forcing(self, joint: Joint, goal: S) -> S:
-        """Return where the members may do this and only what is in the goal can follow."""
+    def forced(self, goal: S, may: May[S] | None = None) -> Forced[S]:
+        """Return where some choice of the members has only the goal follow."""
         arena = self.arena
-        return arena.without(self.possible(joint), arena.before(arena.without(self.counting, goal), joint))
-
-    def forced(self, goal: S, permitted: Permitted[S] | None = None) -> Plan[S]:
-        """Return where some choice of the members has only the goal follow, and which; each state with one."""
-        arena = self.arena
-        won, chosen = arena.nothing, list[tuple[Joint, S]]()
-        for joint in self.joint:
-            where = arena.without(self.forcing(joint, goal), won)
-            if permitted is not None:
-                where = arena.both(where, permitted(joint))
-            if not arena.is_empty(where):
-                chosen.append((joint, where))
-                won = arena.either(won, where)
-        return Plan(won, chosen=tuple(chosen))
+        found = arena.keeping_out(arena.without(self.counting, goal), self.may if may is None else may)
+        return Forced(arena.both(found.won, arena.both(self.playable, self.counting)), found.chosen)
 
     # --- endless play, without conditions of fairness
 
-    def solve(self, goal: Goal[S], permitted: Permitted[S] | None = None) -> Plan[S]:
-        """Return from where the goal is enforced, and how."""
+    def solve(self, goal: Goal[S], may: May[S] | None = None) -> Plan[S]:
+        """Return from where the goal is enforced, and how; ``may`` limits what the members choose."""
         arena = self.arena
         if goal.operator is Next:
-            return self.forced(goal.states, permitted)
+            forced = self.forced(goal.states, may)
+            return Plan(forced.won, chosen=forced.chosen(forced.won))
         if goal.operator is Globally:
             kept = arena.both(goal.states, self.counting)
             while True:
-                plan = self.forced(kept, permitted)
-                safe = arena.both(kept, plan.won)
+                forced = self.forced(kept, may)
+                safe = arena.both(kept, forced.won)
                 if arena.is_empty(arena.without(kept, safe)):
-                    chosen = ((joint, arena.both(where, kept)) for joint, where in plan.chosen)
-                    return Plan(kept, chosen=tuple(chosen))
+                    return Plan(kept, chosen=forced.chosen(kept))
                 kept = safe
         won, done = arena.both(goal.states, self.counting), list[tuple[Joint, S]]()
         while True:
-            plan = self.forced(won, permitted)
-            new = arena.without(arena.both(plan.won, goal.through), won)
+            forced = self.forced(won, may)
+            new = arena.without(arena.both(forced.won, goal.through), won)
             if arena.is_empty(new):
                 return Plan(won, chosen=tuple(done))
-            done += ((joint, arena.both(where, new)) for joint, where in plan.chosen)
+            done += forced.chosen(new)
             won = arena.either(won, new)
 
     # --- with conditions of fairness
@@ -149,7 +145,7 @@ class RoundGame(Generic[S]):
     def cannot_keep_from(self, goal: S) -> S:
         """Return where some round leads into the goal, and no choice of the group keeps it from that."""
         arena = self.arena
-        some = arena.both(arena.before(arena.both(goal, self.counting), ()), self.counting)
+        some = arena.both(arena.before(arena.both(goal, self.counting)), self.counting)
         return arena.without(some, self.forced(arena.without(self.counting, goal)).won)
 
     def _led_to(self, through: S, goal: S) -> S:
@@ -187,7 +183,3 @@ class RoundGame(Generic[S]):
             broken = arena.both(arena.without(missing, goal.through), fair)
             lost = arena.either(self._led_to(missing, broken), self._led_on(missing, fairness))
         return arena.without(self.counting, lost)
-
-
-Permitted = Callable[[Joint], S]
-"""Where a strategy, as far as it is decided, lets the members act so."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Generic
 
-from cplc.engines.games import Joint, Plan, Solution
-from cplc.engines.games_rounds import Goal, Permitted, RoundGame
+from cplc.engines.games import Plan, Solution
+from cplc.engines.games_rounds import Goal, May, RoundGame
 from cplc.engines.games_uniform import TRIED, Sight
 from cplc.engines.interface import ResourceExhausted, S
 from cplc.system.expr import Const, Read, conj, equal
@@ -54,7 +54,7 @@ class UniformSearch(Generic[S]):
     def _from(self, chosen: Chosen) -> Iterator[Chosen]:
         """Find what completions of the choices win; yield choices with one more where it matters which it is."""
         arena = self.arena
-        bound = self._solved(self._permitted(self._table(chosen), self._decided(chosen)))
+        bound = self._solved(self._may(self._table(chosen), self._decided(chosen)))
         sure = self._sure(bound.won)
         if arena.is_empty(arena.without(sure, self.won)):
             return
@@ -76,18 +76,16 @@ class UniformSearch(Generic[S]):
         complete = self.game.counting
         for where in decided.values():
             complete = arena.both(complete, where)
-        plan = self._solved(self._permitted(table, decided), complete)
+        plan = self._solved(self._may(table, decided, complete))
         sure = self._sure(plan.won)
         if not arena.is_empty(arena.without(sure, self.won)):
             self.plans.append(Plan(sure, chosen=plan.chosen))
             self.won = arena.either(self.won, sure)
         return sure
 
-    def _solved(self, permitted: Permitted[S], complete: S | None = None) -> Plan[S]:
+    def _solved(self, may: May[S]) -> Plan[S]:
         self._count()
-        if complete is None:
-            return self.game.solve(self.goal, permitted)
-        return self.game.solve(self.goal, lambda joint: self.arena.both(complete, permitted(joint)))
+        return self.game.solve(self.goal, may)
 
     def _sure(self, states: S) -> S:
         """Keep the states such that all that look the same to the members together are in the set."""
@@ -116,17 +114,17 @@ class UniformSearch(Generic[S]):
             decided[sight[0]] = self.arena.either(decided[sight[0]], self._states(sight))
         return decided
 
-    def _permitted(self, table: Table[S], decided: dict[str, S]) -> Permitted[S]:
+    def _may(self, table: Table[S], decided: Mapping[str, S], within: S | None = None) -> May[S]:
+        """Return where the members may do what: as is decided, and where nothing is, as they like."""
         arena = self.arena
-        free = {choice: arena.without(arena.everything, where) for choice, where in decided.items()}
-
-        def permitted(joint: Joint) -> S:
-            found = arena.everything
-            for key in joint:
-                found = arena.both(found, arena.either(free[key[0]], table.get(key, arena.nothing)))
-            return found
-
-        return permitted
+        found: dict[str, dict[str, S]] = {}
+        for choice, allowed in self.game.may.items():
+            found[choice] = {}
+            for action, where in allowed.items():
+                fixed = table.get((choice, action), arena.nothing)
+                here = arena.either(fixed, arena.without(arena.everything, decided[choice]))
+                found[choice][action] = arena.both(where, here if within is None else arena.both(here, within))
+        return found
 
     def _spread(self, bound: Plan[S], chosen: Chosen) -> tuple[Table[S], dict[str, S]]:
         """Make a strategy uniform: choose what helps wherever it looks as it does there, nearer to the goal first."""

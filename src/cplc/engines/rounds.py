@@ -135,6 +135,8 @@ class Round(Transition):
         self.astray = encoding.false
         self._care = encoding.true
         self._choices = {choice.name: choice for choice in choices(system)}
+        self._open = frozenset(self._choices)
+        """Who has more than one choice in some state."""
         self._allowed = {choice.name: self._decided(choice) for choice in self._choices.values()}
         self._rules = [piece for player in system.players for rule in player.rules for piece in self._pieces(rule)]
         self._row: Row = tuple(
@@ -142,7 +144,7 @@ class Round(Transition):
         )
         self._forth = self._diagrams.substitution((now, self._diagrams.literal(then)) for now, then in self._row)
         self._back = self._diagrams.substitution((then, self._diagrams.literal(now)) for now, then in self._row)
-        self._restricted: dict[Joint, _Images] = {}
+        self._steered: dict[frozenset[str], _Images] = {}
 
     def _decided(self, choice: Choice) -> dict[str, Node]:
         """Return where each class is allowed; a choice that the state decides is read as a function of it."""
@@ -154,6 +156,7 @@ class Round(Transition):
                 return allowed
             before = before | where
         encoding.define(choice.name, dict(allowed.items()))
+        self._open -= {choice.name}
         return allowed
 
     @cached_property
@@ -245,17 +248,21 @@ class Round(Transition):
 
     @cached_property
     def _images(self) -> _Images:
-        return self._joined(self._allowed)
+        return self._joined(frozenset())
 
-    def _joined(self, allowed: Mapping[str, Mapping[str, Node]]) -> _Images:
-        pieces = [self._playing(choice, where) for choice, where in allowed.items()]
+    def _joined(self, steered: frozenset[str]) -> _Images:
+        """Return images in which the choices of these players are given, or found."""
+        pieces = [self._playing(choice, where) for choice, where in self._allowed.items()]
         pieces = [piece for piece in (*pieces, *self._rules) if piece.relation != self._encoding.true]
-        return _Images(self._encoding, self._row, pieces, self.choice_levels)
+        return _Images(self._encoding, self._row, pieces, self.choice_levels, self._levels(steered))
+
+    def _levels(self, steered: Iterable[str]) -> frozenset[int]:
+        return frozenset(level for choice in self._open.intersection(steered) for level in self._encoding.bits[choice])
 
     def within(self, care: Node) -> Round:
         narrowed = copy(self)
         narrowed._care = self._care & care
-        narrowed._restricted = {}
+        narrowed._steered = {}
         narrowed.__dict__["_images"] = self._images.within(narrowed._care)
         narrowed.__dict__.pop("guard", None)
         return narrowed
@@ -274,13 +281,14 @@ class Round(Transition):
 
     def adjacent(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
         """Return from where a round leads into the set in which these agree, and in which a player does this."""
-        images = self._images if choice is None else self._with((choice,))
-        return images.before(self._diagrams.substitute(states, self._forth) & self._agreeing(same)) & self._care
+        joint = (choice,) if choice else ()
+        found = self._images_of(joint).before(self._diagrams.substitute(states, self._forth) & self._agreeing(same))
+        return self.without_choices(found & self._done(joint), dict(joint)) & self._care
 
     def adjacent_back(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
         """Return where such a round leads to from the set."""
-        images = self._images if choice is None else self._with((choice,))
-        found = images.after(states & self._care & self._agreeing(same))
+        joint = (choice,) if choice else ()
+        found = self._images_of(joint).after(states & self._care & self._agreeing(same) & self._done(joint))
         return self._diagrams.substitute(found, self._back)
 
     def _agreeing(self, same: Iterable[tuple[str, str]]) -> Node:
@@ -289,43 +297,72 @@ class Round(Transition):
             found = found & self._encoding.equal_after(before, after)
         return found
 
-    def before_playing(self, states: Node, joint: Joint) -> Node:
-        """Return from where a round in which these players do this may lead into the set."""
-        images = self._with(joint) if joint else self._images
-        return images.before(self._diagrams.substitute(states, self._forth)) & self._care
-
     def after_playing(self, states: Node, joint: Joint) -> Node:
-        """Return where such a round may lead to from the set."""
-        images = self._with(joint) if joint else self._images
-        return self._diagrams.substitute(images.after(states & self._care), self._back)
+        """Return where a round in which these players do this may lead to from the set."""
+        found = self._images_of(joint).after(states & self._care & self._done(joint))
+        return self._diagrams.substitute(found, self._back)
 
-    def _with(self, joint: Joint) -> _Images:
-        """Return images by the rounds in which these players do this."""
-        known = self._restricted.get(joint)
+    def keeping_out(self, states: Node, may: Mapping[str, Mapping[str, Node]]) -> Node:
+        """Return where these players may choose what, so that no round leads into the set: states with choices."""
+        found = self._care
+        for choice, actions in may.items():
+            ways = self._encoding.false
+            for action, where in actions.items():
+                ways = ways | (where & self.doing(choice, action))
+            found = found & ways
+        return found & ~self._images_of(may.items()).before(self._diagrams.substitute(states, self._forth))
+
+    def without_choices(self, ways: Node, choices: Iterable[str]) -> Node:
+        """Forget what these players choose."""
+        return self._diagrams.exists(ways, self._diagrams.cube(self._levels(choices)))
+
+    def doing(self, choice: str, action: str) -> Node:
+        """Return where a player chooses an action, or one that no condition tells from it."""
+        return self._encoding.is_value(choice, class_of(self._choices[choice], action))
+
+    def _done(self, joint: Joint) -> Node:
+        """Return where these players may do this, and do it."""
+        found = self._encoding.true
+        for choice, action in joint:
+            allowed = {one.name: one.allowed for one in self._system.player[choice].actions}.get(action, FALSE)
+            found = found & self._encoding.condition(allowed) & self.doing(choice, action)
+        return found
+
+    def _images_of(self, joint: Iterable[tuple[str, object]]) -> _Images:
+        """Return images in which the choices of these players are given, or found."""
+        steered = self._open.intersection(choice for choice, _ in joint)
+        if not steered:
+            return self._images
+        known = self._steered.get(steered)
         if known is None:
-            only = dict(self._only(*one) for one in joint)
-            known = self._restricted[joint] = self._joined({**self._allowed, **only}).within(self._care)
+            known = self._steered[steered] = self._joined(steered).within(self._care)
         return known
-
-    def _only(self, choice: str, action: str) -> tuple[str, dict[str, Node]]:
-        """Return a choice, with where the class of one action is allowed to be this one, and no other."""
-        where = {one.name: one.allowed for one in self._system.player[choice].actions}.get(action, FALSE)
-        return choice, {class_of(self._choices[choice], action): self._encoding.condition(where)}
 
 
 class _Images:
     """Images and preimages by the conjunction of some pieces; sets after a round are in the second row of bits."""
 
-    def __init__(self, encoding: Encoding, row: Row, pieces: Sequence[Piece], choices: frozenset[int]) -> None:
+    def __init__(
+        self,
+        encoding: Encoding,
+        row: Row,
+        pieces: Sequence[Piece],
+        choices: frozenset[int],
+        steered: frozenset[int] = frozenset(),
+    ) -> None:
         self._diagrams = encoding.diagrams
         self._true = encoding.true
         self._row = row
-        self._choices = choices
+        self._steered = steered
+        """Bits of choices that come with the states: they are given to an image, and in a preimage they stay."""
+        self._choices = choices = choices - steered
         self._joined = _clusters(self, _without_choices(self, pieces, choices))
         self._schedule()
 
     def _schedule(self) -> None:
-        self._forwards = self._scheduled(self._joined, self._choices.union(now for now, _ in self._row))
+        self._forwards = self._scheduled(
+            self._joined, self._choices.union(self._steered, (now for now, _ in self._row))
+        )
         self._backwards = self._scheduled(self._joined, self._choices.union(then for _, then in self._row))
 
     def within(self, care: Node) -> _Images:
@@ -340,7 +377,7 @@ class _Images:
             if self.size(one) > NARROW:
                 return self
         narrowed = copy(self)
-        narrowed._joined = [Piece(one.relation, frozenset(now for pair in self._row for now in pair))]
+        narrowed._joined = [Piece(one.relation, self._steered.union(now for pair in self._row for now in pair))]
         narrowed._schedule()
         return narrowed
 

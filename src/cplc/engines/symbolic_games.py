@@ -6,12 +6,12 @@ states. A step that writes nothing that a set speaks of does not lead out of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
 from cplc.engines.games import Arena, Joint, Moves, Sets
-from cplc.engines.games_rounds import RoundArena
+from cplc.engines.games_rounds import Forced, May, RoundArena
 from cplc.engines.rounds import Round
 from cplc.engines.sweeps import Sweeps
 from cplc.system.expr import Expr
@@ -103,8 +103,33 @@ class SymbolicRoundArena(SymbolicSets, RoundArena[Node]):
         super().__init__(encoding, sweeps)
         self._round = round_
 
-    def before(self, states: Node, joint: Joint) -> Node:
-        return self._round.before_playing(states, joint)
+    def before(self, states: Node) -> Node:
+        return self._round.before(states)
 
     def after(self, states: Node, joint: Joint) -> Node:
         return self._round.after_playing(states, joint)
+
+    def keeping_out(self, states: Node, may: May[Node]) -> Forced[Node]:
+        """The choices of these players stay in the preimage: one set has the states with what to choose there."""
+        ways = self._round.keeping_out(states, may)
+
+        def chosen(within: Node) -> tuple[tuple[Joint, Node], ...]:
+            found = self._split(ways & within, may, list(may))
+            self._encoding.diagrams.tidy()
+            return tuple((joint, where) for joint, where in found if not self.is_empty(where))
+
+        return Forced(self._round.without_choices(ways, may), chosen)
+
+    def _split(self, ways: Node, may: May[Node], left: list[str]) -> Iterator[tuple[Joint, Node]]:
+        """Yield what to choose and where, of all that is in the set one choice for each state."""
+        if not left:
+            yield (), ways
+            return
+        choice, *others = left
+        for action, where in may[choice].items():
+            some = ways & where & self._round.doing(choice, action)
+            if some != self._encoding.false:
+                states = self._round.without_choices(some, may)
+                ways = ways & ~states
+                for joint, there in self._split(self._round.without_choices(some, (choice,)), may, others):
+                    yield ((choice, action), *joint), there
