@@ -9,7 +9,7 @@ from time import perf_counter
 
 from cplc.lowering import lower_participant, participant_views
 from cplc.pipeline import Asked, Compilation, UnknownQuestion
-from cplc.report.analysis import bounds_text
+from cplc.report.numbers import bounds_text
 from cplc.risk import Analysis, Bounds, Figure, analyse
 from cplc.semantics import model as m
 from cplc.system import expr as e

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from cplc.report.decision import advice_lines, sensitivity_lines
+from cplc.report.numbers import bounds_text, number_text, some, wrapped
 from cplc.report.text import Part, Style, plain, printable
-from cplc.report.wording import value_text, variable_text
-from cplc.risk.results import Advice, Analysis, Bounds, Figure, Gain, Number, Remark, Sensitivity, Verdict
+from cplc.risk.results import Advice, Analysis, Bounds, Figure, Gain, Number, Remark, Verdict
 from cplc.system import expr as e
-from cplc.system.expr import Value
 from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold
 from cplc.verification.interpreter import holds
@@ -20,37 +20,6 @@ Judged = tuple[Threshold, Verdict, bool, str]
 
 LEVEL = Fraction(1, 20)
 """Of how many of the worst cases value at risk and shortfall speak."""
-
-_MOST = 8
-_MOST_PLACES = 13
-_LONGEST_FRACTION = 20
-_CLOSE = 1e-9
-
-
-# --- numbers
-
-
-def bounds_text(bounds: Bounds) -> str:
-    """Return the number, or what it is certainly between where that differs in the digits shown."""
-    if bounds.is_exact:
-        return number_text(bounds.low)
-    if float(bounds.high) - float(bounds.low) <= _CLOSE * max(1.0, abs(bounds.middle)):
-        return f"{bounds.middle:.9g}"
-    return f"{float(bounds.low):.6g}..{float(bounds.high):.6g}"
-
-
-def number_text(number: Number) -> str:
-    """Return a fraction as a decimal if it is a short one, else rounded, with the fraction itself if that is short."""
-    if isinstance(number, float):
-        return f"{number:.9g}"
-    places = next((places for places in range(_MOST_PLACES) if (number * 10**places).denominator == 1), None)
-    if places is not None:
-        digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
-        sign = "-" if number < 0 else ""
-        return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
-    shown = f"{number.numerator}/{number.denominator}"
-    return f"{float(number):.9g}" + (f" ({shown})" if len(shown) <= _LONGEST_FRACTION else "")
-
 
 # --- text
 
@@ -72,13 +41,16 @@ def _lines(
             yield f"  {figure.aspect} is not known: {figure.unsolved}"
     if analysis.gain is not None:
         yield from (f"  {line}" for line in _gain_lines(analysis.gain))
-    yield from (f"  {line}" for line in _ending_lines(system, participant, analysis.figures))
-    yield from (f"  {line}" for line in _sensitivity_lines(participant, analysis.sensitivities))
-    yield from (f"  {line}" for line in _advice_lines(system, analysis.figures))
+    for line in _ending_lines(system, participant, analysis.figures):
+        yield from wrapped(line, "  ")
+    yield from (f"  {line}" for line in sensitivity_lines(participant, analysis.sensitivities))
+    yield from advice_lines(system, analysis.figures)
     for remark in analysis.remarks:
-        yield f"  {style('warning', 'warning')}: {_remark_text(participant, remark)}"
+        first, *others = wrapped(f"warning: {_remark_text(participant, remark)}", "  ")
+        yield first.replace("warning", style("warning", "warning"), 1)
+        yield from others
         if remark.state is not None and (where := state_text(system, remark.state)):
-            yield f"    for example {where}"
+            yield from wrapped(f"for example {where}", "    ")
     work = analysis.work
     parts = "" if work.parts == 1 else f" in {work.distinct} of {work.parts} independent parts"
     yield style(f"  {work.states:,} states{parts}: {work.method}", "faint")
@@ -159,11 +131,7 @@ def _missed(participant: Participant, state: State) -> str:
     """Return which goals are not reached at an end, of those that it decides."""
     goals = [goal for goal in participant.goals if e.reads(goal.condition) <= state.keys()]
     missed = [f"`{printable(goal.text)}`" for goal in goals if not holds(goal.condition, state)]
-    return f" ({_some(missed)} {'is' if len(missed) == 1 else 'are'} false)" if missed else ""
-
-
-def _some(shown: Sequence[str]) -> str:
-    return ", ".join(shown[:_MOST]) + (f" and {len(shown) - _MOST} more" if len(shown) > _MOST else "")
+    return f" ({some(missed)} {'is' if len(missed) == 1 else 'are'} false)" if missed else ""
 
 
 def _broken(system: System, participant: Participant, state: State) -> str:
@@ -175,7 +143,7 @@ def _broken(system: System, participant: Participant, state: State) -> str:
         and commitment.variable in state
         and state[commitment.variable] in _NOT_KEPT
     ]
-    return f" ({_some(open_)})" if open_ else ""
+    return f" ({some(open_)})" if open_ else ""
 
 
 _NOT_KEPT = frozenset({"conditional", "active", "pending", "violated", "compensated"})
@@ -196,67 +164,11 @@ def state_text(system: System, state: State) -> str:
 def _listed(word: str, names: Sequence[str], end: str = "") -> str:
     if not names:
         return ""
-    return f"{word} {_some([f'`{name}`' for name in names])}{end}"
+    return f"{word} {some([f'`{name}`' for name in names])}{end}"
 
 
 def _is_set(copy: e.Expr, state: State) -> bool:
     return isinstance(copy, e.Read) and state.get(copy.variable) is True
-
-
-def _sensitivity_lines(participant: Participant, sensitivities: Sequence[Sensitivity]) -> Iterator[str]:
-    """Yield a table of the probabilities on which the figures hang, the weightiest first.
-
-    Of two events that exclude each other the first is enough, and of copies that count the same the first as well.
-    """
-    rows: dict[tuple[str, ...], list[str]] = {}
-    for one in sensitivities:
-        belief = participant.beliefs[one.belief]
-        if (one.at_zero == one.at_one and one.flips is None) or (len(belief.events) == 2 and one.event == 1):
-            continue
-        name, about = belief.events[one.event].name, printable(belief.text.partition(": ")[0])
-        flips = "" if one.flips is None else f"{one.flips:.6g}"
-        figures = (number_text(one.probability), f"{one.at_zero:.6g}", f"{one.at_one:.6g}", flips)
-        rows.setdefault((one.aspect, name.partition("[")[0], *figures), []).append(f"{name}  {about}")
-    if not rows:
-        return
-    table = [("hangs on", "believed", "if never", "if always", "flips at", "")]
-    for (aspect, _, *shown), alike in list(rows.items())[:_MOST]:
-        message, _, about = alike[0].partition("  ")
-        more = f", and {len(alike) - 1} more like it" if len(alike) > 1 else ""
-        table.append((f"{aspect}: {message}", shown[0], shown[1], shown[2], shown[3], about + more))
-    widths = [max(len(row[column]) for row in table) for column in range(6)]
-    for row in table:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-    if len(rows) > _MOST:
-        yield f"and {len(rows) - _MOST} more probabilities that count less"
-
-
-def _advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
-    """Yield what is best in which situation, once for all aspects for which the same is."""
-    same: dict[Advice, list[str]] = {}
-    for figure in figures:
-        if figure.advice is not None:
-            same.setdefault(figure.advice, []).append(figure.aspect)
-    for advice, aspects in same.items():
-        yield f"best for {' and '.join(aspects)}:"
-        for situation in advice.situations[:_MOST]:
-            own = {step.partition(" ")[2].partition("(")[0] for step in situation.steps}
-            telling = [(name, value) for name, value in situation.sees if system.variable[name].about not in own]
-            sees = " and ".join(_seen(system, name, value) for name, value in telling)
-            steps = " or ".join(f"`{step.partition(' ')[2]}`" for step in situation.steps)
-            what = steps or "something, but what is best depends on what it does not see"
-            yield f"  {what}" + (f" {sees}" if sees else "")
-        if len(advice.situations) > _MOST:
-            yield f"  and {len(advice.situations) - _MOST} more situations"
-        if not advice.by_sight:
-            yield "  what is best depends on what it does not see, so it may attain less than is guaranteed"
-
-
-def _seen(system: System, name: str, value: Value) -> str:
-    variable = system.variable[name]
-    if variable.kind == "copy":
-        return f"{'after' if value else 'before'} `{variable.about}`"
-    return f"while {variable_text(system, variable)} is {value_text(value)}"
 
 
 def _remark_text(participant: Participant, remark: Remark) -> str:

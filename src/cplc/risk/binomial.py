@@ -1,0 +1,47 @@
+"""What a number of successes among independent runs says of their probability, without any approximation."""
+
+from __future__ import annotations
+
+from math import exp, lgamma, log, log1p
+
+_HALVINGS = 60
+_ROUNDING = 1e-9
+"""Logarithms of factorials are wrong by less than this in the counts that anybody waits for."""
+
+
+def interval(successes: int, runs: int, confidence: float) -> tuple[float, float]:
+    """Return the bounds of Clopper and Pearson: with that confidence the probability lies between them."""
+    return lower(successes, runs, confidence), 1.0 - lower(runs - successes, runs, confidence)
+
+
+def lower(successes: int, runs: int, confidence: float) -> float:
+    """Return the greatest probability with which so many successes or more are too unlikely."""
+    if successes == 0:
+        return 0.0
+    level = (1.0 - confidence) / 2
+    below, above = 0.0, successes / runs
+    for _ in range(_HALVINGS):
+        middle = (below + above) / 2
+        if at_least(successes, runs, middle) > level:
+            above = middle
+        else:
+            below = middle
+    return max(0.0, below - _ROUNDING)
+
+
+def at_least(successes: int, runs: int, probability: float) -> float:
+    """Return the probability of so many successes or more, where that is no more than one in two or so."""
+    if probability <= 0.0:
+        return 1.0 if successes == 0 else 0.0
+    if probability >= 1.0:
+        return 1.0
+    chance = lgamma(runs + 1) - lgamma(successes + 1) - lgamma(runs - successes + 1)
+    term = exp(chance + successes * log(probability) + (runs - successes) * log1p(-probability))
+    odds = probability / (1.0 - probability)
+    total = term
+    for count in range(successes + 1, runs + 1):
+        term *= odds * (runs - count + 1) / count
+        total += term
+        if term <= total * 1e-17:
+            break
+    return min(1.0, total)
