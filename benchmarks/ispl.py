@@ -58,7 +58,7 @@ def compared(paths: Iterator[Path], limit: float) -> int:
         peer, others = theirs(path, limit) if has_peer else (None, {})
         wrong = [number for number in verdicts.keys() & others.keys() if verdicts[number] != others[number]]
         differences += len(wrong)
-        ratio = peer / seconds if peer is not None and seconds is not None else None
+        ratio = peer / seconds if peer is not None and seconds is not None and verdicts else None
         if peer is not None and peer > 1 and ratio is not None:
             ratios.append(ratio)
         remark = f"  they differ on {wrong}" if wrong else "" if verdicts else "  no verdict"
