@@ -11,6 +11,7 @@ from tests.engines.every_engine import ENGINES, members
 from tests.ispl_models import Wanted, model
 from tests.naive_rounds import NaiveRounds
 
+from cplc.engines.onthefly import OnTheFlyEngine
 from cplc.pipeline import IsplReading
 from cplc.source import Source
 from cplc.system.formula import state_subformulas
@@ -44,7 +45,22 @@ def test_engines_agree_with_the_definitions(name: str, seed: int) -> None:
         assert engine.is_valid(asked.question.formula) == wanted, asked.question.text
 
 
-@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+@settings(max_examples=40)
+@given(_seeds)
+def test_the_search_on_the_fly_agrees_with_the_definitions(seed: int) -> None:
+    reading = _reading(seed)
+    naive = NaiveRounds(reading.system)
+    assume(len(naive.rounds) <= _STATES)
+    engine = OnTheFlyEngine(reading.system)
+    for asked in reading.questions():
+        formula = asked.question.formula
+        expected = naive.satisfying(formula)
+        assert engine.is_valid(formula) == (naive.initial & naive.reachable <= expected), asked.question.text
+        for state in sorted(naive.reachable, key=str)[:12]:
+            assert engine.holds(formula, naive.thaw(state)) == (state in expected), asked.question.text
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly"])
 @settings(max_examples=40)
 @given(_seeds)
 def test_every_verdict_has_evidence_that_replays(engine: str, seed: int) -> None:

@@ -44,7 +44,7 @@ Restriction = tuple[str, str]
 def explore_rounds(system: System, limit: int) -> Graph:
     """Return the reachable part of a synchronous system, if it has no more states than the limit."""
     rounds = Rounds(system)
-    states = _initial(rounds.packing, system, limit)
+    states = initial_states(rounds.packing, system, limit)
     initial = count = len(states)
     number = {state: position for position, state in enumerate(states)}
     first, target = array("I", (0,)), array("I")
@@ -62,7 +62,7 @@ def explore_rounds(system: System, limit: int) -> Graph:
     return Graph(rounds.packing, states, number, initial, first, target, array("I", bytes(4 * len(target))))
 
 
-def _initial(packing: Packing, system: System, limit: int) -> list[int]:
+def initial_states(packing: Packing, system: System, limit: int) -> list[int]:
     """Return the initial states: what the initial condition says of different variables is independent."""
     domains = {variable.name: tuple(dict.fromkeys(variable.initial)) for variable in system.variables}
     parts: list[list[int]] = []
@@ -326,7 +326,7 @@ def _apart(asking: Iterable[tuple[T, Iterable[int]]]) -> list[list[T]]:
 
 def adjacent(graph: Graph, system: System, formula: Adjacent, goal: bytes) -> bytes:
     """Return the states from which a round as the formula asks for leads into the goal, or to which from there."""
-    agree = _agreeing(graph.packing, formula.same)
+    agree = agreeing(graph.packing, formula.same)
     ahead = _after_action(graph, system, formula.choice) if formula.choice else graph.after
     found = bytearray(len(goal))
     for number, state in enumerate(graph.states):
@@ -344,7 +344,7 @@ def _after_action(graph: Graph, system: System, only: Restriction) -> Callable[[
     return lambda number: [graph.number[state] for state in rounds.after(graph.states[number], _MOST_TOGETHER)]
 
 
-def _agreeing(packing: Packing, same: Iterable[tuple[str, str]]) -> Callable[[int, int], bool]:
+def agreeing(packing: Packing, same: Iterable[tuple[str, str]]) -> Callable[[int, int], bool]:
     """Return whether variables have the same values, the first of each pair in one state, the second in the other."""
     kept = packing.mask(before for before, after in same if before == after)
     moved = [

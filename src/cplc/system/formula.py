@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from cplc.system.expr import Expr
+from cplc.system.expr import TRUE, Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +194,17 @@ class Adjacent:
     back: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Regardless:
+    """The operand holds if no condition of fairness is there: so it is with what such a condition itself speaks of."""
+
+    operand: Formula
+
+
 Formula = (
     Atom | Not | And | Or | Implies | Iff
     | Next | Finally | Globally | Until | WeakUntil | Release | Previous | Once | Historically | Since | Taken
-    | OnPaths | Enforces | Commits | Fulfils | Knows | Adjacent
+    | OnPaths | Enforces | Commits | Fulfils | Knows | Adjacent | Regardless
 )  # fmt: skip
 
 
@@ -220,7 +227,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
         case (
             Not(operand) | Commits(_, _, operand) | Fulfils(_, _, operand) | Knows(_, _, operand) | Adjacent(operand)
             | Next(operand) | Finally(operand) | Globally(operand)
-            | Previous(operand) | Once(operand) | Historically(operand)
+            | Previous(operand) | Once(operand) | Historically(operand) | Regardless(operand)
         ):  # fmt: skip
             return (operand,)
 
@@ -262,10 +269,14 @@ def is_state_formula(formula: Formula) -> bool:
     match formula:
         case Not() | And() | Or() | Implies() | Iff():
             return all(map(is_state_formula, children(formula)))
-        case Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Knows() | Adjacent():
+        case Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Knows() | Adjacent() | Regardless():
             return True
         case _:
             return False
+
+
+SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))
+"""A fair run begins here."""
 
 
 def ctl_path(formula: OnPaths) -> Path | None:

@@ -7,11 +7,14 @@ state before is known. So it is a search for choices under which all of this hol
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from cplc.system.expr import Const, Expr, conj, disj, negate, replaced
+from cplc.system.formula import Adjacent
 from cplc.system.model import State, System
 from cplc.system.rounds import Change
 from cplc.system.solving import solutions
+from cplc.system.trace import Evidence, Move, Run
 from cplc.verification.interpreter import holds, value
 
 
@@ -36,6 +39,25 @@ def actions_between(
         return None
     found = next(solutions(domains, conj(_explained(rules, before, after))), None)
     return None if found is None else tuple(str(found[player.choice]) for player in system.players)
+
+
+def with_actions(system: System, evidence: Evidence) -> Evidence:
+    """Say in each round of the evidence what the players did; a search finds nothing but the states."""
+    only = evidence.formula.choice if isinstance(evidence.formula, Adjacent) else None
+    return replace(
+        evidence,
+        run=_run_with_actions(system, evidence.run, only),
+        parts=tuple((position, with_actions(system, part)) for position, part in evidence.parts),
+        elsewhere=evidence.elsewhere and _run_with_actions(system, evidence.elsewhere, None),
+        there=evidence.there and with_actions(system, evidence.there),
+    )
+
+
+def _run_with_actions(system: System, run: Run, only: tuple[str, str] | None) -> Run:
+    moves: list[Move] = []
+    for before, move in zip(run.states, run.moves, strict=False):
+        moves.append(replace(move, actions=actions_between(system, before, move.state, only) or ()))
+    return replace(run, moves=tuple(moves))
 
 
 def _explained(rules: Iterable[Sequence[Change]], before: State, after: State) -> Iterator[Expr]:

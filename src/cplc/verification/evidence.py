@@ -13,6 +13,7 @@ from typing import Generic
 from cplc.engines.interface import Engine, S
 from cplc.system.expr import Const, Read, conj, equal
 from cplc.system.formula import (
+    SOME_FAIR_RUN,
     Adjacent,
     And,
     Atom,
@@ -41,7 +42,7 @@ from cplc.verification.facts import Facts
 from cplc.verification.interpreter import Key, key
 from cplc.verification.paths import Paths
 from cplc.verification.products import Watched, Watching
-from cplc.verification.replay import SOME_FAIR_RUN, EvidenceError, must_go_on, some_fair_run
+from cplc.verification.replay import EvidenceError, must_go_on, some_fair_run
 from cplc.verification.shapes import Claim, Once, Reach, Stay, shapes
 from cplc.verification.strategies import enforced
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from cplc.system.expr import TRUE, Expr
+from cplc.system.expr import Expr
 from cplc.system.formula import (
+    SOME_FAIR_RUN,
     Adjacent,
-    Atom,
     Commits,
     Enforces,
     Fulfils,
-    Globally,
     Knows,
     OnPaths,
     Taken,
@@ -34,8 +33,6 @@ __all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_probl
 
 Goal = Justice | Expr
 """What a fair run meets infinitely often: a constraint, or a condition that the user asks for."""
-
-SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))
 
 
 def some_fair_run(along: Taken | None) -> OnPaths:

@@ -19,6 +19,7 @@ from cplc.system.formula import And, Commits, Enforces, Finally, Formula, Fulfil
 from cplc.system.model import State, System
 from cplc.system.slicing import Slices, separate
 from cplc.system.trace import Evidence
+from cplc.verification.acting import with_actions
 from cplc.verification.blame import blame
 from cplc.verification.embedding import embedding_problems
 from cplc.verification.evidence import explain_initial
@@ -318,7 +319,7 @@ class _Answering:
         if not parts:
             return self._plain("holds", None)
         engine = self.exploration.engine_deciding(parts[0].formula, self.assuming)
-        if isinstance(engine, Engine) and engine.is_empty(engine.beginning):
+        if engine.is_empty(engine.beginning) if isinstance(engine, Engine) else not engine.begins:
             return replace(self._plain("vacuous", engine), remarks=(NO_FAIR_RUN,))
         evidence, problem = None, None
         try:
@@ -401,6 +402,8 @@ class _Answering:
             evidence = explain_initial(engine, formula, self.assuming)
         else:
             _, evidence = engine.decide(formula, self.assuming)
+            if engine.system.is_synchronous:
+                evidence = with_actions(engine.system, evidence)
         problems = replay(engine.system, evidence, self.assuming)
         if not problems and engine.system is not self.exploration.system:
             problems = list(embedding_problems(self.exploration.system, engine.system, evidence))

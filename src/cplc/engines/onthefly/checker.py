@@ -9,12 +9,15 @@ from cplc.engines.interface import ResourceExhausted
 from cplc.engines.onthefly.guidance import Compass, Guide
 from cplc.engines.onthefly.product import Hop, Product, product
 from cplc.engines.onthefly.reached import Reached
+from cplc.engines.onthefly.rounds import RoundWorld
 from cplc.engines.onthefly.search import Known, exists, nearest
 from cplc.engines.onthefly.tableau import Tableau
 from cplc.engines.onthefly.views import View, Views
 from cplc.engines.onthefly.world import World
 from cplc.system.expr import reads
 from cplc.system.formula import (
+    SOME_FAIR_RUN,
+    Adjacent,
     And,
     Atom,
     Commits,
@@ -30,6 +33,7 @@ from cplc.system.formula import (
     Or,
     Taken,
     children,
+    ctl_path,
     subformulas,
 )
 
@@ -41,9 +45,12 @@ _GUIDED = 400
 """How many states a guided search for one state of a view may look at."""
 
 
+_NOT_PLAIN = OnPaths | Knows | Commits | Fulfils | Adjacent | Enforces
+
+
 def is_plain(formula: Formula) -> bool:
     """Whether the variables of one state decide it."""
-    return not any(isinstance(part, OnPaths | Knows | Commits | Fulfils | Enforces) for part in subformulas(formula))
+    return not any(isinstance(part, _NOT_PLAIN) for part in subformulas(formula))
 
 
 @dataclass
@@ -62,7 +69,7 @@ class Runs:
 
     product: Product
     known: Known
-    guide: Guide
+    guide: Guide | None
 
     def some(self, starts: Iterable[int]) -> int | None:
         """Return one of the states from which there is such a run."""
@@ -130,6 +137,10 @@ class Checker:
                 return lambda state: (
                     self.other(committed, True, self.realm.views.before(debtor, creditor, state), state) is not None
                 )
+            case Adjacent(back=False):
+                return lambda state: self.ahead(formula, state) is not None
+            case Adjacent():
+                return self._behind(formula)
             case Enforces():
                 raise ResourceExhausted("the engine `onthefly` does not decide what groups can enforce (`<<…>>`)")
             case _:
@@ -153,8 +164,30 @@ class Checker:
         tableau = Tableau(path, value, is_plain)
         justice = system.constraints(self.assuming) if fair else ()
         conditions = system.fairness if fair else ()
-        built = product(self.realm.world, tableau, self.test, along, justice, conditions, self._steps_of)
-        return Runs(built, Known(), Guide(self.realm.compass, built))
+        endless = self.begins if fair and self._must_go_on(OnPaths("E", path, along)) else None
+        built = product(self.realm.world, tableau, self.test, along, justice, conditions, self._steps_of, endless)
+        return Runs(built, Known(), Guide(self.realm.compass, built) if self.realm.world.rests else None)
+
+    def _must_go_on(self, formula: OnPaths) -> bool:
+        """Whether a run that stops shows nothing: in rounds all but those of CTL, or all if there is fairness."""
+        system = self.realm.world.system
+        return system.is_synchronous and (bool(system.fairness) or ctl_path(formula) is None)
+
+    def begins(self, state: int) -> bool:
+        """Whether a fair run begins there."""
+        return self.test(SOME_FAIR_RUN)(state)
+
+    def counts(self, state: int) -> bool:
+        """Whether knowledge and commitments are about a state: in rounds one without fair run counts for nothing."""
+        return not self._some_do_not_count or self.begins(state)
+
+    @property
+    def _some_do_not_count(self) -> bool:
+        system = self.realm.world.system
+        return system.is_synchronous and bool(system.fairness)
+
+    def _counting(self, claim: Formula) -> Formula:
+        return And((claim, SOME_FAIR_RUN)) if self._some_do_not_count else claim
 
     def _steps_of(self, taken: Taken) -> frozenset[int]:
         known = self._steps.get(taken)
@@ -198,13 +231,13 @@ class Checker:
         if view is None:
             return None
         claim = formula if value else Not(formula)
-        inside = here & view.mask == view.pattern
+        inside = here & view.mask == view.pattern and self.counts(here)
         if inside and self.test(claim)(here):
             return here
         key = (claim, view)
         if key not in self._others:
             alike = self._is_seen(formula, view)
-            self._others[key] = None if alike and inside else self._other(claim, view)
+            self._others[key] = None if alike and inside else self._other(self._counting(claim), view)
         return self._others[key]
 
     def _is_seen(self, formula: Formula, view: View) -> bool:
@@ -236,6 +269,36 @@ class Checker:
                 return trail[-1][1]
         return next(filter(test, reached.alike(view.mask, view.pattern)), None)
 
+    # --- rounds
+
+    def _world(self) -> RoundWorld:
+        world = self.realm.world
+        assert isinstance(world, RoundWorld), "only in rounds one state is said to be one round from another"
+        return world
+
+    def ahead(self, formula: Adjacent, state: int) -> int | None:
+        """Return a state after a round of the kind that the formula asks for, in which its operand holds."""
+        test = self.test(self._counting(formula.operand))
+        return next(filter(test, self._world().neighbours(formula)(state)), None)
+
+    def _behind(self, formula: Adjacent) -> Test:
+        """All reachable states are gone through once, for all that will be asked."""
+        test, ahead = self.test(self._counting(formula.operand)), self._world().neighbours(formula)
+        found: set[int] = set()
+        done = False
+
+        def behind(state: int) -> bool:
+            nonlocal done
+            if not done:
+                for before in filter(test, self.realm.reached.alike(0, 0)):
+                    found.update(ahead(before))
+                done = True
+            return state in found
+
+        return behind
+
+    # --- common knowledge
+
     def chain(self, formula: Knows, state: int) -> list[tuple[str, int]] | None:
         """Return who takes this state for which, and so on, to where the operand fails; None if that leads nowhere."""
         views, reached, test = self.realm.views, self.realm.reached, self.test(formula.operand)
@@ -262,7 +325,7 @@ class Checker:
             ]
             position = len(reached.states)
             for member, agent, origin in (*old, *new):
-                if member in came:
+                if member in came or not self.counts(member):
                     continue
                 came[member] = (origin, agent)
                 if not test(member):

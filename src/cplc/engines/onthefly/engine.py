@@ -6,11 +6,13 @@ straight from the search.
 
 from __future__ import annotations
 
-from cplc.engines.interface import ResourceExhausted
+from collections.abc import Iterator
+
 from cplc.engines.onthefly.checker import Checker, Realm
 from cplc.engines.onthefly.evidence import Explainer
 from cplc.engines.onthefly.guidance import Compass
 from cplc.engines.onthefly.reached import Reached
+from cplc.engines.onthefly.rounds import RoundWorld
 from cplc.engines.onthefly.views import Views
 from cplc.engines.onthefly.world import World
 from cplc.system.formula import Enforces, Formula, OnPaths, subformulas
@@ -35,10 +37,8 @@ class OnTheFlyEngine:
     name = "onthefly"
 
     def __init__(self, system: System, limit: int = LIMIT, effort: int | None = None) -> None:
-        if system.is_synchronous:
-            raise ResourceExhausted("the engine `onthefly` does not explore systems in which all agents act at once")
         self.system = system
-        world = World(system, limit, effort)
+        world = (RoundWorld if system.is_synchronous else World)(system, limit, effort)
         self._realm = Realm(world, Reached(world), Views(world), Compass(world))
         self._checkers: dict[frozenset[str], Checker] = {}
 
@@ -50,7 +50,7 @@ class OnTheFlyEngine:
         """Return whether the formula holds in every initial state, and why."""
         failing = self._counterexample(formula, assuming)
         holds = failing is None
-        state = next(self._realm.world.initial()) if failing is None else failing
+        state = next(self._beginning(), next(self._realm.world.initial())) if failing is None else failing
         return holds, Explainer(self._checker(assuming)).evidence(formula, state, holds)
 
     def holds(self, formula: Formula, state: State, assuming: frozenset[str] = frozenset()) -> bool:
@@ -68,9 +68,18 @@ class OnTheFlyEngine:
             known = self._checkers[assuming] = Checker(self._realm, assuming)
         return known
 
+    def _beginning(self) -> Iterator[int]:
+        """Yield the initial states that formulas are asked of."""
+        return filter(self._checker(frozenset()).counts, self._realm.world.initial())
+
+    @property
+    def begins(self) -> bool:
+        """Whether formulas are asked of any state."""
+        return next(self._beginning(), None) is not None
+
     def _counterexample(self, formula: Formula, assuming: frozenset[str]) -> int | None:
         """Return an initial state in which the formula does not hold."""
-        checker, initial = self._checker(assuming), self._realm.world.initial()
+        checker, initial = self._checker(assuming), self._beginning()
         match formula:
             case OnPaths("A", path, along):
                 return checker.runs(path, False, along).some(initial)

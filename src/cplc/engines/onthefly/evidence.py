@@ -9,6 +9,8 @@ from cplc.engines.onthefly.product import End, Hop, Loop
 from cplc.engines.onthefly.tableau import Claim, Edge
 from cplc.engines.onthefly.views import View
 from cplc.system.formula import (
+    SOME_FAIR_RUN,
+    Adjacent,
     And,
     Atom,
     Commits,
@@ -62,7 +64,9 @@ class Explainer:
             case Fulfils(debtor, creditor, operand) if holds:
                 seen = views.before(debtor, creditor, state)
                 return self._pair(formula, state, (Commits(debtor, creditor, operand), True), seen, (debtor, creditor))
-            case OnPaths() | Knows() | Commits() | Fulfils():
+            case Adjacent(back=False) if holds:
+                return self._round(formula, state)
+            case OnPaths() | Knows() | Commits() | Fulfils() | Adjacent():
                 return Evidence(formula, holds, self._here(state), exhaustive=True)
             case _:
                 return Evidence(formula, holds, self._here(state), tuple(self._parts(0, state, [(formula, holds)])))
@@ -121,19 +125,30 @@ class Explainer:
 
         def go(hop: Hop) -> int:
             see(hop.edge, runs.product.split(node)[0])
-            moves.append(Move(hop.step, self._world.state(runs.product.split(hop.target)[0])))
+            moves.append(
+                Move(hop.step if self._world.rests else None, self._world.state(runs.product.split(hop.target)[0]))
+            )
             return hop.target
 
         while isinstance(way := runs.known.ways[node], Hop):
             node = go(way)
         match way:
             case End(edge):
-                see(edge, runs.product.split(node)[0])
+                last, _ = runs.product.split(node)
+                see(edge, last)
+                if runs.product.endless is not None:
+                    parts.append((len(moves), self.evidence(SOME_FAIR_RUN, last, True)))
             case Loop(hops):
                 loop = len(moves)
                 for hop in hops:
                     node = go(hop)
         return Evidence(formula, holds, Run(self._world.state(state), tuple(moves), loop), tuple(parts))
+
+    def _round(self, formula: Adjacent, state: int) -> Evidence:
+        target = self.checker.ahead(formula, state)
+        assert target is not None, "a round is said to be possible and none can be found"
+        run = Run(self._world.state(state), (Move(None, self._world.state(target)),))
+        return Evidence(formula, True, run, tuple(self._parts(1, target, [(formula.operand, True)])))
 
     # --- pairs of states
 
@@ -157,5 +172,5 @@ class Explainer:
 
     def _way_to(self, state: int) -> Run:
         trail: Trail = self.checker.way_to(state)
-        moves = tuple(Move(step, self._world.state(after)) for step, after in trail[1:])
+        moves = tuple(Move(step if self._world.rests else None, self._world.state(after)) for step, after in trail[1:])
         return Run(self._world.state(trail[0][1]), moves)

@@ -65,6 +65,8 @@ class Product:
     """The bits of all justice."""
     conditions: tuple[tuple[int, Callable[[int], bool]], ...]
     """The bits of the conditions of fairness, and when they hold."""
+    endless: Test | None
+    """Where nothing is left to show: whether a fair run goes on from a state, if that is not clear by itself."""
     steps_of: Callable[[Taken], frozenset[int]]
     tests: dict[int, list[tuple[Edge, list[tuple[Test, bool]]]]] = field(default_factory=dict)
     """The edges of each state of the automaton with their claims, as far as they have been needed."""
@@ -79,7 +81,7 @@ class Product:
     @property
     def finite(self) -> bool:
         """Whether every good run is good by a finite beginning."""
-        return self.tableau.ends and not self.conditions
+        return self.tableau.ends and (self.endless is not None or not self.conditions)
 
     def node(self, state: int) -> Node:
         """Return where a run that begins in the state begins."""
@@ -91,7 +93,10 @@ class Product:
 
     def is_done(self, node: Node) -> bool:
         """Whether any fair run from there will do, and there is one."""
-        return node & _STATE == self.tableau.done and not self.conditions
+        return node & _STATE == self.tableau.done and self._goes_on(node)
+
+    def _goes_on(self, node: Node) -> bool:
+        return not self.conditions if self.endless is None else self.endless(node >> _BITS)
 
     def open_edges(self, node: Node) -> Iterator[Edge]:
         """Yield the edges of the automaton whose claims are true in the state, lazily."""
@@ -118,7 +123,7 @@ class Product:
             if moves is None:
                 moves, here = self._moves(state)
             marks = edge.marks | here
-            if edge.may_idle:
+            if edge.may_idle and self.world.rests:
                 yield Hop(edge, None, state << _BITS | edge.target, marks)
             wanted = [(self.steps_of(taken), value) for taken, value in edge.demands]
             justice = self.justice
@@ -133,9 +138,9 @@ class Product:
             return End(None)
         state, here = node & _STATE, None
         for edge in self.open_edges(node):
-            if edge.target == self.tableau.done and not self.conditions and not edge.demands:
+            if edge.target == self.tableau.done and not edge.demands and self._goes_on(node):
                 return End(edge)
-            if edge.target == state and edge.may_idle:
+            if edge.target == state and edge.may_idle and self.world.rests:
                 if here is None:
                     here = self._moves(node >> _BITS)[1]
                 if edge.marks | here == self.all_marks:
@@ -165,11 +170,12 @@ def product(
     justice: Sequence[Justice],
     fairness: Sequence[Expr],
     steps_of: Callable[[Taken], frozenset[int]],
+    endless: Test | None,
 ) -> Product:
     """Return the product; along some steps, the others do not count as enabled."""
     allowed = None if along is None else steps_of(along)
     bit = 1 << tableau.marks
-    met_by = [0] * len(world.system.steps)
+    met_by = [0] * max(1, len(world.system.steps))
     waiting = 0
     for constraint in justice:
         steps = [step for step in constraint.steps if allowed is None or step in allowed]
@@ -179,4 +185,4 @@ def product(
                 met_by[step] |= bit
             bit <<= 1
     conditions = tuple((bit << number, world.condition(expr)) for number, expr in enumerate(fairness))
-    return Product(world, tableau, test, allowed, tuple(met_by), waiting, conditions, steps_of)
+    return Product(world, tableau, test, allowed, tuple(met_by), waiting, conditions, endless, steps_of)

@@ -12,7 +12,7 @@ from cplc.system.expr import Expr, reads
 from cplc.system.model import State, System
 
 Moves = tuple[tuple[int, int], ...]
-"""The step and the state after it, for each way to go; the idle step is not among them."""
+"""The step and the state after it, for each way to go; the idle step is not among them. Rounds have the number 0."""
 
 _REMEMBERED = 1 << 15
 _TOGETHER = 24
@@ -45,6 +45,11 @@ class World:
             self._effort -= effort
             if self._effort < 0:
                 raise ResourceExhausted("a quick search did not find the answer")
+
+    @property
+    def rests(self) -> bool:
+        """Whether there is an idle step in every state."""
+        return not self.system.is_synchronous
 
     def initial(self) -> Iterator[int]:
         if prod(len(set(variable.initial)) for variable in self.system.variables) > self._limit:
