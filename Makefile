@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check format golden build clean
+.PHONY: help demo test lint check format golden editor build clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,11 @@ format: $(VENV)/.installed-dev  ## format the code and repair what can be repair
 
 golden: $(VENV)/.installed-dev  ## rewrite the expected outputs; read the difference before you commit it
 	$(BIN)/python -m pytest --update-golden -q
+
+editor: $(VENV)/.installed-dev  ## drive the real VS Code with the extension; what was seen is left in build/pictures
+	cd vscode-extension && npm ci && npm test && npm run package
+	sh vscode-extension/tests/editor/setup.sh build/editor
+	CPLC_EDITOR=build/editor $(BIN)/python -m pytest -m editor tests/editor
 
 build: $(VENV)/.installed-dev  ## build the source distribution and the wheel
 	$(BIN)/python -m build

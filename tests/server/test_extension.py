@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +72,8 @@ def test_the_client_uses_what_the_server_has() -> None:
 
 def test_nothing_is_tied_to_a_registry() -> None:
     assert '"resolved"' not in (_FOLDER / "package-lock.json").read_text(encoding="utf-8")
+
+
+def test_clients_may_say_that_they_use_standard_input() -> None:
+    done = subprocess.run([sys.executable, "-m", "cplc", "lsp", "--stdio"], input=b"", capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr

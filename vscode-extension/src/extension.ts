@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import * as vscode from 'vscode';
-import { LanguageClient, TransportKind, type LanguageClientOptions, type ServerOptions } from 'vscode-languageclient/node';
+import { LanguageClient, type LanguageClientOptions, type ServerOptions } from 'vscode-languageclient/node';
 
 const OLDEST = [0, 1, 0];
 const LANGUAGES = ['cpl', 'ispl'];
@@ -42,7 +42,7 @@ async function start(): Promise<void> {
     void explain(wrong);
     return;
   }
-  const server: ServerOptions = { command: program, args, transport: TransportKind.stdio };
+  const server: ServerOptions = { command: program, args };
   const options: LanguageClientOptions = { documentSelector: LANGUAGES.map((language) => ({ language })) };
   client = new LanguageClient('cplc', 'Cplc', server, options);
   try {

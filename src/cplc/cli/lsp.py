@@ -34,6 +34,7 @@ Examples:
 @click.option(
     "--tcp", type=click.IntRange(1, 65535), metavar="PORT", help="Listen on this port of the machine, not on stdin."
 )
+@click.option("--stdio", is_flag=True, hidden=True, expose_value=False, help="What many clients say; it is so anyway.")
 @click.option("--job", is_flag=True, hidden=True)
 def command(tcp: int | None, job: bool) -> Exit:
     """Speak the Language Server Protocol on standard input and output. Editors start this; see docs/editor.md."""
