@@ -24,7 +24,10 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "verification": {"engines", "system", "source"},
     "risk": {"engines", "system"},
     "quality": {"semantics", "lowering", "verification", "system", "source"},
-    "report": {"verification", "quality", "risk", "system", "diagnostics", "source"},
+    "compatibility": {"engines", "verification", "system"},
+    "simulation": {"engines", "verification", "system", "source"},
+    "drawing": {"report", "simulation", "verification", "system", "source"},
+    "report": {"simulation", "verification", "quality", "risk", "compatibility", "system", "diagnostics", "source"},
     "export": {"system"},
 }
 _MAY_IMPORT["pipeline"] = {*_MAY_IMPORT, "__init__"}
@@ -50,7 +53,10 @@ _MAY_IMPORT["cli"] = {
     "formatting",
     "export",
     "report",
+    "simulation",
+    "drawing",
     "quality",
+    "compatibility",
     "verification",
     "system",
     "diagnostics",
@@ -70,6 +76,7 @@ _AT_HOME = {
     "lsprotocol": "server",
     "jinja2": "export report",
     "oxidd": "engines",
+    "numpy": "risk",
     "dd": "engines",
 }
 """The parts that each library may be imported in: one, but for templates, which print in two."""

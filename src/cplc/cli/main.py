@@ -15,7 +15,23 @@ from cplc import __version__
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.output import write
 
-_COMMANDS = ("check", "verify", "analyze", "coverage", "stats", "lower", "export", "fmt", "lsp", "new", "explain")
+_COMMANDS = (
+    "check",
+    "verify",
+    "analyze",
+    "coverage",
+    "breaking",
+    "simulate",
+    "replay",
+    "draw",
+    "stats",
+    "lower",
+    "export",
+    "fmt",
+    "lsp",
+    "new",
+    "explain",
+)
 
 _REPORT_TO = "Please report it with the command, the file and the output of CPLC_DEBUG=1."
 

@@ -89,7 +89,7 @@ def _because(system: System, evidence: Evidence) -> list[Data]:
 def _story(system: System, evidence: Evidence) -> Data:
     """Return the joined run and what is said of its states."""
     told = story(system, evidence)
-    return {**_run(system, told.run), "marks": [{"at": position, "text": text} for position, text in told.marks]}
+    return {**run_data(system, told.run), "marks": [{"at": position, "text": text} for position, text in told.marks]}
 
 
 def _evidence(system: System, evidence: Evidence, depth: int) -> Data | None:
@@ -99,18 +99,18 @@ def _evidence(system: System, evidence: Evidence, depth: int) -> Data | None:
         "formula": formula_text(evidence.formula),
         "holds": evidence.holds,
         "exhaustive": evidence.exhaustive,
-        "run": _run(system, evidence.run),
+        "run": run_data(system, evidence.run),
         "parts": [
             {"at": position, "evidence": _evidence(system, part, depth + 1)} for position, part in evidence.parts
         ],
         "agents": list(evidence.agents),
         "strategy": strategy_data(system, evidence),
-        "elsewhere": None if evidence.elsewhere is None else _run(system, evidence.elsewhere),
+        "elsewhere": None if evidence.elsewhere is None else run_data(system, evidence.elsewhere),
         "there": None if evidence.there is None else _evidence(system, evidence.there, depth + 1),
     }
 
 
-def _run(system: System, run: Run) -> Data:
+def run_data(system: System, run: Run) -> Data:
     """Return a run: its first state in full, of each step what it writes; ``loop`` counts states from 0."""
     return {"start": run.start, "steps": list(_steps(system, run)), "loop": run.loop}
 

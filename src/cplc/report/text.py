@@ -152,7 +152,7 @@ def _evidence(
     told = story(system, evidence)
     marks = told.marks[1:] if evidence.formula == named else told.marks
     if told.run.moves or (depth == 0 and told.strategy is None):
-        yield from _run(system, told.run, marks, style)
+        yield from run_lines(system, told.run, marks, style)
         yield from _lives(system, told, style)
     if told.pair is not None:
         yield from _pair(system, told.pair, style, depth)
@@ -169,7 +169,7 @@ def _evidence(
             yield f"and {len(told.asides) - _MOST_ASIDES} more that the run rests on"
 
 
-def _run(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Style) -> Iterator[str]:
+def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Style) -> Iterator[str]:
     """Yield the numbered steps; the loop, and what holds or fails where, between them."""
     rows = [_row(system, before, move) for before, move in zip(run.states, run.moves, strict=False)]
     widths = [min(max((len(row[column]) for row in rows), default=0), most) for column, most in ((0, 48), (1, 66))]
@@ -288,7 +288,7 @@ def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Itera
         yield f"{_related(evidence)} an initial state, where {there_is}"
     else:
         yield f"{_related(evidence)} the state after this other run, where {there_is}:"
-        for line in _run(system, evidence.elsewhere, (), style):
+        for line in run_lines(system, evidence.elsewhere, (), style):
             yield f"  {line}"
     if here != there:
         yield from _side_by_side(system, evidence, here, there)

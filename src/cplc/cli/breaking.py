@@ -1,0 +1,161 @@
+"""``cplc breaking``: what a new version of a protocol means for those who rely on the old one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import Exit
+from cplc.cli.limits import Limits
+from cplc.cli.load import STANDARD_INPUT, Channels, compilation_of, finished
+from cplc.cli.options import colour_option, files, format_option, reading_options, resource_options
+from cplc.cli.output import Colour, Format
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.render import in_order
+
+if TYPE_CHECKING:
+    from cplc.compatibility.compare import Comparison
+
+
+def rename(text: str) -> tuple[str, str]:
+    """Read ``new=old``."""
+    new, _, old = (part.strip() for part in text.partition("="))
+    if not new or not old:
+        raise click.BadParameter(f"`{text}` is not of the form new=old")
+    return new, old
+
+
+@click.command(
+    "breaking",
+    short_help="Compare two versions of a protocol: does the new one break the old one?",
+    epilog="""\b
+Exit codes:
+  0  compatible: nothing can newly happen, and every promise is kept
+  1  breaking (with --both: also if something can no longer happen)
+  2  a file or the command is wrong, or cplc has a bug
+  3  unknown: a limit was reached, or the run was interrupted
+\b
+Examples:
+  cplc breaking old.cpl new.cpl
+  cplc breaking old.cpl new.cpl --rename Seller=Mer --both
+  git show HEAD:order.cpl | cplc breaking - order.cpl
+""",
+)
+@click.argument("old", shell_complete=files)
+@click.argument("new", shell_complete=files)
+@click.option(
+    "--rename",
+    "renames",
+    type=rename,
+    metavar="NEW=OLD",
+    multiple=True,
+    help="What NEW calls so is what OLD calls so: a role, message, commitment or part. May be repeated.",
+)
+@click.option("--both", is_flag=True, help="Count it as breaking, too, if something can no longer happen.")
+@reading_options
+@resource_options
+@format_option
+@colour_option
+def command(
+    old: str,
+    new: str,
+    renames: Sequence[tuple[str, str]],
+    both: bool,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    timeout: float | None,
+    memory: int | None,
+    form: Format,
+    colour: Colour,
+) -> Exit:
+    """Say whether those who rely on the protocol OLD can go on with NEW; one of them may be `-`, standard input.
+
+    Is every run of NEW, as the roles of OLD see it, a run of OLD? Does NEW promise what OLD promises, in the same
+    situations? Can what happened in OLD still happen? Messages from and to roles that only one of them has are hidden.
+    """
+    if old == new == STANDARD_INPUT:
+        raise click.UsageError("`-` can stand for one of the two only")
+
+    def work() -> tuple[Comparison | None, tuple[Diagnostic, ...]]:
+        from cplc.compatibility.compare import compare
+        from cplc.compatibility.matching import Match
+
+        before, found = compilation_of(old, definitions, channels, protocol)
+        after, more = compilation_of(new, definitions, channels, protocol)
+        if before is None or after is None:
+            return None, (*found, *more)
+        # What there is to warn of is said by `check`; only what keeps the two from being compared matters here.
+        match = Match(before.system, after.system, dict(renames))
+        _refuse(match.unused(), f"`{new}` has nothing called")
+        _refuse(match.clashes(), "with these renames two things would be called")
+        if len(match.roles) < 2 <= len(match.old.agents):
+            raise click.UsageError(
+                f"`{old}` and `{new}` have no two roles in common; if they are called differently, "
+                f"--rename {match.new.agents[0].name if match.new.agents else 'NEW'}={match.old.agents[0].name} says so"
+            )
+        return compare(match), ()
+
+    outcome = finished(work, Limits(timeout, memory), "comparing")
+    comparison, diagnostics, reason = (None, (), outcome) if isinstance(outcome, str) else (*outcome, None)
+    output.write_diagnostics(diagnostics, form=form, colour=colour, err=True)
+    code = _exit(comparison, both=both, interrupted=reason)
+    _show(comparison, _named(old), _named(new), both=both, form=form, colour=colour)
+    if form == "json":
+        from cplc.report.compatibility import comparison_data
+
+        output.write_json(
+            {
+                "command": "breaking",
+                "old": old,
+                "new": new,
+                "parameters": dict(definitions),
+                "renames": dict(renames),
+                "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+                "comparison": None if comparison is None else comparison_data(comparison),
+                "interrupted": reason,
+                "exit": code,
+            }
+        )
+    elif reason is not None:
+        output.write(f"{reason}\n", err=True)
+    return code
+
+
+def _named(file: str) -> str:
+    return "standard input" if file == STANDARD_INPUT else file
+
+
+def _refuse(names: Sequence[str], problem: str) -> None:
+    if names:
+        raise click.UsageError(f"--rename: {problem} {', '.join(f'`{name}`' for name in names)}")
+
+
+def _exit(comparison: Comparison | None, *, both: bool, interrupted: str | None) -> Exit:
+    """What is certain outweighs what is unknown."""
+    if comparison is None:
+        return Exit.UNKNOWN if interrupted else Exit.WRONG
+    if comparison.is_breaking or (both and comparison.has_lost):
+        return Exit.UNEXPECTED
+    if comparison.newly.incomplete or (both and comparison.no_longer.incomplete):
+        return Exit.UNKNOWN
+    return Exit.EXPECTED
+
+
+def _show(comparison: Comparison | None, old: str, new: str, *, both: bool, form: Format, colour: Colour) -> None:
+    if comparison is None:
+        return
+    from cplc.report.compatibility import comparison_concise, comparison_text
+    from cplc.report.text import plain
+
+    match form:
+        case "text":
+            style = output.result_colours if output.has_colour(colour) else plain
+            output.write(comparison_text(comparison, old, new, both=both, style=style))
+        case "concise":
+            output.write(comparison_concise(comparison, old, new, both=both))
+        case "json":
+            pass

@@ -1,0 +1,204 @@
+"""What two versions of a protocol differ in, as people and programs read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cplc.compatibility.behaviour import Event
+from cplc.compatibility.compare import Comparison
+from cplc.compatibility.search import Breach, Findings, Novelty
+from cplc.report.data import Data, run_data
+from cplc.report.text import Part, Style, plain, run_lines
+from cplc.system.model import Commitment, System
+
+_MOST_RUNS = 3
+"""So many runs are shown of a kind; what else differs is named."""
+_MOST_EVENTS = 5
+
+
+def comparison_text(comparison: Comparison, old: str, new: str, *, both: bool, style: Style = plain) -> str:
+    """Return the answers to the three questions, with a shortest run for what differs."""
+    lines = [
+        *_scope(comparison, old, new),
+        "",
+        *_newly(comparison, style),
+        *_promises(comparison, style),
+        *_no_longer(comparison, style, both=both),
+    ]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def comparison_concise(comparison: Comparison, old: str, new: str, *, both: bool) -> str:
+    """Return one line for each difference."""
+    newly, gone = comparison.newly, comparison.no_longer
+    lines = [f"{new}: breaking: {event_text(one.event)} can newly happen" for one in newly.novelties]
+    lines += [f"{new}: breaking: {one.commitment}: {_breach(one)}" for one in newly.breaches]
+    lines += [f"{new}: breaking: {one.name}: {_orphan(comparison, one)}" for one in comparison.orphaned]
+    kind = "breaking" if both else "note"
+    lines += [f"{old}: {kind}: {event_text(one.event)} can no longer happen" for one in gone.novelties]
+    lines += [f"{old}: {kind}: role {role} is gone" for role in comparison.lost_roles]
+    lines += [f"{new}: unknown: {reason}" for reason in _reasons(comparison)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def comparison_data(comparison: Comparison) -> Data:
+    match = comparison.match
+    return {
+        "roles": list(match.roles),
+        "only_old_roles": list(match.only_old),
+        "only_new_roles": list(match.only_new),
+        "newly": [_novelty_data(match.new, one) for one in comparison.newly.novelties],
+        "promises": [_breach_data(match.new, one) for one in comparison.newly.breaches],
+        "orphaned": [one.name for one in comparison.orphaned],
+        "no_longer": [_novelty_data(match.old, one) for one in comparison.no_longer.novelties],
+        "unknown": list(_reasons(comparison)),
+    }
+
+
+def event_text(event: Event) -> str:
+    """Return an event as messages are written."""
+    payload = f"({', '.join(event.payload)})" if event.payload else ""
+    match event.what:
+        case "tick":
+            return "that time passes"
+        case "receive":
+            return f"`{event.receiver} receives {event.message}`"
+        case _:
+            return f"`{event.sender} -> {event.receiver} : {event.message}{payload}`"
+
+
+def _scope(comparison: Comparison, old: str, new: str) -> Iterator[str]:
+    match = comparison.match
+    yield f"old: {old}"
+    yield f"new: {new}"
+    yield f"compared: messages between {_joined(match.roles)}"
+    for version, roles in (("old", match.only_old), ("new", match.only_new)):
+        if roles:
+            verb = "is" if len(roles) == 1 else "are"
+            yield f"hidden: messages from and to {_joined(roles)}, which {verb} only in the {version} one"
+
+
+def _newly(comparison: Comparison, style: Style) -> Iterator[str]:
+    found = comparison.newly
+    yield _answer("every run of the new one could happen in the old one", found, found.novelties, style, "bad")
+    yield from _novelties(comparison.match.new, found.novelties, "old", style)
+
+
+def _no_longer(comparison: Comparison, style: Style, *, both: bool) -> Iterator[str]:
+    found = comparison.no_longer
+    differs = (*found.novelties, *comparison.lost_roles)
+    yield _answer(
+        "every run of the old one can still happen in the new one", found, differs, style, "bad" if both else "warning"
+    )
+    for role in comparison.lost_roles:
+        yield f"  {role} takes no part any more"
+    yield from _novelties(comparison.match.old, found.novelties, "new", style)
+
+
+def _promises(comparison: Comparison, style: Style) -> Iterator[str]:
+    found = comparison.newly
+    if not comparison.match.old.commitments:
+        return
+    differs = (*found.breaches, *comparison.orphaned)
+    yield _answer(
+        "what the old one promises, the new one promises in the same situations", found, differs, style, "bad"
+    )
+    for made in comparison.orphaned:
+        yield f"  {made.name} ({made.debtor} to {made.creditor}): {_orphan(comparison, made)}"
+    for one in found.breaches[:_MOST_RUNS]:
+        made = comparison.match.old.commitment[one.commitment]
+        yield ""
+        yield f"  {one.commitment} ({made.debtor} to {made.creditor}): after this run {_breach(one)}"
+        yield from _run(comparison.match.new, one, style)
+    yield from _others([one.commitment for one in found.breaches[_MOST_RUNS:]])
+    if found.breaches:
+        yield ""
+
+
+def _orphan(comparison: Comparison, made: Commitment) -> str:
+    lost = [role for role in (made.debtor, made.creditor) if role in comparison.lost_roles]
+    return f"{_joined(lost)} {'takes' if len(lost) == 1 else 'take'} no part any more"
+
+
+def _answer(statement: str, found: Findings, differences: Sequence[object], style: Style, worst: Part) -> str:
+    if differences:
+        return f"{style('no', worst)}       {statement}"
+    if found.incomplete:
+        return f"{style('unknown', 'warning')}  {statement}: {found.incomplete}"
+    return f"{style('yes', 'good')}      {statement}"
+
+
+def _novelties(system: System, found: Sequence[Novelty], other: str, style: Style) -> Iterator[str]:
+    for one in found[:_MOST_RUNS]:
+        yield ""
+        yield f"  {event_text(one.event)} cannot happen then in the {other} one; {_instead(one)}"
+        yield from _run(system, one, style)
+    yield from _others([event_text(one.event) for one in found[_MOST_RUNS:]])
+    if found:
+        yield ""
+
+
+def _run(system: System, one: Novelty | Breach, style: Style) -> Iterator[str]:
+    for line in run_lines(system, one.run, (), style):
+        yield f"  {line}".rstrip()
+
+
+def _instead(one: Novelty) -> str:
+    if not one.instead:
+        return "nothing that can be compared could happen there"
+    shown = [event_text(event) for event in one.instead[:_MOST_EVENTS]]
+    more = len(one.instead) - len(shown)
+    return f"what could: {', '.join(shown)}{f' and {more} more' if more else ''}"
+
+
+def _others(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        shown = ", ".join(names[:_MOST_EVENTS])
+        yield ""
+        yield f"  and so with {shown}" + (f" and {len(names) - _MOST_EVENTS} more" if len(names) > _MOST_EVENTS else "")
+
+
+def _breach(one: Breach) -> str:
+    was = " or ".join(one.promised)
+    if one.kept is None:
+        return f"it is {was} in the old one, and the new one has no such commitment"
+    return f"it is {was} in the old one, and {one.kept} in the new one"
+
+
+def _novelty_data(system: System, one: Novelty) -> Data:
+    return {
+        "event": _event_data(one.event),
+        "instead": [*map(_event_data, one.instead)],
+        "run": run_data(system, one.run),
+    }
+
+
+def _event_data(event: Event) -> Data:
+    return {
+        "kind": event.what,
+        "message": event.message,
+        "sender": event.sender,
+        "receiver": event.receiver,
+        "payload": list(event.payload),
+        "text": event_text(event).strip("`"),
+    }
+
+
+def _breach_data(system: System, one: Breach) -> Data:
+    return {
+        "commitment": one.commitment,
+        "old_states": list(one.promised),
+        "new_state": one.kept,
+        "run": run_data(system, one.run),
+    }
+
+
+def _reasons(comparison: Comparison) -> Iterator[str]:
+    found = (comparison.newly.incomplete, comparison.no_longer.incomplete)
+    yield from dict.fromkeys(reason for reason in found if reason)
+
+
+def _joined(names: Sequence[str]) -> str:
+    if len(names) > _MOST_EVENTS:
+        return f"{', '.join(names[:_MOST_EVENTS])} and {len(names) - _MOST_EVENTS} more"
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)

@@ -1,0 +1,185 @@
+"""What `breaking` finds between a protocol and a mutant of it is what the plain interpreter finds, trace by trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from hypothesis import assume, given, note, settings
+from hypothesis import strategies as st
+from tests.strategies_formulas import Sample, protocols
+
+from cplc.compatibility.compare import compare
+from cplc.compatibility.matching import Match
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.interface import ResourceExhausted
+from cplc.lowering import lower
+from cplc.pipeline import Compilation
+from cplc.quality.mutants import mutants
+from cplc.source import Source
+from cplc.system.model import State, Step, System
+from cplc.system.trace import Run
+from cplc.verification.interpreter import Interpreter, Key, key
+
+STATES = 400
+DEPTH = 5
+Label = tuple[object, ...]
+
+
+class Traces:
+    """The states that a system may be in after what was seen, straight from its meaning."""
+
+    def __init__(self, system: System, *, is_timed: bool) -> None:
+        self.system = system
+        self._interpreter = Interpreter(system)
+        self._stands_still = is_timed and all(step.kind != "tick" for step in system.steps)
+
+    def start(self) -> dict[Key, State]:
+        return self._closed(self._interpreter.initial_states())
+
+    def after(self, states: dict[Key, State]) -> dict[Label, dict[Key, State]]:
+        found: dict[Label, list[State]] = {}
+        for state in states.values():
+            for number, step in enumerate(self.system.steps):
+                if label_of(step):
+                    for target in self._interpreter.after(state, number):
+                        found.setdefault(label_of(step), []).append(target)
+        if self._stands_still:
+            found["tick",] = list(states.values())
+        return {label: self._closed(targets) for label, targets in found.items()}
+
+    def _closed(self, states: Iterable[State]) -> dict[Key, State]:
+        found = {key(state): state for state in states}
+        waiting = list(found.values())
+        while waiting:
+            state = waiting.pop()
+            for number, step in enumerate(self.system.steps):
+                if not label_of(step):
+                    for target in self._interpreter.after(state, number):
+                        if key(target) not in found:
+                            found[key(target)] = target
+                            waiting.append(target)
+        return found
+
+
+def label_of(step: Step) -> Label:
+    """Return what is seen of a step of a protocol whose roles are all there: nothing of a restart."""
+    match step.kind:
+        case "restart":
+            return ()
+        case "tick":
+            return ("tick",)
+        case _:
+            return (step.kind, step.event, step.payload)
+
+
+def is_weaker(new: object, old: object) -> bool:
+    """Whether a commitment in the old state is not kept by one in the new state."""
+    match old:
+        case "conditional":
+            return new not in ("conditional", "active", "violated")
+        case "active":
+            return new not in ("active", "violated")
+        case "pending":
+            return new not in ("pending", "conditional", "active", "violated")
+        case "violated":
+            return new != "violated"
+        case _:
+            return False
+
+
+def weakened(system: System, new: State, states: dict[Key, State]) -> Iterator[str]:
+    for commitment in system.commitments:
+        if all(is_weaker(new[commitment.variable], old[commitment.variable]) for old in states.values()):
+            yield commitment.name
+
+
+def labels(system: System, run: Run) -> list[Label]:
+    seen = [("tick",) if move.step is None else label_of(system.steps[move.step]) for move in run.moves]
+    return [label for label in seen if label]
+
+
+def check_run(run: Run, here: System, there: Traces) -> tuple[bool, dict[Key, State]]:
+    """Return whether the other system can do all of it, and the states it is in before it cannot, or at the end."""
+    states = there.start()
+    seen = labels(here, run)
+    for position, label in enumerate(seen, 1):
+        following = there.after(states)
+        if label not in following:
+            assert position == len(seen), "the run goes on beyond what cannot be done"
+            return False, states
+        states = following[label]
+    return True, states
+
+
+def pairs(here: Traces, there: Traces) -> Iterator[tuple[dict[Key, State], dict[Key, State], int]]:
+    """Yield the sets of states after each common trace that is short, shortest first."""
+    level = [(here.start(), there.start())]
+    known: set[tuple[frozenset[Key], frozenset[Key]]] = set()
+    for depth in range(DEPTH):
+        following = []
+        for mine, others in level:
+            if (both := (frozenset(mine), frozenset(others))) in known:
+                continue
+            known.add(both)
+            yield mine, others, depth
+            possible = there.after(others)
+            following += [(mine, possible[label]) for label, mine in here.after(mine).items() if label in possible]
+        level = following
+
+
+def check(old: System, new: System) -> None:
+    found = compare(Match(old, new, {}))
+    is_timed = any(step.kind == "tick" for system in (old, new) for step in system.steps)
+    before, after = Traces(old, is_timed=is_timed), Traces(new, is_timed=is_timed)
+    for findings, here, there in ((found.newly, after, before), (found.no_longer, before, after)):
+        assert findings.incomplete is None
+        for novelty in findings.novelties:
+            possible, states = check_run(novelty.run, here.system, there)
+            assert not possible
+            offered = {label[:2] for label in there.after(states) if label != ("tick",)}
+            assert {(event.what, event.message) for event in novelty.instead} == offered
+        names = {(novelty.event.what, novelty.event.message) for novelty in findings.novelties}
+        for mine, others, _ in pairs(here, there):
+            more = here.after(mine).keys() - there.after(others).keys()
+            assert {label[:2] for label in more} <= names
+    for breach in found.newly.breaches:
+        possible, states = check_run(breach.run, new, before)
+        assert possible
+        assert breach.commitment in weakened(old, breach.run.states[-1], states)
+    broken = {breach.commitment for breach in found.newly.breaches}
+    for mine, others, _ in pairs(after, before):
+        for state in mine.values():
+            assert set(weakened(old, state, others)) <= broken
+
+
+def is_small(system: System) -> bool:
+    try:
+        engine = ExplicitEngine(system, STATES)
+        return engine.count(engine.reachable) <= STATES and not system.hazards
+    except ResourceExhausted:
+        return False
+
+
+@given(protocols())
+@settings(max_examples=15)
+def test_no_protocol_breaks_itself(sample: Sample) -> None:
+    system = Compilation(Source("generated.cpl", sample.text)).system
+    assume(is_small(system))
+    found = compare(Match(system, system, {}))
+    assert not found.is_breaking
+    assert not found.has_lost
+
+
+@given(protocols(), st.integers(0, 12))
+@settings(max_examples=40)
+def test_what_is_found_is_so_and_nothing_is_missed(sample: Sample, first: int) -> None:
+    note(sample.text)
+    compilation = Compilation(Source("generated.cpl", sample.text))
+    assume(compilation.ok and is_small(compilation.system))
+    for mutant in islice(mutants(compilation.model), first, first + 4):
+        note(mutant.change)
+        changed = lower(mutant.model)
+        if is_small(changed):
+            check(compilation.system, changed)
+            check(changed, compilation.system)
