@@ -32,9 +32,11 @@ _MAY_IMPORT: dict[str, set[str]] = {
 }
 _MAY_IMPORT["pipeline"] = {*_MAY_IMPORT, "__init__"}
 _MAY_IMPORT["analysing"] = {*_MAY_IMPORT}
+_MAY_IMPORT["replaying"] = {"pipeline", "simulation", "lowering", "system"}
 _MAY_IMPORT["fixing"] = {"pipeline", "settings", "diagnostics", "source"}
 _MAY_IMPORT["server"] = {
     "pipeline",
+    "report",
     "formatting",
     "semantics",
     "syntax",
@@ -54,8 +56,10 @@ _MAY_IMPORT["cli"] = {
     "export",
     "report",
     "simulation",
+    "replaying",
     "drawing",
     "quality",
+    "settings",
     "compatibility",
     "verification",
     "system",

@@ -79,6 +79,8 @@ def _say(said: Said) -> None:
 
 def _answers(wanted: Mapping[str, Any]) -> Iterator[Said]:
     from cplc.report.data import result_data
+    from cplc.report.html import fragment
+    from cplc.report.outcome import standing
     from cplc.report.text import result_text
 
     compilation = _compilation(wanted)
@@ -88,8 +90,9 @@ def _answers(wanted: Mapping[str, Any]) -> Iterator[Said]:
         return
     asked = [one for one in compilation.questions() if _is_wanted(one, wanted["question"])]
     yield {"asked": [one.question.name for one in asked]}
-    for result in compilation.verify(asked):
-        yield {"result": {**result_data(result), "text": result_text(result, detail="everything")}}
+    for number, result in enumerate(compilation.verify(asked), 1):
+        shown = {"panel": fragment(number, result, standing(result))} if wanted["panel"] else {}
+        yield {"result": {**result_data(result), "text": result_text(result, detail="everything")}, **shown}
 
 
 def _compilation(wanted: Mapping[str, Any]) -> Compilation:

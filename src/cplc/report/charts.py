@@ -7,7 +7,8 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from cplc.report.story import Story
-from cplc.report.wording import changes, place, step_text
+from cplc.report.wording import HIDDEN, changes, place, step_text, value_text, variable_text
+from cplc.source import Span
 from cplc.system.model import State, System
 from cplc.system.trace import Move
 
@@ -56,6 +57,14 @@ class Life:
 
 
 @dataclass(frozen=True, slots=True)
+class Sight:
+    """What an agent sees change: the variables of its local state that do not stay as they are."""
+
+    agent: str
+    lives: tuple[Life, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One step in words; ``marks`` is what is said of the state before it."""
 
@@ -63,6 +72,8 @@ class Row:
     text: str
     changes: tuple[str, ...]
     place: str
+    source: tuple[str, int, int] | None
+    """File, line and column of what made the step."""
     marks: tuple[str, ...]
 
 
@@ -72,8 +83,9 @@ def rows_of(system: System, told: Story) -> tuple[tuple[Row, ...], tuple[str, ..
     before = told.run.start
     for number, move in enumerate(told.run.moves, 1):
         marks = tuple(text for at, text in told.marks if at == number - 1)
-        where = "" if move.step is None else place(system.steps[move.step].span)
-        rows.append(Row(number, step_text(system, before, move), tuple(changes(system, before, move)), where, marks))
+        span = None if move.step is None else system.steps[move.step].span
+        told_as, changed = step_text(system, before, move), tuple(changes(system, before, move))
+        rows.append(Row(number, told_as, changed, place(span), source_of(span), marks))
         before = move.state
     return tuple(rows), tuple(text for at, text in told.marks if at == len(told.run.moves))
 
@@ -169,6 +181,26 @@ def lives_of(system: System, told: Story) -> tuple[Life, ...]:
         if set(values) != {"null"}:
             found.append(Life(name, parties, tuple(_spans(values))))
     return tuple(found)
+
+
+def sights_of(system: System, told: Story) -> tuple[Sight, ...]:
+    """Return what each agent sees change; agents that see nothing change are left out."""
+    states = told.run.states
+    found: list[Sight] = []
+    for agent in system.agents:
+        lives = []
+        for variable in map(system.variable.__getitem__, agent.local):
+            values = [value_text(state[variable.name]) for state in states]
+            if variable.kind not in HIDDEN and len(set(values)) > 1:
+                lives.append(Life(variable_text(system, variable), "", tuple(_spans(values))))
+        if lives:
+            found.append(Sight(agent.name, tuple(lives)))
+    return tuple(found)
+
+
+def source_of(span: Span | None) -> tuple[str, int, int] | None:
+    """Return the file, line and column of a place."""
+    return None if span is None else (span.source.name, *span.position)
 
 
 def _spans(values: list[str]) -> list[tuple[str, int, int]]:

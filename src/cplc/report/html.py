@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from cplc.diagnostics.render import rendered
-from cplc.report.charts import Chart, Life, Row, chart_of, lives_of, rows_of
+from cplc.report.charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
 from cplc.report.outcome import Outcome, Standing, remarks
 from cplc.report.story import story, tells
 from cplc.report.text import blame_sentences, expectation, result_text
@@ -31,6 +33,7 @@ class _Verdict:
     expected: str
     formula: str
     place: str
+    source: tuple[str, int, int] | None
     engine: str
     seconds: str
     remarks: tuple[str, ...]
@@ -48,12 +51,13 @@ class _Shown:
     loop: int | None
     chart: Chart | None
     lives: tuple[Life, ...]
+    sights: tuple[Sight, ...]
     states: tuple[int, ...]
     is_all: bool
     """Whether the evidence is this run and nothing else."""
 
 
-_STYLES: dict[Standing, str] = {
+STYLES: dict[Standing, str] = {
     "as expected": "good", "with a warning": "warning", "not as expected": "bad", "unknown": "warning",
 }  # fmt: skip
 
@@ -61,8 +65,8 @@ _STYLES: dict[Standing, str] = {
 def page(outcome: Outcome) -> str:
     """Return the page."""
     verdicts = [_verdict(index, result, standing) for index, (result, standing) in enumerate(outcome.results, 1)]
-    counts = [(standing, sum(v.standing == standing for v in verdicts), style) for standing, style in _STYLES.items()]
-    return _template().render(
+    counts = [(standing, sum(v.standing == standing for v in verdicts), style) for standing, style in STYLES.items()]
+    return template("report.html.j2").render(
         file=outcome.file,
         version=outcome.version,
         diagnostics=rendered(outcome.diagnostics, limit=len(outcome.diagnostics)),
@@ -73,8 +77,20 @@ def page(outcome: Outcome) -> str:
     )
 
 
+def fragment(number: int, result: Result, standing: Standing) -> str:
+    """Return what the page shows of one result."""
+    macros: Any = template("verdict.html.j2").module
+    return str(macros.section(_verdict(number, result, standing)))
+
+
+def panel(title: str, fragments: Sequence[str], nonce: str) -> str:
+    """Return a page for an editor, of fragments; it allows itself nothing but its own style and script."""
+    return template("panel.html.j2").render(title=title, fragments=fragments, nonce=nonce)
+
+
 @cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """Return a template of a page; it escapes what it is given."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         undefined=StrictUndefined,
@@ -83,7 +99,7 @@ def _template() -> Template:
         keep_trailing_newline=True,
         autoescape=True,
     )
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
 
 
 def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:
@@ -96,10 +112,11 @@ def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:
         assuming=", ".join(sorted(question.assuming)),
         answer=result.answer,
         standing=standing,
-        style=_STYLES[standing],
+        style=STYLES[standing],
         expected=expectation(result).strip(),
         formula=question.text,
         place=place(question.span),
+        source=source_of(question.span),
         engine=result.engine,
         seconds=f"{result.seconds:.2f}",
         remarks=tuple(remarks(result)),
@@ -119,4 +136,5 @@ def _shown(result: Result) -> _Shown | None:
     rows, end = rows_of(result.system, told)
     lives, chart = lives_of(result.system, told), chart_of(result.system, told)
     is_all = not told.asides and told.pair is None and told.strategy is None
-    return _Shown(rows, end, told.run.loop, chart, lives, tuple(range(len(rows) + 1)), is_all)
+    sights = sights_of(result.system, told)
+    return _Shown(rows, end, told.run.loop, chart, lives, sights, tuple(range(len(rows) + 1)), is_all)

@@ -14,6 +14,15 @@ Standing = Literal["as expected", "with a warning", "not as expected", "unknown"
 """What a result means for whoever asked: the same in every format."""
 
 
+def standing(result: Result) -> Standing:
+    """Return what a result means if nothing but what the file says counts as expected."""
+    if result.answer == "unknown":
+        return "unknown"
+    if not result.as_expected:
+        return "with a warning" if result.question.advisory else "not as expected"
+    return "with a warning" if result.answer == "vacuous" or result.remarks else "as expected"
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What was asked of a file and what came out."""

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from secrets import token_urlsafe
 from typing import Any, Final
 
 from lsprotocol import types as lsp
@@ -326,6 +327,12 @@ def _verification(server: Server) -> None:
             for (protocol, name), one in known.items()
         ]
 
+    @server.command(verdicts.ASKED)
+    async def asked(*arguments: Any) -> Any:
+        """Return the properties and checks of a file, for a list of them."""
+        compiled = await documents.protocol(_three(arguments)[0])
+        return [] if compiled is None else verdicts.listed(compiled)
+
     @server.command(verdicts.SHOW)
     async def show(*arguments: Any) -> Any:
         uri, protocol, name = _three(arguments)
@@ -333,7 +340,16 @@ def _verification(server: Server) -> None:
         if verdict is None:
             raise _refused(f"`{name}` has not been verified")
         await server.show(f"{protocol} {name}", verdict.text)
-        return {"text": verdict.text, "results": list(verdict.results)}
+        return {"text": verdict.text, "results": list(verdict.results), **_page(f"{protocol} {name}", verdict)}
+
+
+def _page(title: str, verdict: verdicts.Verdict) -> dict[str, str]:
+    """Return the page of a verdict, if the editor shows pages."""
+    if not any(verdict.drawn):
+        return {}
+    from cplc.report.html import panel
+
+    return {"page": panel(title, verdict.drawn, token_urlsafe())}
 
 
 def _three(arguments: tuple[Any, ...]) -> tuple[str, str | None, str | None]:

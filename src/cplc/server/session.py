@@ -159,13 +159,14 @@ class Server(LanguageServer):
             try:
                 asked = 0
                 time = f"{datetime.now():%H:%M:%S}"
-                work = job(compiled, self.documents.buffers, wanted or None, name)
+                work = job(compiled, self.documents.buffers, wanted or None, name, panel=self.has_panel)
                 async with contextlib.aclosing(answers(work)) as said:
                     async for one in said:
                         asked = len(one.get("asked", ())) or asked
                         if "result" in one:
                             results.append(one["result"])
-                            self.verdicts.add(uri, wanted, one["result"], texts, time)
+                            drawn = str(one.get("panel", ""))
+                            self.verdicts.add(uri, wanted, one["result"], texts, time, drawn)
                             self._report(token, f"{one['result']['name']}: {one['result']['verdict']}", results, asked)
                         end = one.get("end", end)
             finally:

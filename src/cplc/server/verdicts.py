@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lsprotocol.types import CodeLens, Command
+from lsprotocol.types import CodeLens, Command, Range
 
 from cplc.semantics.index import walk
 from cplc.server.compiled import Compiled
@@ -18,6 +18,7 @@ VERIFY: Final = "cplc.verify"
 SHOW: Final = "cplc.showRun"
 CANCEL: Final = "cplc.cancel"
 RESULTS: Final = "cplc.results"
+ASKED: Final = "cplc.asked"
 
 Key = tuple[str, str]
 """A protocol and what is asked of it."""
@@ -37,6 +38,8 @@ class Verdict:
     texts: Texts
     time: str
     results: tuple[Mapping[str, Any], ...]
+    drawn: tuple[str, ...] = ()
+    """The results as parts of a page, for an editor that shows one."""
 
     @property
     def answer(self) -> str:
@@ -71,14 +74,16 @@ class Verdicts:
     known: dict[str, dict[Key, Verdict]] = field(default_factory=dict)
     running: dict[str, set[str]] = field(default_factory=dict)
 
-    def add(self, uri: str, protocol: str, result: Mapping[str, Any], texts: Texts, time: str) -> None:
+    def add(self, uri: str, protocol: str, result: Mapping[str, Any], texts: Texts, time: str, drawn: str) -> None:
         """Keep a result; instances of one question that were computed together are kept together."""
         name = str(result["name"]).split("[")[0]
         of_file = self.known.setdefault(uri, {})
         before = of_file.get((protocol, name))
-        together = before.results if before is not None and (before.texts, before.time) == (texts, time) else ()
-        kept = tuple(one for one in together if one["name"] != result["name"])
-        of_file[protocol, name] = Verdict(texts, time, (*kept, result))
+        together = before if before is not None and (before.texts, before.time) == (texts, time) else None
+        old = [] if together is None else list(zip(together.results, together.drawn, strict=True))
+        kept = [(one, page) for one, page in old if one["name"] != result["name"]]
+        results, pages = zip(*kept, (result, drawn), strict=True)
+        of_file[protocol, name] = Verdict(texts, time, results, pages)
 
     def said(self, uri: str, protocol: str, name: str, texts: Texts) -> str | None:
         """Return what is known of a question, as Markdown."""
@@ -117,6 +122,27 @@ def asked(compiled: Compiled) -> Iterator[Asked]:
 
 def asked_at(compiled: Compiled, offset: int) -> Asked | None:
     return next((one for one in asked(compiled) if one.span.start <= offset <= one.span.end), None)
+
+
+def listed(compiled: Compiled) -> list[dict[str, Any]]:
+    """Return what a file asks, for an editor that lists it, each with its place."""
+    return [
+        {
+            "protocol": one.protocol,
+            "name": one.name,
+            "kind": "check" if _is_check(compiled, one) else "property",
+            "range": _range(compiled.text.of(one.span)),
+        }
+        for one in asked(compiled)
+    ]
+
+
+def _range(range_: Range) -> dict[str, Any]:
+    start, end = range_.start, range_.end
+    return {
+        "start": {"line": start.line, "character": start.character},
+        "end": {"line": end.line, "character": end.character},
+    }
 
 
 def lenses(compiled: Compiled, verdicts: Verdicts) -> list[CodeLens]:

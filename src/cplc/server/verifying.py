@@ -26,6 +26,8 @@ class Job:
     buffers: Buffers
     protocol: str | None
     question: str | None
+    panel: bool
+    """Whether to draw the runs."""
 
     def encoded(self) -> bytes:
         data = {
@@ -34,12 +36,14 @@ class Job:
             "buffers": dict(self.buffers),
             "protocol": self.protocol,
             "question": self.question,
+            "panel": self.panel,
         }
         return json.dumps(data).encode()
 
 
-def job(compiled: Compiled, buffers: Buffers, protocol: str | None, question: str | None) -> Job:
-    return Job(compiled.document.path or compiled.document.uri, compiled.text.text, buffers, protocol, question)
+def job(compiled: Compiled, buffers: Buffers, protocol: str | None, question: str | None, *, panel: bool) -> Job:
+    name = compiled.document.path or compiled.document.uri
+    return Job(name, compiled.text.text, buffers, protocol, question, panel)
 
 
 async def answers(work: Job) -> AsyncGenerator[Mapping[str, Any], None]:
