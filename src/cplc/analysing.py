@@ -9,13 +9,16 @@ from time import perf_counter
 
 from cplc.lowering import lower_participant, participant_views
 from cplc.pipeline import Asked, Compilation, UnknownQuestion
+from cplc.report.estimate import sentence
 from cplc.report.numbers import bounds_text
 from cplc.risk import Analysis, Bounds, Figure, analyse
+from cplc.risk.estimate import Estimate, Estimated, Sampling, estimate
+from cplc.risk.results import Verdict
 from cplc.semantics import model as m
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.model import System
-from cplc.system.participant import Participant, Threshold
+from cplc.system.participant import Aspect, Participant, Threshold
 from cplc.verification.results import Question, Result
 
 
@@ -67,6 +70,18 @@ def analysed(asked: AskedParticipant, options: Options = Options()) -> Analysis:
     return replace(found, figures=(*found.figures, *missing)) if missing else found
 
 
+def estimated(asked: AskedParticipant, sampling: Sampling) -> Estimate:
+    """Return what runs by chance say of it."""
+    found = estimate(asked.system, asked.participant, sampling)
+    missing = {one.aspect for one in asked.thresholds} - {figure.aspect for figure in found.figures}
+    plain = tuple(
+        Estimated(figure.aspect, sampling.runs if figure.guaranteed is _ALWAYS else 0, 0, figure.guaranteed)
+        for figure in _PLAIN
+        if figure.aspect in missing
+    )
+    return replace(found, figures=(*found.figures, *plain))
+
+
 _ALWAYS = Bounds(Fraction(1), Fraction(1))
 _NEVER = Bounds(Fraction(0), Fraction(0))
 _PLAIN = (Figure("achievement", _ALWAYS, _ALWAYS), Figure("benefit", _NEVER, _NEVER))
@@ -82,12 +97,15 @@ def threshold_questions(compilation: Compilation) -> tuple[Asked, ...]:
     """Return what the file asks of participants, as questions named like ``Alice.benefit``."""
     asked = {one.participant.name: one for one in participants(compilation)}
     return tuple(
-        Asked(_question(threshold, asked[threshold.participant].participant), asked[threshold.participant].system)
+        Asked(
+            threshold_question(threshold, asked[threshold.participant].participant),
+            asked[threshold.participant].system,
+        )
         for threshold in compilation.model.thresholds
     )
 
 
-def _question(threshold: m.Threshold, participant: Participant) -> Question:
+def threshold_question(threshold: m.Threshold, participant: Participant) -> Question:
     """Return the question; its formula is what is wanted when all is over, which values add up to for a benefit."""
     match threshold.aspect:
         case "conformance":
@@ -104,6 +122,27 @@ def _question(threshold: m.Threshold, participant: Participant) -> Question:
         expected="holds" if threshold.expect_holds else "fails",
         span=threshold.span,
     )
+
+
+def threshold_result(one: Asked, figure: Figure, verdict: Verdict, seconds: float) -> Result:
+    """Return the verdict with the figures that it is about."""
+    said = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
+    return Result(
+        one.question,
+        verdict,
+        "",
+        seconds,
+        one.system,
+        reason=figure.unsolved or None,
+        findings=() if figure.unsolved else (said,),
+    )
+
+
+def guessed_result(one: Asked, found: Estimate, aspect: Aspect, seconds: float) -> Result:
+    """Return that the verdict is not known, with the estimate."""
+    figure = next(figure for figure in found.figures if figure.aspect == aspect)
+    said = sentence(figure, found)
+    return Result(one.question, "unknown", "", seconds, one.system, reason=f"{said}: an estimate is no proof")
 
 
 @dataclass
@@ -124,16 +163,7 @@ class Judge:
                 # the bounds do not tell, and exact numbers will
                 analysis = self._analysis(threshold.participant, exact=True)
                 figure = analysis.figure(threshold.aspect)
-            said = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
-            yield Result(
-                one.question,
-                analysis.verdict(limit(threshold)),
-                "",
-                perf_counter() - began,
-                one.system,
-                reason=figure.unsolved or None,
-                findings=() if figure.unsolved else (said,),
-            )
+            yield threshold_result(one, figure, analysis.verdict(limit(threshold)), perf_counter() - began)
 
     def _analysis(self, name: str, *, exact: bool) -> Analysis:
         if (name, exact) not in self._found:

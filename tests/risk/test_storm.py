@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,62 @@ def test_storm_agrees_on_files(place: Path, tmp_path: Path) -> None:
                 assert found[f"{figure.aspect}_min"] < figure.guaranteed.middle + _NEAR
         if mine.gain is not None:
             assert abs(found["value_max"] - mine.gain.best.middle) < _NEAR
+
+
+@pytest.mark.parametrize("place", _WITH_AGENTS, ids=lambda place: place.stem)
+def test_storm_agrees_on_the_least_where_nobody_decides(place: Path, tmp_path: Path) -> None:
+    """What the participant decides is made open for both, as in the models of PRISM one side chooses all."""
+    compilation = load(str(place), {"copies": "2"} if place.stem == "ecommerce" else {})
+    assert isinstance(compilation, Compilation)
+    for asked in participants(compilation):
+        passive = replace(asked.participant, agents=(), decisions=())
+        _, found = _asked(asked.system, passive, tmp_path)
+        mine = analyse(asked.system, passive, fairness=False, sensitivity=False)
+        for figure in mine.figures:
+            if figure.aspect != "benefit":
+                assert abs(found[f"{figure.aspect}_min"] - figure.guaranteed.middle) < _NEAR
+                assert abs(found[f"{figure.aspect}_max"] - figure.best.middle) < _NEAR
+        if mine.gain is not None:
+            assert abs(found["value_min"] - mine.gain.guaranteed.middle) < _NEAR
+            assert abs(found["value_max"] - mine.gain.best.middle) < _NEAR
+
+
+_WITHIN_BOUNDS = """
+protocol Shop sync {
+  role Seller
+  role Buyer
+  commitment goods = C(Seller, Buyer, pay | order, ship)
+  Seller -> Buyer : offer                     means create goods
+  Buyer -> Seller : pay       after offer
+  Buyer -> Seller : order     after offer
+  Buyer -> Seller : refuse    after offer     means expire goods
+  Seller -> Buyer : ship      after pay | order
+  Seller -> Buyer : keep      after pay | order  means violate goods
+  choice pay | order | refuse
+  choice ship | keep
+  agent Alice plays Buyer {
+    goal ship
+    value pay: -2, ship: +5
+    believes Buyer: pay 0.3..0.6 | order 0.1..0.4 | refuse 0.2..0.3
+    believes Seller when pay | order: ship 0.85..0.95 | keep 0.05..0.15
+  }
+}
+"""
+
+
+def test_storm_agrees_on_bounds(tmp_path: Path) -> None:
+    (tmp_path / "shop.cpl").write_text(_WITHIN_BOUNDS, encoding="utf-8")
+    compilation = load(str(tmp_path / "shop.cpl"), {})
+    assert isinstance(compilation, Compilation)
+    (asked,) = participants(compilation)
+    _, found = _asked(asked.system, asked.participant, tmp_path)
+    mine = analyse(asked.system, asked.participant, exact=True)
+    assert mine.figure("achievement").guaranteed.low == Fraction(7, 10) * Fraction(85, 100)
+    assert abs(found["achievement_min"] - 0.595) < _NEAR
+    assert abs(found["achievement_max"] - mine.figure("achievement").best.middle) < _NEAR
+    assert mine.gain is not None
+    assert abs(found["value_min"] - mine.gain.guaranteed.middle) < _NEAR
+    assert abs(found["value_max"] - mine.gain.best.middle) < _NEAR
 
 
 @settings(max_examples=40)

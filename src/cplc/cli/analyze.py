@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import click
 
 from cplc.cli import output
+from cplc.cli.analyzing import Analyzing, Event, Finding, Guess, Pair
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, compilation_of, exit_for
-from cplc.cli.options import colour_option, format_option, model_options, resource_options
-from cplc.cli.output import Colour, Format
-from cplc.diagnostics.core import Diagnostic, did_you_mean
-from cplc.diagnostics.render import in_order
+from cplc.cli.load import Channels, compilation_of
+from cplc.cli.options import colour_option, definition, files, model_options, report_format_option, resource_options
+from cplc.cli.output import AnyFormat, Colour
+from cplc.diagnostics.core import did_you_mean
 
 if TYPE_CHECKING:
     from cplc.analysing import AskedParticipant
-    from cplc.report.analysis import Judged
-    from cplc.risk.results import Analysis
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What was found out about one participant."""
-
-    asked: AskedParticipant
-    analysis: Analysis
-
-    def judged(self) -> list[Judged]:
-        from cplc.analysing import limit
-        from cplc.report.wording import place
-
-        return [
-            (limit(one), self.analysis.verdict(limit(one)), one.expect_holds, place(one.span))
-            for one in self.asked.thresholds
-        ]
+    from cplc.risk.estimate import Scheduler
 
 
 @click.command(
@@ -52,6 +35,8 @@ Examples:
   cplc analyze examples/ecommerce.cpl
   cplc analyze examples/ecommerce.cpl --agent Alice --exact
   cplc analyze examples/ecommerce.cpl -D copies=50 --format json
+  cplc analyze examples/marketplace.cpl --agent Tom --compare examples/marketplace.cpl -C pieces=1
+  cplc analyze examples/marketplace.cpl --runs 10000 --scheduler worst-seen
 """,
 )
 @model_options
@@ -71,8 +56,45 @@ Examples:
     show_default=True,
     help="Whether independent parts are analyzed one by one.",
 )
+@click.option("--runs", type=click.IntRange(1, 10**8), metavar="N", help="Only estimate, from so many runs by chance.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="What the runs begin with.")
+@click.option(
+    "--scheduler",
+    type=click.Choice(["uniform", "worst-seen", "best-seen"]),
+    default="uniform",
+    show_default=True,
+    help="How what is open is decided in --runs: by chance, or in the worst or best of some ways that were tried.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 1, max_open=True),
+    default=0.99,
+    show_default=True,
+    help="How sure the bounds of --runs are.",
+)
+@click.option(
+    "--compare",
+    "other",
+    metavar="FILE",
+    shell_complete=files,
+    help="Show the same agent of another protocol beside it.",
+)
+@click.option(
+    "-C",
+    "other_definitions",
+    type=definition,
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Give a parameter of the other protocol a value. May be repeated.",
+)
+@click.option(
+    "--charts",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write drawings into this folder: what each figure hangs on, and how the value is distributed.",
+)
 @resource_options
-@format_option
+@report_format_option
 @colour_option
 def command(
     file: str,
@@ -83,32 +105,56 @@ def command(
     exact: bool,
     fairness: str,
     reduction: str,
+    runs: int | None,
+    seed: int,
+    scheduler: Scheduler,
+    confidence: float,
+    other: str | None,
+    other_definitions: Sequence[tuple[str, str]],
+    charts: Path | None,
     timeout: float | None,
     memory: int | None,
-    form: Format,
+    form: AnyFormat,
     colour: Colour,
 ) -> Exit:
     """Analyze the agents of FILE; `-` reads standard input."""
+    if other is not None and (runs is not None or charts is not None or form not in ("text", "json")):
+        raise click.UsageError("--compare shows text or JSON, and goes with neither --runs nor --charts")
+    if other_definitions and other is None:
+        raise click.UsageError("-C goes with --compare")
+    if other == "-" and file == "-":
+        raise click.UsageError("standard input can be read once")
+    if runs is not None and (exact or fairness == "off" or reduction == "off"):
+        raise click.UsageError("--runs goes with neither --exact, --fairness nor --reduction")
 
-    def work() -> Iterator[tuple[Diagnostic, ...] | list[str] | Finding]:
-        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
-        yield diagnostics
-        if compilation is None:
+    def work() -> Iterator[Event]:
+        from cplc.analysing import Options, analysed, estimated
+        from cplc.risk.estimate import Sampling
+
+        asked = yield from _asked(file, definitions, channels, protocol, agents)
+        beside = None
+        if asked and other is not None:
+            names = [one.participant.name for one in asked]
+            beside = yield from _asked(other, other_definitions, channels, None, names)
+        if not asked or (other is not None and not beside):
             return
-        from cplc.analysing import Options, analysed, participants
-        from cplc.pipeline import UnknownQuestion
-
-        try:
-            asked = participants(compilation, agents)
-        except UnknownQuestion as problem:
-            raise click.UsageError(_unknown(problem.name, problem.known)) from None
-        if not asked:
-            raise click.UsageError(f"`{file}` declares no agent: there is nobody to analyze")
         yield [one.participant.name for one in asked]
+        options = Options(exact, fairness == "on", reduction == "on")
         for one in asked:
-            yield Finding(one, analysed(one, Options(exact, fairness == "on", reduction == "on")))
+            began = perf_counter()
+            if runs is not None:
+                guess = estimated(one, Sampling(runs, seed, scheduler, confidence))
+                yield Guess(one, guess, perf_counter() - began)
+                continue
+            found = Finding(one, analysed(one, options), perf_counter() - began)
+            if beside is None:
+                yield found
+            else:
+                again = next(it for it in beside if it.participant.name == one.participant.name)
+                yield Pair(found, Finding(again, analysed(again, options)))
 
-    run = _Run(file, dict(definitions), form, colour)
+    labels = _labels(file, definitions, other or "", other_definitions)
+    run = Analyzing(file, dict(definitions), form, colour, labels)
     progress = output.Progress(run.doing)
     try:
         for event in supervised(work(), Limits(timeout, memory), waiting=progress.show):
@@ -119,92 +165,47 @@ def command(
     except KeyboardInterrupt:
         run.interrupted = "the run was interrupted"
     progress.clear()
+    if charts is not None:
+        run.write_charts(charts)
     run.finish()
     return run.exit
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
+def _asked(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    agents: Sequence[str],
+) -> Generator[Event, None, tuple[AskedParticipant, ...]]:
+    """Yield what is to be said of the file; return the participants, none if it is wrong."""
+    compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+    yield diagnostics
+    if compilation is None:
+        return ()
+    from cplc.analysing import participants
+    from cplc.pipeline import UnknownQuestion
+
+    try:
+        asked = participants(compilation, agents)
+    except UnknownQuestion as problem:
+        raise click.UsageError(_unknown(problem.name, problem.known, file)) from None
+    if not asked:
+        raise click.UsageError(f"`{file}` declares no agent: there is nobody to analyze")
+    return asked
+
+
+def _labels(
+    file: str, definitions: Sequence[tuple[str, str]], other: str, others: Sequence[tuple[str, str]]
+) -> tuple[str, str]:
+    """Return what the two protocols are called: their files, with what they were given if that is the same file."""
+    if file != other:
+        return file, other
+    given = [" ".join(f"{name}={value}" for name, value in each) for each in (definitions, others)]
+    return given[0] or "by default", given[1] or "by default"
+
+
+def _unknown(name: str, known: Sequence[str], file: str) -> str:
     hints = [note.message for note in did_you_mean(name, known)]
     there_are = f"there are {', '.join(sorted(known))}" if known else "there is none"
-    return f"no agent is called `{name}`; {(hints or [there_are])[0]}"
-
-
-@dataclass
-class _Run:
-    """What is known so far."""
-
-    file: str
-    definitions: dict[str, str]
-    form: Format
-    colour: Colour
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    interrupted: str | None = None
-
-    def doing(self) -> str:
-        """Say what is being worked on."""
-        left = self.names[len(self.findings) :]
-        return f"analyzing {left[0]}" if left else "compiling"
-
-    def take(self, event: tuple[Diagnostic, ...] | list[str] | Finding) -> None:
-        """Say what is new."""
-        match event:
-            case Finding():
-                self.findings.append(event)
-                self._show(event)
-            case list():
-                self.names = event
-            case _:
-                self.diagnostics.extend(event)
-                output.write_diagnostics(event, form=self.form, colour=self.colour, err=True)
-
-    def _show(self, found: Finding) -> None:
-        from cplc.report.analysis import analysis_concise, analysis_text
-        from cplc.report.text import plain
-
-        asked, analysis, judged = found.asked, found.analysis, found.judged()
-        match self.form:
-            case "text":
-                paint = output.result_colours if output.has_colour(self.colour) else plain
-                output.write(analysis_text(asked.system, asked.participant, analysis, judged, paint) + "\n")
-            case "concise":
-                output.write(analysis_concise(asked.participant, analysis, judged) + "\n")
-            case "json":
-                pass
-
-    @property
-    def exit(self) -> Exit:
-        """What is certain outweighs what is unknown; a figure that nothing is asked of may be unknown too."""
-        code = exit_for(self.diagnostics, strict=False)
-        if code == Exit.WRONG:
-            return code
-        verdicts = [(verdict, expected) for finding in self.findings for _, verdict, expected, _ in finding.judged()]
-        if any(verdict != "unknown" and (verdict == "holds") != expected for verdict, expected in verdicts):
-            return Exit.UNEXPECTED
-        unsolved = any(figure.unsolved for finding in self.findings for figure in finding.analysis.figures)
-        if self.interrupted or unsolved or any(verdict == "unknown" for verdict, _ in verdicts):
-            return Exit.UNKNOWN
-        return Exit.EXPECTED
-
-    def finish(self) -> None:
-        """Say what there is to say at the end."""
-        from cplc.report.analysis import analysis_data
-
-        if self.form == "json":
-            output.write_json(
-                {
-                    "command": "analyze",
-                    "file": self.file,
-                    "parameters": self.definitions,
-                    "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(self.diagnostics)],
-                    "agents": [
-                        analysis_data(finding.asked.participant, finding.analysis, finding.judged())
-                        for finding in self.findings
-                    ],
-                    "interrupted": self.interrupted,
-                    "exit": self.exit,
-                }
-            )
-        if self.interrupted:
-            output.write(f"{self.interrupted}\n", err=True)
+    return f"no agent of `{file}` is called `{name}`; {(hints or [there_are])[0]}"

@@ -201,7 +201,7 @@ class Run:
         for result in self.results:
             written = trace(result)
             if written is not None:
-                output.write_file(folder / f"{_file_name(result.question.name)}.itf.json", written)
+                output.write_file(folder / f"{file_name(result.question.name)}.itf.json", written)
 
 
 def _bug(problem: Exception) -> str:
@@ -211,6 +211,6 @@ def _bug(problem: Exception) -> str:
 _VERDICTS: tuple[Standing, ...] = ("as expected", "with a warning", "not as expected", "unknown")
 
 
-def _file_name(name: str) -> str:
+def file_name(name: str) -> str:
     """Return a name that every file system takes."""
     return "".join(char if char.isalnum() or char in "-_." else "_" for char in name)

@@ -2,12 +2,15 @@
 
 One module. A step that no belief covers is a command of its own; a belief is a command with a probability for each
 event. Where it is open which payload an event has, that is chosen next, while ``chosen`` is the event's number.
+
+A belief that gives bounds is a command for each of the extreme distributions within them: what lies between is a
+mixture of these, and so neither better nor worse for anybody than all of them.
 PRISM has one side choose in such a model, so what the participant decides is chosen by the same side as the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,16 +24,19 @@ from cplc.export.templating import render
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.model import Step, System
-from cplc.system.participant import Belief, Participant
+from cplc.system.participant import Belief, Event, Participant
 
 _LEXICON = Lexicon(LEXICON.reserved | {"chosen", "protocol", "over", "some_step", "value"})
+_MOST_BOUNDS = 8
 _ASPECTS = (("conformance", "conforming"), ("achievement", "achieving"))
 
 
 def export(request: Request, participant: Participant) -> Export:
     """Return the decision model, and beside it what is asked of it."""
-    if any(event.low != event.high for belief in participant.beliefs for event in belief.events):
-        raise CannotExport("probabilities that are known within bounds only cannot be said in the models of PRISM")
+    for belief in participant.beliefs:
+        if sum(event.low != event.high for event in belief.events) > _MOST_BOUNDS:
+            said = f"more than {_MOST_BOUNDS} probabilities that are known within bounds only"
+            raise CannotExport(f"`{belief.text}` has {said}, and too many extreme distributions for a model of PRISM")
     model = _Decision(request.system, participant)
     vocabulary = model.vocabulary
     settled = all(len(variable.initial) == 1 for variable in request.system.variables)
@@ -82,6 +88,11 @@ def _remarks(model: _Decision) -> Iterator[str]:
         f"The decision of {model.participant.name}: what is believed happens with its probability, the rest is open. "
         "A run ends where `over` holds. The least probabilities are those without fairness."
     )
+    if any(event.low != event.high for belief in model.participant.beliefs for event in belief.events):
+        yield (
+            "Where probabilities are known within bounds only, there is a command for each extreme distribution: all "
+            "others are mixtures of these."
+        )
     if model.decides:
         yield (
             "The participant decides something itself. Here that is open like the rest, so the least probability may "
@@ -120,7 +131,13 @@ class _Decision:
     def _names(self) -> dict[str, str]:
         vocabulary = self.vocabulary
         groups = (vocabulary.words, vocabulary.variables, vocabulary.steps)
-        wanted = [f"{what} {at}" for what in ("applies", "event") for at in range(len(self.participant.beliefs))]
+        beliefs = self.participant.beliefs
+        wanted = [f"{what} {at}" for what in ("applies", "event") for at in range(len(beliefs))]
+        wanted += [
+            f"event {at} extreme {number}"
+            for at, belief in enumerate(beliefs)
+            for number in range(1, len(extremes(belief.events)))
+        ]
         wanted += [
             f"event {number} takes {step.name}" for number in self.pending.values() for step in self.system.steps
         ]
@@ -176,13 +193,14 @@ class _Decision:
                     action = self.vocabulary.steps[step.name]
                     yield _Command(action, f"chosen = 0 & !over & {self._free_guard(at)}", updates)
         for at, belief in enumerate(self.participant.beliefs):
-            parts = [
-                f"{_number(event.low)} : {self._outcome(at, position)}"
-                for position, event in enumerate(belief.events)
-                if event.low > 0
-            ]
             guard = f"chosen = 0 & !over & {self._names[f'applies {at}']}"
-            yield _Command(self._names[f"event {at}"], guard, " + ".join(parts))
+            for number, shares in enumerate(extremes(belief.events)):
+                parts = [
+                    f"{_number(share)} : {self._outcome(at, position)}"
+                    for position, share in enumerate(shares)
+                    if share
+                ]
+                yield _Command(self._event(at, number), guard, " + ".join(parts))
         for (at, position), number in self.pending.items():
             for index in self.participant.beliefs[at].events[position].steps:
                 step = self.system.steps[index]
@@ -191,6 +209,10 @@ class _Decision:
                     guard = f"chosen = {number} & {self.vocabulary.written_out(step.guard)}"
                     yield _Command(action, guard, _also(updates, "(chosen' = 0)"))
         yield _Command("", "over", "true")
+
+    def _event(self, at: int, number: int) -> str:
+        """Return the action of a belief with the extreme distribution of that number."""
+        return self._names[f"event {at} extreme {number}" if number else f"event {at}"]
 
     def _outcome(self, at: int, position: int) -> str:
         if (at, position) in self.pending:
@@ -218,18 +240,35 @@ class _Decision:
             (self.vocabulary.steps[step.name], _number(worth[at])) for at, step in enumerate(steps) if worth[at]
         )
         for at, belief in enumerate(self.participant.beliefs):
-            certain = (
-                event.low * worth[event.steps[0]]
-                for position, event in enumerate(belief.events)
-                if (at, position) not in self.pending
-            )
-            mean = sum(certain, Fraction(0))
-            if mean:
-                yield self._names[f"event {at}"], _number(mean)
+            for number, shares in enumerate(extremes(belief.events)):
+                certain = (
+                    share * worth[belief.events[position].steps[0]]
+                    for position, share in enumerate(shares)
+                    if (at, position) not in self.pending
+                )
+                mean = sum(certain, Fraction(0))
+                if mean:
+                    yield self._event(at, number), _number(mean)
         for (at, position), number in self.pending.items():
             for index in self.participant.beliefs[at].events[position].steps:
                 if worth[index]:
                     yield self._names[f"event {number} takes {steps[index].name}"], _number(worth[index])
+
+
+def extremes(events: Sequence[Event]) -> tuple[tuple[Fraction, ...], ...]:
+    """Return the distributions within the bounds of which all others are mixtures: one for bounds that are points."""
+    open_ = [at for at, event in enumerate(events) if event.low != event.high]
+    found: dict[tuple[Fraction, ...], None] = {}
+    for rest in open_ or range(1):
+        others = [at for at in open_ if at != rest]
+        for full in product((False, True), repeat=len(others)):
+            shares = [event.low for event in events]
+            for at, is_full in zip(others, full, strict=True):
+                shares[at] = events[at].high if is_full else events[at].low
+            shares[rest] += 1 - sum(shares, Fraction(0))
+            if events[rest].low <= shares[rest] <= events[rest].high:
+                found[tuple(shares)] = None
+    return tuple(found)
 
 
 def _also(updates: str, more: str) -> str:

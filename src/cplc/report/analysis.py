@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 from cplc.report.decision import advice_lines, sensitivity_lines
-from cplc.report.numbers import bounds_text, number_text, some, wrapped
+from cplc.report.numbers import LEVEL, bounds_text, number_data, number_text, some, wrapped
 from cplc.report.text import Part, Style, plain, printable
-from cplc.risk.results import Advice, Analysis, Bounds, Figure, Gain, Number, Remark, Verdict
+from cplc.risk.results import Advice, Analysis, Bounds, Figure, Gain, Remark, Verdict
 from cplc.system import expr as e
 from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold
@@ -17,9 +16,6 @@ from cplc.verification.interpreter import holds
 Data = dict[str, object]
 Judged = tuple[Threshold, Verdict, bool, str]
 """What is asked, the verdict, whether it was to hold, and the place where it is asked."""
-
-LEVEL = Fraction(1, 20)
-"""Of how many of the worst cases value at risk and shortfall speak."""
 
 # --- text
 
@@ -64,7 +60,7 @@ def _table(analysis: Analysis, judged: Sequence[Judged], style: Style) -> Iterat
         least, most = (bounds_text(figure.guaranteed), bounds_text(figure.best)) if known else ("?", "?")
         first = True
         for threshold, verdict, expected, _ in asked:
-            said = style(verdict, _part(verdict, expected)) + _expectation(verdict, expected)
+            said = verdict_text(verdict, expected, style)
             if verdict == "unknown" and known:
                 said += ": it is too near, try --exact"
             limit = f"{threshold.relation} {number_text(threshold.value)}"
@@ -77,6 +73,11 @@ def _table(analysis: Analysis, judged: Sequence[Judged], style: Style) -> Iterat
     for row in (head, *rows):
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
         yield f"  {'  '.join((*cells, row[4]))}"
+
+
+def verdict_text(verdict: Verdict, expected: bool, style: Style = plain) -> str:
+    """Return the verdict, and whether it is the one that was to come where that is not the same."""
+    return style(verdict, _part(verdict, expected)) + _expectation(verdict, expected)
 
 
 def _part(verdict: Verdict, expected: bool) -> Part:
@@ -236,12 +237,6 @@ def analysis_data(participant: Participant, analysis: Analysis, judged: Sequence
             "method": analysis.work.method,
         },
     }
-
-
-def number_data(number: Number) -> Data:
-    """Return a number as the nearest one that JSON has, and exactly where it is known so."""
-    exact = f"{number.numerator}/{number.denominator}" if isinstance(number, Fraction) else None
-    return {"value": float(number), "exact": exact}
 
 
 def _bounds_data(bounds: Bounds) -> Data:

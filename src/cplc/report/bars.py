@@ -34,10 +34,11 @@ _STYLE = """
 .cplc-figure .asking { fill: var(--asked); }
 """
 _WIDTH = 760
-_LEFT, _RIGHT = 200, 60
+_NAMES, _LEFT, _RIGHT = 192, 258, 60
+"""Where names end, and the plot begins and ends: between them there is room for the number at the end of a bar."""
 _ROW, _BAR = 30, 18
 _ROWS = 12
-_LONGEST = 26
+_LONGEST = 22
 _BINS = 30
 _DISTINCT = 12
 _NARROWEST = 34
@@ -62,10 +63,10 @@ def tornado(title: str, figure: float, bars: Sequence[Bar], asked: Sequence[tupl
     scale = _scale(min(numbers), max(numbers), _LEFT, _WIDTH - _RIGHT)
     top, bottom = 78, 78 + _ROW * len(shown)
     more = len(bars) - len(shown)
-    body = [*_grid(scale, top, bottom)]
+    body = [*_grid(scale, top, bottom), *_marks(scale, top, bottom, [(text, value, "asked") for text, value in asked])]
     for at, bar in enumerate(shown):
         body += _row(scale, figure, bar, top + _ROW * at + (_ROW - _BAR) // 2)
-    body += _marks(scale, top, bottom, [("", figure, "mark"), *((text, value, "asked") for text, value in asked)])
+    body += _marks(scale, top, bottom, [("", figure, "mark")])
     body += _key(top - 44, (("never", "if it never happens"), ("always", "if it always happens")), _number(figure))
     if more:
         body.append(_text(_LEFT, bottom + 38, f"and {more} more that count less", "faint"))
@@ -78,7 +79,7 @@ def _row(scale: _Scale, figure: float, bar: Bar, y: int) -> Iterator[str]:
     halves = (("never", bar.never, y), ("always", bar.always, y if apart else y + _BAR // 2))
     name = bar.name if len(bar.name) <= _LONGEST else bar.name[: _LONGEST - 1] + "…"
     about = f"<title>{escape(f'{bar.name} {bar.believed}: {bar.about}')}</title>"
-    yield f"<g>{about}{_text(_LEFT - 12, y + 13, f'{name} {bar.believed}', 'end')}"
+    yield f"<g>{about}{_text(_NAMES, y + 13, f'{name} {bar.believed}', 'end')}"
     for kind, value, at in halves:
         x, end = sorted((scale.x(figure), scale.x(value)))
         yield _rect(x, at, end - x, _BAR if apart else _BAR // 2, kind)
@@ -109,7 +110,8 @@ def histogram(title: str, chances: Sequence[tuple[Fraction, float]], marks: Sequ
         ]
     top, bottom = 96, 296
     most = max(column.share for column in columns)
-    body = [*_grid(scale, top, bottom)]
+    lines = [(text, value, "mark") for text, value in marks]
+    body = [*_grid(scale, top, bottom), *_marks(scale, top - 16, bottom, lines)]
     for one in columns:
         height = one.share / most * (bottom - top)
         about = f"<title>{escape(f'{one.name}: {_percent(one.share)}')}</title>"
@@ -117,7 +119,6 @@ def histogram(title: str, chances: Sequence[tuple[Fraction, float]], marks: Sequ
         if len(columns) <= _DISTINCT:
             body.append(_text(one.x + one.width / 2, bottom - height - 5, _percent(one.share), "value middle"))
         body.append("</g>")
-    body += _marks(scale, top - 16, bottom, [(text, value, "mark") for text, value in marks])
     body += _key(top - 58, (("loss", "no gain"), ("gain", "gain")), "")
     said = "; ".join(f"{one.name}: {_percent(one.share)}" for one in columns)
     return _svg(title, said + ".", bottom + 32, body)

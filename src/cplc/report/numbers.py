@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from fractions import Fraction
 
 from cplc.risk.results import Bounds, Number
+
+LEVEL = Fraction(1, 20)
+"""Of how many of the worst cases value at risk and shortfall speak."""
 
 MOST = 8
 """Of what there may be very many."""
@@ -36,6 +40,12 @@ def number_text(number: Number) -> str:
         return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
     shown = f"{number.numerator}/{number.denominator}"
     return f"{float(number):.9g}" + (f" ({shown})" if len(shown) <= _LONGEST_FRACTION else "")
+
+
+def number_data(number: Number) -> dict[str, object]:
+    """Return a number as the nearest one that JSON has, and exactly where it is known so."""
+    exact = f"{number.numerator}/{number.denominator}" if isinstance(number, Fraction) else None
+    return {"value": float(number), "exact": exact}
 
 
 def some(shown: Sequence[str]) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from math import exp, lgamma, log, log1p
+from math import exp, floor, lgamma, log, log1p
 
 _HALVINGS = 60
-_ROUNDING = 1e-9
-"""Logarithms of factorials are wrong by less than this in the counts that anybody waits for."""
+_DIGITS = 9
+"""To which bounds are rounded outwards: more than what logarithms of factorials are wrong by."""
 
 
 def interval(successes: int, runs: int, confidence: float) -> tuple[float, float]:
     """Return the bounds of Clopper and Pearson: with that confidence the probability lies between them."""
-    return lower(successes, runs, confidence), 1.0 - lower(runs - successes, runs, confidence)
+    above = lower(runs - successes, runs, confidence)
+    return lower(successes, runs, confidence), round(1.0 - above, _DIGITS)
 
 
 def lower(successes: int, runs: int, confidence: float) -> float:
@@ -26,7 +27,8 @@ def lower(successes: int, runs: int, confidence: float) -> float:
             above = middle
         else:
             below = middle
-    return max(0.0, below - _ROUNDING)
+    scale = 10.0**_DIGITS
+    return max(0.0, floor(below * scale - 1) / scale)
 
 
 def at_least(successes: int, runs: int, probability: float) -> float:

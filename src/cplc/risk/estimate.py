@@ -30,8 +30,6 @@ SCHEDULERS: tuple[Scheduler, ...] = get_args(Scheduler)
 
 CANDIDATES = 64
 """Ways of choosing that are tried: a power of two."""
-LONGEST = 10_000
-"""Steps after which a run is given up."""
 _REMEMBERED = 200_000
 _ATTEMPTS = 10_000
 
@@ -44,6 +42,8 @@ class Sampling:
     seed: int = 0
     scheduler: Scheduler = "uniform"
     confidence: float = 0.99
+    longest: int = 10_000
+    """Steps after which a run is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,10 @@ class Estimate:
     """What the runs were worth that show the benefit; None if nothing is worth anything, or no run has ended."""
     steps: int
 
-    def figure(self, aspect: Aspect) -> Estimated | None:
-        return next((figure for figure in self.figures if figure.aspect == aspect), None)
-
 
 def estimate(system: System, participant: Participant, sampling: Sampling) -> Estimate:
     """Return what the runs say; nothing of it is certain."""
-    simulator = _Simulator(system, participant)
+    simulator = _Simulator(system, participant, sampling.longest)
     aspects: list[tuple[Aspect, Callable[[_Run], bool]]] = [("conformance", simulator.test(participant.conforming))]
     if participant.goals:
         goals = conj(goal.condition for goal in participant.goals)
@@ -141,6 +138,9 @@ class _Chances:
     def at(self, state: int) -> None:
         """The run has come to this state."""
 
+    def before(self, attempt: int) -> None:
+        """The run is about to begin, for the first time or after so many attempts."""
+
     def choose(self, count: int, asked: int) -> int:
         """Return one of so many choices of the world."""
         return int(self.random() * count)
@@ -167,6 +167,9 @@ class _Fixed(_Chances):
     def at(self, state: int) -> None:
         self._state = None if state in self._been else state.to_bytes(state.bit_length() // 8 + 1, "little")
         self._been.add(state)
+
+    def before(self, attempt: int) -> None:
+        self._state = attempt.to_bytes(4, "little")
 
     def _number(self, asked: int) -> int | None:
         if self._state is None:
@@ -203,7 +206,7 @@ class _Run:
 class _Simulator:
     """Runs of a system with a participant, one state after the other."""
 
-    def __init__(self, system: System, participant: Participant) -> None:
+    def __init__(self, system: System, participant: Participant, longest: int) -> None:
         self.packing = Packing(system)
         self._beliefs = participant.beliefs
         self._offers = _Open(Offers(system, participant, self.packing).groups())
@@ -218,6 +221,7 @@ class _Simulator:
                 self._worth[step] = self._worth.get(step, Fraction(0)) + worth.amount
         self._alike = [tuple(map(float, _alike(belief.events))) for belief in participant.beliefs]
         self._known: dict[int, tuple[_Option, ...]] = {}
+        self._longest = longest
         self.decides = False
         self.steps = 0
 
@@ -227,7 +231,7 @@ class _Simulator:
 
     def run(self, chooser: _Chances) -> _Run:
         state, value = self._beginning(chooser), Fraction(0)
-        for _ in range(LONGEST):
+        for _ in range(self._longest):
             options = self._options(state)
             if not options:
                 return _Run(state, value, True)
@@ -241,7 +245,7 @@ class _Simulator:
 
     def _beginning(self, chooser: _Chances) -> int:
         for attempt in range(_ATTEMPTS):
-            chooser.at(attempt)
+            chooser.before(attempt)
             state = sum(
                 values[chooser.choose(len(values), _BEGINNING + at)] if len(values) > 1 else values[0]
                 for at, values in enumerate(self._initial)

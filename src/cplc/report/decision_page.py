@@ -1,0 +1,72 @@
+"""What participants can count on as one page that needs nothing else: verdicts, drawings, and all of it in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.render import rendered
+from cplc.report.html import STYLES, template
+from cplc.report.outcome import Standing, remarks
+from cplc.report.text import expectation
+from cplc.report.wording import place
+from cplc.verification.results import Result
+
+
+@dataclass(frozen=True)
+class Section:
+    """One participant."""
+
+    name: str
+    guessed: bool
+    """Whether all of it is an estimate."""
+    text: str
+    drawings: tuple[str, ...]
+    """Each an SVG of ours."""
+    results: tuple[tuple[Result, Standing], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    answer: str
+    style: str
+    expected: str
+    asked: str
+    found: str
+    place: str
+
+
+def decision_page(
+    file: str, version: str, diagnostics: Sequence[Diagnostic], sections: Sequence[Section], interrupted: str | None
+) -> str:
+    """Return the page."""
+    return template("decision.html.j2").render(
+        file=file,
+        version=version,
+        diagnostics=rendered(diagnostics, limit=len(diagnostics)),
+        mistaken=any(diagnostic.is_error for diagnostic in diagnostics),
+        interrupted=interrupted,
+        sections=[
+            {
+                "anchor": f"a{number}",
+                "name": one.name,
+                "guessed": one.guessed,
+                "text": one.text,
+                "drawings": one.drawings,
+                "verdicts": [_verdict(result, standing) for result, standing in one.results],
+            }
+            for number, one in enumerate(sections, 1)
+        ],
+    )
+
+
+def _verdict(result: Result, standing: Standing) -> _Verdict:
+    return _Verdict(
+        result.answer,
+        STYLES[standing],
+        expectation(result).strip(),
+        result.question.text,
+        "; ".join(remarks(result)),
+        place(result.question.span),
+    )

@@ -1,0 +1,132 @@
+"""What runs by chance say of a participant: as a table, in one line each, and as data. None of it is a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cplc.report.numbers import number_data, number_text, wrapped
+from cplc.report.text import Style, plain
+from cplc.risk.estimate import CANDIDATES, Estimate, Estimated
+from cplc.risk.results import judged
+from cplc.system.participant import Participant, Threshold
+
+Data = dict[str, object]
+Asking = tuple[Threshold, bool, str]
+"""What is asked, whether it was to hold, and the place where it is asked."""
+
+_SCHEDULERS = {
+    "uniform": "what is open is decided by chance, every choice alike",
+    "worst-seen": f"what is open is decided in the worst of {CANDIDATES} ways that were tried",
+    "best-seen": f"what is open is decided in the best of {CANDIDATES} ways that were tried",
+}
+
+
+def scheduler_text(estimate: Estimate) -> str:
+    """Return in words who decides what."""
+    sampling = estimate.sampling
+    own = ", and so does the participant" if sampling.scheduler == "best-seen" else "; the participant goes by chance"
+    return f"{_SCHEDULERS[sampling.scheduler]} ({sampling.scheduler})" + (own if estimate.decides else "")
+
+
+def side(figure: Estimated, threshold: Threshold) -> str:
+    """Return on which side of the threshold the probability is, under this scheduler and with this confidence."""
+    return {"holds": "above", "fails": "not above", "unknown": "too near to tell"}[judged(figure.bounds, threshold)]
+
+
+def estimate_text(participant: Participant, estimate: Estimate, asked: Sequence[Asking], style: Style = plain) -> str:
+    """Return the estimate as lines."""
+    return "".join(f"{line.rstrip()}\n" for line in _lines(participant, estimate, asked, style))
+
+
+def _lines(participant: Participant, estimate: Estimate, asked: Sequence[Asking], style: Style) -> Iterator[str]:
+    sampling = estimate.sampling
+    yield f"{style(participant.name, 'strong')} plays {', '.join(participant.agents) or 'nobody'}"
+    runs = f"{sampling.runs:,} run{'' if sampling.runs == 1 else 's'}"
+    first, *others = wrapped(
+        f"an estimate from {runs} for each line, seed {sampling.seed}: {scheduler_text(estimate)}", "  "
+    )
+    yield style(first, "warning")
+    yield from (style(line, "warning") for line in others)
+    rows = [("", "estimate", f"{100 * sampling.confidence:.6g} % sure", "asked" if asked else "", "")]
+    for figure in estimate.figures:
+        mine = [one for one in asked if one[0].aspect == figure.aspect]
+        between = f"{figure.bounds.low:.4f}..{figure.bounds.high:.4f}"
+        head = (figure.aspect, f"{figure.wanted / sampling.runs:.4f}", between)
+        for number, (threshold, _, _) in enumerate(mine):
+            limit = f"{threshold.relation} {number_text(threshold.value)}"
+            said = f"{style('unknown', 'warning')}: {side(figure, threshold)} here, which proves nothing"
+            rows.append((*(("", "", "") if number else head), limit, said))
+        if not mine:
+            rows.append((*head, "", ""))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        yield f"  {'  '.join((*cells, row[4]))}"
+    if estimate.values is not None:
+        yield f"  the runs for the benefit are worth {float(estimate.values.expected()):.6g} on average"
+    given_up = max(figure.given_up for figure in estimate.figures)
+    if given_up:
+        yield f"  up to {given_up:,} of the runs had no end after {sampling.longest:,} steps: they count as either"
+    yield style(f"  {estimate.steps:,} steps", "faint")
+
+
+def estimate_concise(participant: Participant, estimate: Estimate, asked: Sequence[Asking]) -> str:
+    """Return one line for each threshold, or for each figure where nothing is asked."""
+    lines: list[str] = []
+    for figure in estimate.figures:
+        name = f"{participant.name}.{figure.aspect}"
+        said = sentence(figure, estimate)
+        mine = [one for one in asked if one[0].aspect == figure.aspect]
+        for threshold, _, place in mine:
+            limit = f"{threshold.relation} {number_text(threshold.value)}"
+            lines.append(f"{place}: unknown {name}: {limit}; {said}")
+        if not mine:
+            lines.append(f"{name}: {said}")
+    return "\n".join(lines)
+
+
+def sentence(figure: Estimated, estimate: Estimate) -> str:
+    """Return the estimate of one figure in a sentence."""
+    sampling = estimate.sampling
+    between = f"{figure.bounds.low:.4f}..{figure.bounds.high:.4f} ({100 * sampling.confidence:.6g} % sure)"
+    return f"estimated {figure.wanted / sampling.runs:.4f}, {between}, scheduler {sampling.scheduler}"
+
+
+def estimate_data(participant: Participant, estimate: Estimate, asked: Sequence[Asking]) -> Data:
+    """Return the estimate as what JSON can say."""
+    sampling = estimate.sampling
+    return {
+        "agent": participant.name,
+        "plays": list(participant.agents),
+        "runs": sampling.runs,
+        "seed": sampling.seed,
+        "scheduler": sampling.scheduler,
+        "confidence": sampling.confidence,
+        "aspects": [
+            {
+                "aspect": figure.aspect,
+                "wanted": figure.wanted,
+                "given_up": figure.given_up,
+                "low": figure.bounds.low,
+                "high": figure.bounds.high,
+                "asked": [
+                    {
+                        "relation": threshold.relation,
+                        "threshold": number_data(threshold.value),
+                        "verdict": "unknown",
+                        "expected": "holds" if expected else "fails",
+                        "as_expected": False,
+                        "under_this_scheduler": side(figure, threshold),
+                        "place": place,
+                    }
+                    for threshold, expected, place in asked
+                    if threshold.aspect == figure.aspect
+                ],
+            }
+            for figure in estimate.figures
+        ],
+        "values": None
+        if estimate.values is None
+        else [{"value": number_data(value), "share": float(share)} for value, share in estimate.values.chances],
+        "steps": estimate.steps,
+    }

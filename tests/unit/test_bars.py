@@ -1,0 +1,69 @@
+"""Drawings of numbers: well-formed, the same every time, and everything within its frame."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from xml.etree import ElementTree
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cplc.report.bars import Bar, histogram, tornado
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_shares = st.floats(0, 1)
+_bars = st.builds(
+    Bar,
+    st.text(max_size=40).map(lambda text: "".join(filter(str.isprintable, text))),
+    st.just("a < b & c"),
+    st.just("0.9"),
+    _shares,
+    _shares,
+)
+
+
+def _within(drawing: str) -> ElementTree.Element:
+    """Return the drawing, in which nothing stands outside its frame and nothing is no number."""
+    root = ElementTree.fromstring(drawing)
+    width, height = float(root.get("width", "0")), float(root.get("height", "0"))
+    for one in root.iter(f"{_SVG}rect"):
+        x, y = float(one.get("x", "0")), float(one.get("y", "0"))
+        assert 0 <= x <= x + float(one.get("width", "0")) <= width + 0.2
+        assert 0 <= y <= y + float(one.get("height", "0")) <= height + 0.2
+    for line in root.iter(f"{_SVG}line"):
+        assert 0 <= float(line.get("x1", "0")) <= width
+        assert 0 <= float(line.get("y2", "0")) <= height
+    for text in root.iter(f"{_SVG}text"):
+        assert 0 <= float(text.get("x", "0")) <= width
+        assert 0 < float(text.get("y", "0")) <= height
+    return root
+
+
+@settings(max_examples=60)
+@given(_shares, st.lists(_bars, min_size=1, max_size=15), st.lists(_shares, max_size=2))
+def test_a_tornado_stays_within_its_frame(figure: float, bars: list[Bar], asked: list[float]) -> None:
+    limits = [(f"> {limit}", limit) for limit in asked]
+    root = _within(tornado("what it hangs on", figure, bars, limits))
+    assert len(root.findall(f"{_SVG}g")) == min(12, len(bars))
+    assert tornado("a", figure, bars, limits) == tornado("a", figure, bars, limits)
+
+
+@settings(max_examples=60)
+@given(st.dictionaries(st.fractions(-1000, 1000, max_denominator=20), st.integers(1, 9), min_size=1, max_size=80))
+def test_a_histogram_shows_all_there_is(weights: dict[Fraction, int]) -> None:
+    total = sum(weights.values())
+    chances = [(value, weights[value] / total) for value in sorted(weights)]
+    mean = float(sum(value * weight for value, weight in weights.items()) / total)
+    root = _within(histogram("worth", chances, [("expected", mean)]))
+    columns = root.findall(f"{_SVG}g/{_SVG}rect")
+    heights = dict.fromkeys(("gain", "loss"), 0.0)
+    for column in columns:
+        heights[column.get("class", "")] += float(column.get("height", "0"))
+    gains = sum(share for value, share in chances if value > 0)
+    assert abs(heights["gain"] / sum(heights.values()) - gains) < 0.01
+
+
+def test_one_value_is_drawn_too() -> None:
+    _within(histogram("worth", [(Fraction(0), 1.0)]))
+    _within(histogram("worth", [(Fraction(-(10**9)), 0.5), (Fraction(10**9), 0.5)]))
+    _within(tornado("same", 1.0, [Bar("m", "", "1", 1.0, 1.0)]))
