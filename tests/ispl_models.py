@@ -36,6 +36,10 @@ class Wanted:
     games: bool = True
     linear: bool = True
     knowledge: bool = True
+    deep_fairness: bool = True
+    """Conditions of fairness that more than the present state decides."""
+    hard_fairness: bool = True
+    """Those among them, too, that MCMAS crashes on: of what all runs come to, or some run keeps to."""
 
 
 class Models:
@@ -70,9 +74,8 @@ class Models:
         both = self._chance.sample(self._agents, min(2, len(self._agents)))
         parts.append(f"Groups g = {{{', '.join(others)}}}; h = {{{', '.join(both)}}}; k = {{{others[0]}}}; end Groups")
         if self._wanted.fairness and self._chance.random() < 0.3:
-            parts.append(
-                f"Fairness {' '.join(f'{self._state(0)};' for _ in range(self._chance.choice((1, 1, 2))))} end Fairness"
-            )
+            conditions = (f"{self._recurring()};" for _ in range(self._chance.choice((1, 1, 2))))
+            parts.append(f"Fairness {' '.join(conditions)} end Fairness")
         parts.append("Formulae")
         parts += (f"  {self._formula()};" for _ in range(formulas))
         return "\n".join([*parts, "end Formulae", ""])
@@ -161,6 +164,18 @@ class Models:
                 return f"LTL {self._path(2)}"
             return f"CTL* {self._chance.choice('AE')}({self._path(2)})"
         return self._state(2)
+
+    def _recurring(self) -> str:
+        """Return a condition of fairness."""
+        if not self._wanted.deep_fairness or self._chance.random() < 0.5:
+            return self._state(0)
+        operand = self._chance.choice((self._state(0), f"(!{self._state(0)})"))
+        paths = ["EX", "EF", "AX", "AG", *(("AF", "EG") if self._wanted.hard_fairness else ())]
+        agent, group = self._chance.choice(self._agents), self._chance.choice("ghk")
+        knowing = [f"K({agent}, {operand})", f"{self._chance.choice(('GK', 'DK', 'GCK'))}({group}, {operand})"]
+        said = [f"({self._chance.choice(paths)} {operand})", f"E({self._state(0)} U {operand})"]
+        found = self._chance.choice([*said, *(knowing if self._wanted.knowledge else ())])
+        return self._chance.choice((found, f"(!{found})"))
 
     def _state(self, depth: int) -> str:
         if not depth:

@@ -14,7 +14,7 @@ from tests.naive import Frozen, Naive, States, _greatest, _least, evaluate
 from tests.naive_paths import Runs
 
 from cplc.system import formula as f
-from cplc.system.expr import Value
+from cplc.system.expr import Expr, Value
 from cplc.system.formula import Formula, OnPaths, Taken
 
 Round = tuple[str, ...]
@@ -61,9 +61,9 @@ class NaiveRounds(Naive):
     def reachable(self) -> States:
         """The states that count: with conditions of fairness those that begin a fair run."""
         every = frozenset(self.rounds)
-        if not self.system.fairness:
+        if not self.system.conditions:
             return every
-        often = [frozenset(s for s in every if evaluate(one, self.thaw(s))) for one in self.system.fairness]
+        often = [self._recurrent(one) for one in self.system.conditions]
 
         def before(states: States, within: States) -> States:
             return frozenset(state for state in within if any(to in states for _, to in self.rounds[state]))
@@ -76,6 +76,15 @@ class NaiveRounds(Naive):
 
         return _greatest(every, again)
 
+    def _recurrent(self, condition: Expr | f.Regardless) -> States:
+        if isinstance(condition, f.Regardless):
+            return self._regardless.satisfying(condition.operand)
+        return frozenset(state for state in self.rounds if evaluate(condition, self.thaw(state)))
+
+    @cached_property
+    def _regardless(self) -> NaiveRounds:
+        return NaiveRounds(self.system.without_conditions)
+
     @cached_property
     def _next(self) -> dict[Frozen, States]:
         return {state: frozenset(to for _, to in self.rounds[state]) & self.reachable for state in self.reachable}
@@ -85,13 +94,15 @@ class NaiveRounds(Naive):
 
     def runs(self, assuming: frozenset[str], along: Taken | None = None) -> Runs[Frozen, int | None]:
         moves = {state: [(0, to) for to in self._next[state]] for state in self.reachable}
-        return Runs(moves, [], [self.where(condition) for condition in self.system.fairness])
+        return Runs(moves, [], [self._recurrent(one) & self.reachable for one in self.system.conditions])
 
     def _satisfying(self, formula: Formula, assuming: frozenset[str]) -> States:
         match formula:
             case OnPaths(quantifier):
-                path = None if self.system.fairness else f.ctl_path(formula)
+                path = None if self.system.conditions else f.ctl_path(formula)
                 return self.by_tableau(formula) if path is None else self._ctl(quantifier, path)
+            case f.Regardless():
+                return self._recurrent(formula) & self.reachable
             case f.Adjacent(operand, same, choice, back):
                 goal = self.satisfying(operand)
                 pairs = [

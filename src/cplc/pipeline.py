@@ -342,15 +342,9 @@ class IsplReading(_Answering):
 
     @cached_property
     def unverifiable(self) -> tuple[Diagnostic, ...]:
-        """What keeps a model that is right from being verified: fairness that is not supported, or no initial state."""
-        from cplc.semantics.ispl.model import is_of_state
+        """What keeps a model that is right from being verified: that no state is initial."""
         from cplc.system.solving import is_satisfiable
 
-        written = zip(self.file.fairness, self.model.fairness, strict=True)
-        text = "A condition of fairness is about the present state: knowledge and paths are not supported in it"
-        others = tuple(rules.UNSUPPORTED_OPERATOR.at(one.span, text) for one, read in written if not is_of_state(read))
-        if others:
-            return others
         initial = self.file.initial
         values = {variable.name: variable.initial for variable in self.system.variables}
         if initial is None or is_satisfiable(values, self.system.start):
@@ -362,8 +356,9 @@ class IsplReading(_Answering):
     @cached_property
     def system(self) -> System:
         from cplc.lowering.ispl import lower_ispl
+        from cplc.lowering.ispl_formulas import with_recurring
 
-        system = lower_ispl(self.model, Path(self.source.name).stem)
+        system = with_recurring(lower_ispl(self.model, Path(self.source.name).stem), self.model)
         for problem in system.problems():
             raise AssertionError(f"lowering made an ill-formed system: {problem}")
         return system

@@ -50,7 +50,7 @@ def test_engines_agree_with_the_definitions(name: str, seed: int) -> None:
 def test_the_search_on_the_fly_agrees_with_the_definitions(seed: int) -> None:
     reading = _reading(seed)
     naive = NaiveRounds(reading.system)
-    assume(len(naive.rounds) <= _STATES)
+    assume(len(naive.rounds) <= _STATES and not reading.system.recurring)
     engine = OnTheFlyEngine(reading.system)
     for asked in reading.questions():
         formula = asked.question.formula
@@ -66,5 +66,6 @@ def test_the_search_on_the_fly_agrees_with_the_definitions(seed: int) -> None:
 def test_every_verdict_has_evidence_that_replays(engine: str, seed: int) -> None:
     reading = _reading(seed)
     assume(len(NaiveRounds(reading.system).rounds) <= _STATES)
+    assume(engine != "onthefly" or not reading.system.recurring)
     for result in reading.verify(reading.questions(), engine):  # type: ignore[arg-type]
         assert result.answer != "unknown", (result.question.text, result.reason)

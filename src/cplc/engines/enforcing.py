@@ -46,10 +46,11 @@ def round_solution(
             goal = Goal(Until, satisfying(left), satisfying(right))
         case Next(operand) | Finally(operand) | Globally(operand):
             goal = Goal(type(formula.goal), counting, satisfying(operand))
-    if system.fairness:
+    if system.conditions:
         if formula.uniform:
             raise ResourceExhausted("uniform strategies are not decided together with conditions of fairness")
-        return Solution(game.fairly(goal, [arena.where(condition) for condition in system.fairness]), ())
+        recurrent = [*map(arena.where, system.fairness), *map(satisfying, system.recurring)]
+        return Solution(game.fairly(goal, recurrent), ())
     if formula.uniform:
         return UniformSearch(game, goal).solution()
     plan = game.solve(goal)

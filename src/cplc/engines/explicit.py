@@ -44,6 +44,7 @@ from cplc.system.formula import (
     OnPaths,
     Or,
     Path,
+    Regardless,
     Release,
     Taken,
     Until,
@@ -241,10 +242,18 @@ class ExplicitEngine(Engine[States]):
                 return self._common_knowledge(agents, states(operand))
             case Adjacent(operand):
                 return adjacent(self._graph, self.system, formula, self.both(states(operand), self._considered))
+            case Regardless(operand):
+                return self.regardless.satisfying(operand, assuming)
             case Enforces():
                 return self.enforcing(formula, assuming).won
             case _:
                 raise ValueError("what is said of a path stands below a path quantifier")
+
+    @cached_property
+    def regardless(self) -> ExplicitEngine:
+        engine = ExplicitEngine(self.system.without_conditions, self._limit)
+        vars(engine).update(_graph=self._graph)
+        return engine
 
     # --- paths
 
@@ -278,11 +287,11 @@ class ExplicitEngine(Engine[States]):
 
         Justice is met by taking turns, whatever the state. Only conditions of fairness can leave a state without.
         """
-        return self._lasting(assuming) if self.system.fairness else self.reachable
+        return self._lasting(assuming) if self.system.conditions else self.reachable
 
     def _lasting(self, assuming: frozenset[str]) -> States:
         """Return the states that begin a fair run that is endless."""
-        if not (self.system.fairness or self.system.is_synchronous):
+        if not (self.system.conditions or self.system.is_synchronous):
             return self.reachable
         return self._once(("fair", assuming), lambda: self._fair_globally(self.reachable, assuming))
 
@@ -340,7 +349,7 @@ class ExplicitEngine(Engine[States]):
         return self.either(found, reaching(graph, keep, cycling))
 
     def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> Constraints:
-        fairness = [self.where(condition) for condition in self.system.fairness]
+        fairness = [self.recurrent(condition) for condition in self.system.conditions]
         steps = permitted or b"\1" * len(self._step_names)
         return Constraints(self._graph, self.system.constraints(assuming), fairness, steps)
 
@@ -358,7 +367,7 @@ class ExplicitEngine(Engine[States]):
             self._constraints(assuming, permitted),
         )
         known: dict[int, bytes] = {}
-        if along is None or not self.system.fairness:  # conditions of fairness may need a step that is not permitted
+        if along is None or not self.system.conditions:  # conditions of fairness may need a step that is not permitted
             ends = filter(reader.accepts_everything, range(len(reader.edges)))
             known = {state: self._lasting(assuming) for state in ends}
         return product.beginning(reader.initial, known)

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
 from cplc.engines.sweeps import Sweeps
+from cplc.system.expr import Expr
+from cplc.system.formula import Regardless
 from cplc.system.model import System
 
 _MANY_SEARCHES = 8
@@ -42,11 +44,14 @@ class FairRuns:
         system: System,
         encoding: Encoding,
         sweeps: Sweeps,
+        recurrent: Callable[[Expr | Regardless], Node],
         allowed: frozenset[int] | None = None,
     ) -> None:
+        """Where a condition of fairness is met is asked of ``recurrent``."""
         self._system = system
         self._encoding = encoding
         self.sweeps = sweeps
+        self._recurrent = recurrent
         self._allowed = allowed
         self._known: dict[tuple[Node, frozenset[str], tuple[Demand, ...]], Node] = {}
 
@@ -55,7 +60,7 @@ class FairRuns:
 
         These count as fair where there are no conditions and they may.
         """
-        is_everywhere = not self._system.fairness and (self.sweeps.idles or may_end)
+        is_everywhere = not self._system.conditions and (self.sweeps.idles or may_end)
         return self._encoding.true if is_everywhere else self.within(self._encoding.true, assuming)
 
     def within(self, keep: Node, assuming: frozenset[str], demands: tuple[Demand, ...] = ()) -> Node:
@@ -72,7 +77,7 @@ class FairRuns:
 
     def conditions(self) -> list[Node]:
         """Return the sets that every fair run meets again and again."""
-        return [self._encoding.condition(condition) for condition in self._system.fairness]
+        return [self._recurrent(condition) for condition in self._system.conditions]
 
     def justices(self, assuming: frozenset[str]) -> list[tuple[int, ...]]:
         """Return, for each justice, its steps as far as they are allowed at all."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from cplc.system.expr import TRUE, Expr
-from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, OnPaths, is_state_formula
+from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, OnPaths, Regardless, is_state_formula
 from cplc.system.model import Justice, State, System
 
 if TYPE_CHECKING:
@@ -92,6 +92,11 @@ class Engine(ABC, Generic[S]):
     def indistinguishable(self, agents: tuple[str, ...], states: S) -> S:
         """Return the states that look to all these agents together like one of the set."""
 
+    @property
+    @abstractmethod
+    def regardless(self) -> Engine[S]:
+        """The engine of the same states, its sets those of this one, where no condition of fairness is there."""
+
     # --- derived
     def is_valid(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> bool:
         """Whether the formula holds in every initial state.
@@ -100,7 +105,7 @@ class Engine(ABC, Generic[S]):
         on a fair run, so `AG` asks of all of them, and `EF` of any of them if there is one initial state. Where all act
         in rounds initial states without a fair run do not count.
         """
-        if not self.system.fairness:
+        if not self.system.conditions:
             match formula:
                 case OnPaths("A", Globally(operand, None), None) if is_state_formula(operand):
                     return self.is_empty(self.complement(self.satisfying(operand, assuming)))
@@ -115,9 +120,13 @@ class Engine(ABC, Generic[S]):
     @property
     def beginning(self) -> S:
         """The initial states that a formula is asked of: in a synchronous system those that begin a fair run."""
-        if not (self.system.is_synchronous and self.system.fairness):
+        if not (self.system.is_synchronous and self.system.conditions):
             return self.initial
         return self.both(self.initial, self.satisfying(OnPaths("E", Globally(Atom(TRUE, "true")))))
+
+    def recurrent(self, condition: Expr | Regardless) -> S:
+        """Return where a condition of fairness is met."""
+        return self.satisfying(condition) if isinstance(condition, Regardless) else self.where(condition)
 
     @property
     def _starts_in_one_state(self) -> bool:

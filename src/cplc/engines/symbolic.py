@@ -46,6 +46,7 @@ from cplc.system.formula import (
     Not,
     OnPaths,
     Or,
+    Regardless,
     Taken,
     ctl_path,
 )
@@ -129,7 +130,19 @@ class SymbolicEngine(Engine[Node]):
 
     @cached_property
     def _fair_runs(self) -> FairRuns:
-        return FairRuns(self.system, self._encoding, self._sweeps)
+        return FairRuns(self.system, self._encoding, self._sweeps, self._recurrent)
+
+    def _recurrent(self, condition: Expr | Regardless) -> Node:
+        if isinstance(condition, Regardless):
+            return self._holds(condition, frozenset())
+        return self._encoding.condition(condition)
+
+    @cached_property
+    def regardless(self) -> SymbolicEngine:
+        engine = SymbolicEngine(self.system.without_conditions)
+        known = ("_encoding", "_transitions", "_sweeps", "_reachable")
+        vars(engine).update({name: getattr(self, name) for name in known})
+        return engine
 
     @property
     def peak(self) -> int:
@@ -276,6 +289,8 @@ class SymbolicEngine(Engine[Node]):
                 return self._image(debtor, creditor, committed)
             case Knows(mode, agents, operand):
                 return self._knowledge(mode, agents, self._holds(operand, assuming))
+            case Regardless(operand):
+                return self.regardless._holds(operand, assuming)
             case Enforces():
                 return self._enforcing(formula, assuming).won
             case _:
@@ -320,7 +335,7 @@ class SymbolicEngine(Engine[Node]):
         known = self._narrowed.get(allowed)
         if known is None:
             sweeps = self._sweeps.among(allowed)
-            known = self._narrowed[allowed] = FairRuns(self.system, self._encoding, sweeps, allowed)
+            known = self._narrowed[allowed] = FairRuns(self.system, self._encoding, sweeps, self._recurrent, allowed)
         return known, allowed
 
     @cached_property
@@ -397,7 +412,7 @@ class SymbolicEngine(Engine[Node]):
     @cached_property
     def _considered(self) -> Node:
         """The states that knowledge and commitments are about: in rounds those that begin a fair run."""
-        if not (self.system.is_synchronous and self.system.fairness):
+        if not (self.system.is_synchronous and self.system.conditions):
             return self._encoding.true
         return self._holds(OnPaths("E", Globally(And(()))), frozenset())
 

@@ -47,7 +47,7 @@ def export(request: Request) -> Export:
         propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for _, text in asked))),
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
-        fairness=[file.said.propositions[condition] for condition in request.system.fairness],
+        fairness=list(file.fairness()),
         formulas=[(remarks_on(one), text) for one, text in asked] or [(["nothing is asked"], ALWAYS)],
         comment=comment,
         wrap=wrap,
@@ -146,10 +146,23 @@ class _File:
 
     # --- what is asked
 
+    def _formulas(self) -> Iterator[Formula]:
+        yield from (one.formula for one in self.asked)
+        yield from (condition.operand for condition in self.system.recurring)
+
+    def fairness(self) -> Iterator[str]:
+        """Yield the conditions of fairness; those that variables decide are propositions."""
+        yield from (self.said.propositions[condition] for condition in self.system.fairness)
+        for condition in self.system.recurring:
+            try:
+                yield self.formula(condition.operand)
+            except Unsaid as problem:
+                raise CannotExport(f"a condition of fairness has {problem}") from None
+
     @cached_property
     def _conditions(self) -> dict[Expr, str]:
         """What propositions stand for, each with a text to remind of it."""
-        parts = (part for one in self.asked for part in f.subformulas(one.formula))
+        parts = (part for formula in self._formulas() for part in f.subformulas(formula))
         found = {part.condition: part.text for part in parts if isinstance(part, f.Atom)}
         for condition in self.system.fairness:
             found.setdefault(condition, "fairness")
@@ -158,7 +171,7 @@ class _File:
     @cached_property
     def _coalitions(self) -> dict[frozenset[str], str]:
         groups: dict[frozenset[str], str] = {}
-        for part in (part for one in self.asked for part in f.subformulas(one.formula)):
+        for part in (part for formula in self._formulas() for part in f.subformulas(formula)):
             match part:
                 case f.Knows(mode, agents) if agents and (mode != "each" or len(agents) > 1):
                     groups[frozenset(agents)] = " and ".join(agents)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cplc.export.header import comment, header_lines
-from cplc.export.request import Export, Request
+from cplc.export.request import CannotExport, Export, Request
 from cplc.export.simplify import substitute
 from cplc.export.smv import Assigned, exported, specification, specification_names
 from cplc.export.smv_asking import Plan, plan
@@ -151,6 +151,8 @@ class Rounds:
 
 def export(request: Request) -> Export:
     """Return the system as one module, with a specification for each formula that CTL or LTL can say."""
+    if request.system.recurring:
+        raise CannotExport("NuSMV knows no conditions of fairness about knowledge or paths")
     made = total(request.system, request.formulas)
     vocabulary = Vocabulary(made.system)
     planned = plan(made.system, made.formulas, Ctl(vocabulary).text, Ltl(vocabulary).text)

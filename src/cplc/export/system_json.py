@@ -103,6 +103,7 @@ def system_data(system: System) -> dict[str, object]:
             for justice in system.justice
         ],
         "fairness": [expr_data(condition) for condition in system.fairness],
+        "recurring": [formula_data(condition) for condition in system.recurring],
         "players": [_player(player) for player in system.players],
         "start": expr_data(system.start),
         "hazards": [{"text": text, "condition": expr_data(condition)} for text, condition, _ in system.hazards],

@@ -24,7 +24,7 @@ NOTHING = "nothing"
 
 
 def lower_ispl(model: m.Model, name: str = "model") -> System:
-    """Return the system; fairness is of conditions on states, the checker lets no other through."""
+    """Return the system; of its conditions of fairness those that the variables decide."""
     variables = [variable for agent in model.agents for variable in agent.variables]
     initial, start = _beginning(variables, condition(model.initial))
     propositions = Propositions(model)
@@ -41,7 +41,7 @@ def lower_ispl(model: m.Model, name: str = "model") -> System:
         commitments=(),
         steps=(),
         justice=(),
-        fairness=tuple(propositions.holding(formula) for formula in model.fairness),
+        fairness=tuple(propositions.holding(formula) for formula in model.fairness if m.is_of_state(formula)),
         players=tuple(_player(agent, model.single_assignment) for agent in model.agents),
         start=start,
     )
@@ -229,10 +229,11 @@ def shared_variables(first: m.Agent, second: m.Agent) -> tuple[tuple[m.Variable,
 
 def _shared(model: m.Model) -> Iterator[Shared]:
     """Yield what is shared by those between whom a formula speaks of a commitment."""
+    formulas = (*(one.formula for one in model.specifications), *model.fairness)
     pairs = {
         frozenset(part.agents)
-        for specification in model.specifications
-        for part in m.subformulas(specification.formula)
+        for formula in formulas
+        for part in m.subformulas(formula)
         if isinstance(part, m.Commits) and part.op in ("C", "Fu")
     }
     for first, second in combinations(model.agents, 2):
@@ -272,4 +273,4 @@ class Propositions:
             case m.Connected(_, (left, right)):
                 return e.disj((e.negate(self.holding(left)), self.holding(right)))
             case _:
-                raise AssertionError(f"the checker lets no such condition of fairness through: {formula}")
+                raise AssertionError(f"more than the present state decides it: {formula}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 from cplc.lowering.ispl import Propositions, choice, shared_variables
@@ -16,6 +17,7 @@ from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr
 from cplc.system.formula import Formula
+from cplc.system.model import System
 
 _TRUE = f.Atom(e.TRUE, "true")
 _NEVER = f.Atom(e.FALSE, "false")
@@ -39,6 +41,12 @@ def lower_ispl_formula(formula: m.Formula, model: m.Model, *, uniform: bool = Fa
     is in LTL and CTL*, and to be said where there may be others.
     """
     return _Lowering(model, uniform, endless).formula(formula)
+
+
+def with_recurring(system: System, model: m.Model) -> System:
+    """Return the system of the model with those conditions of fairness, too, that its variables do not decide."""
+    others = (formula for formula in model.fairness if not m.is_of_state(formula))
+    return replace(system, recurring=tuple(f.Regardless(lower_ispl_formula(formula, model)) for formula in others))
 
 
 class _Lowering:

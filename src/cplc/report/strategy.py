@@ -44,7 +44,7 @@ def strategy_lines(system: System, evidence: Evidence) -> Iterator[str]:
 
 
 def _without_choice(system: System) -> str:
-    if system.fairness:
+    if system.conditions:
         return "none is shown where conditions of fairness decide who wins"
     return "whatever they do, it comes about"
 

@@ -80,6 +80,8 @@ def _step_is_sound(system: System, step: Step) -> Iterator[str]:
 
 
 def _players_are_sound(system: System) -> Iterator[str]:
+    if system.recurring and not system.players:
+        yield "a system of steps has conditions of fairness that variables do not decide"
     if system.players and (system.steps or system.justice):
         yield "a synchronous system has steps or justice"
     if len(system.player) != len(system.players) or not system.player.keys().isdisjoint(system.variable):

@@ -3,7 +3,7 @@
 A state gives every variable a value of its domain. A step changes it; steps interleave, and besides them every
 state has an idle step that changes nothing. The model of a property is the set of states reachable from the
 initial ones. Runs are infinite; the fair ones meet every `Justice` that is unconditional or assumed, and every
-condition of `fairness` infinitely often.
+condition of `fairness` and of `recurring` infinitely often.
 
 A synchronous system has no steps; its players act together in rounds (`cplc.system.rounds`).
 """
@@ -11,12 +11,13 @@ A synchronous system has no steps; its players act together in rounds (`cplc.sys
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 from cplc.source import Span
 from cplc.system.expr import TRUE, Expr, Value, conj, disj, negate, reads
+from cplc.system.formula import Regardless
 from cplc.system.rounds import Player
 
 State = dict[str, Value]
@@ -208,6 +209,18 @@ class System:
     players: tuple[Player, ...] = ()
     start: Expr = TRUE
     """What, besides the initial values of each variable, holds in the initial states."""
+    recurring: tuple[Regardless, ...] = ()
+    """Conditions of fairness that more than the variables decides; only synchronous systems have such."""
+
+    @property
+    def conditions(self) -> tuple[Expr | Regardless, ...]:
+        """All conditions of fairness."""
+        return (*self.fairness, *self.recurring)
+
+    @property
+    def without_conditions(self) -> System:
+        """The same system where every run is fair that is just."""
+        return replace(self, fairness=(), recurring=())
 
     @property
     def is_synchronous(self) -> bool:

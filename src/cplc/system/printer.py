@@ -69,6 +69,8 @@ def _formula(formula: Formula) -> _Text:
     match formula:
         case f.Atom(_, text):
             return text, _loosest(text)
+        case f.Regardless(operand):
+            return _formula(operand)
         case f.Not(operand):
             return f"!{_below_not(_formula(operand))}", _PREFIX
         case f.And(()):
@@ -253,10 +255,11 @@ def _system_lines(system: System) -> Iterator[str]:
         yield ""
         yield "justice"
     yield from (f"  {_justice_text(system, justice)}" for justice in system.justice)
-    if system.fairness:
+    if system.conditions:
         yield ""
         yield "fairness"
     yield from (f"  {expr_text(condition)}" for condition in system.fairness)
+    yield from (f"  {formula_text(condition)}" for condition in system.recurring)
     if system.hazards:
         yield ""
         yield "hazards"

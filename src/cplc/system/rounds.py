@@ -5,7 +5,8 @@ a state in which somebody has nothing to do, or from which every change leads ou
 successor. Runs are endless; a formula that is CTL and a system without conditions of fairness are read as MCMAS reads
 them, by fixpoints, so that a path to where ``EF`` and ``EX`` are met may end there. With conditions of fairness a
 state from which no fair run begins counts for nothing: knowledge, commitments, strategies and `Adjacent` are about the
-others, and an initial state does not count if it is none of these.
+others, and an initial state does not count if it is none of these. What such a condition says of knowledge or paths
+is decided as if no condition were there (`Regardless`).
 
 What players choose in a round is no part of the state. Each has a *choice*, which conditions of changes may read like
 a variable; its values are the names of the player's actions.

@@ -170,7 +170,7 @@ def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iter
                 for polarity in (positive, not positive):
                     yield from _fair_operators(side, system, positive=polarity)
         case OnPaths(quantifier, _):
-            if system.fairness or _is_endless(formula):
+            if system.conditions or _is_endless(formula):
                 yield (quantifier == "A") == positive
             for child in children(formula):
                 yield from _fair_operators(child, system, positive=positive)

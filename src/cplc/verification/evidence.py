@@ -7,7 +7,7 @@ rests on all of them is marked `exhaustive`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Generic
 
 from cplc.engines.interface import Engine, S
@@ -29,6 +29,7 @@ from cplc.system.formula import (
     OnPaths,
     Or,
     Path,
+    Regardless,
     children,
     ctl_path,
     is_state_formula,
@@ -72,7 +73,7 @@ class _Explainer(Generic[S]):
         self.engine = engine
         self.assuming = assuming
         self.paths: Paths[S] = Paths(engine, assuming)
-        self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.fairness else engine.reachable
+        self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.conditions else engine.reachable
         self.considered = self.fair if engine.system.is_synchronous else engine.reachable
         """What knowledge and commitments are about."""
         self.elsewhere: Elsewhere[S] = Elsewhere(engine, self.paths, self._lacking)
@@ -153,6 +154,10 @@ class _Explainer(Generic[S]):
                 return self._one_round(formula, state)
             case OnPaths() | Enforces() | Knows() | Commits() | Fulfils() | Adjacent():
                 return Evidence(formula, holds, Run(state, ()), exhaustive=True)
+            case Regardless(operand):
+                return Evidence(
+                    formula, holds, Run(state, ()), ((0, self._regardless.evidence(operand, state, holds)),)
+                )
             case _:
                 return Evidence(formula, holds, Run(state, ()), self._parts(0, state, [(formula, holds)]))
 
@@ -196,10 +201,10 @@ class _Explainer(Generic[S]):
             found = self._run(shape, state)
             if found is not None:
                 run, parts = found
-                if run.loop is None and self.engine.system.fairness:
+                if run.loop is None and self.engine.system.conditions:
                     last = run.states[-1]
                     parts = (*parts, (len(run.moves), self.evidence(SOME_FAIR_RUN, last, True)))
-                return Evidence(formula, holds, run, parts)
+                return Evidence(formula, holds, run, (*parts, *self._recurring(run)))
         raise EvidenceError("a run is said to exist and none can be found")
 
     def _run(self, shape: Reach | Stay | Once, state: State) -> tuple[Run, tuple[Part, ...]] | None:
@@ -228,6 +233,20 @@ class _Explainer(Generic[S]):
 
     def _all_along(self, states: tuple[State, ...], along: tuple[Claim, ...]) -> tuple[Part, ...]:
         return tuple(part for position, state in enumerate(states) for part in self._parts(position, state, along))
+
+    def _recurring(self, run: Run) -> Iterator[Part]:
+        """Yield what shows that a lasso meets the conditions of fairness that its variables do not decide."""
+        loop = () if run.loop is None else range(run.loop, len(run.moves))
+        for condition in self.engine.system.recurring if loop else ():
+            met = (position for position in loop if self.is_so((condition, True), run.states[position]))
+            position = next(met, None)
+            if position is None:
+                raise EvidenceError("a run is said to be fair and never meets a condition of fairness")
+            yield position, self.evidence(condition, run.states[position], True)
+
+    @cached_property
+    def _regardless(self) -> _Explainer[S]:
+        return _Explainer(self.engine.regardless, self.assuming)
 
     def _one_round(self, formula: Adjacent, state: State) -> Evidence:
         """Return a round to where the operand holds, one in which what is to agree does."""
@@ -260,7 +279,7 @@ class _Explainer(Generic[S]):
             if run.loop is None and must_go_on(self.engine.system, formula):
                 going_on = some_fair_run(formula.along)
                 parts.append((len(run.moves), self.evidence(going_on, run.states[-1], True)))
-            return Evidence(formula, holds, run, tuple(parts))
+            return Evidence(formula, holds, run, (*parts, *self._recurring(run)))
         raise EvidenceError("a run is said to exist and none can be found")
 
     def _seen(self, formula: OnPaths, starts: S, holds: bool) -> Iterator[Run]:
@@ -357,7 +376,8 @@ def _negation(formula: Formula) -> Formula:
 def _is_plain(formula: Formula) -> bool:
     """Whether the variables of one state decide it."""
     return not any(
-        isinstance(part, OnPaths | Enforces | Knows | Commits | Fulfils | Adjacent) for part in subformulas(formula)
+        isinstance(part, OnPaths | Enforces | Knows | Commits | Fulfils | Adjacent | Regardless)
+        for part in subformulas(formula)
     )
 
 
@@ -390,6 +410,8 @@ def _is_exhaustive(formula: Formula, holds: bool) -> bool:
             return back or not holds
         case Not(operand):
             return _is_exhaustive(operand, not holds)
+        case Regardless(operand):
+            return _is_exhaustive(operand, holds)
         case And(operands) if holds:
             return any(_is_exhaustive(operand, True) for operand in operands)
         case Or(operands) if not holds:

@@ -14,6 +14,7 @@ from typing import Generic
 
 from cplc.engines.interface import Engine, S
 from cplc.system.expr import Equal, Expr, Read, conj, disj, negate
+from cplc.system.formula import Regardless
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Move, Run
 from cplc.verification.acting import actions_between
@@ -214,17 +215,20 @@ class Ways(Generic[S]):
 
     def _round(self, entry: State, within: S) -> Moves:
         moves: Moves = ()
-        missing = unmet(self.interpreter, self.goals, Run(entry, moves))
+        missing = self._unmet(self.goals, Run(entry, moves))
         while missing:
             moves += self._meeting(missing[0], end(entry, moves), within)
-            missing = unmet(self.interpreter, missing[1:], Run(entry, moves))
+            missing = self._unmet(missing[1:], Run(entry, moves))
         return moves or (self.staying(entry, within),)
+
+    def _unmet(self, goals: Sequence[Goal], loop: Run) -> tuple[Goal, ...]:
+        return unmet(self.interpreter, goals, loop, lambda goal, at: self.contains(self.engine.recurrent(goal), at))
 
     def _meeting(self, goal: Goal, state: State, within: S) -> Moves:
         """Return a way that meets the goal: a state that is as asked for, or one of its steps taken."""
         engine = self.engine
         if not isinstance(goal, Justice):
-            return self._surely(state, within, engine.both(within, engine.where(goal)))
+            return self._surely(state, within, engine.both(within, engine.recurrent(goal)))
         off = engine.without(within, engine.enabled(goal))
         taking = engine.both(within, engine.predecessors(within, goal.steps))
         moves = self._surely(state, within, engine.either(off, taking))
@@ -253,7 +257,7 @@ class Ways(Generic[S]):
     def _without_detours(self, loop: Run) -> Run:
         """Leave out what a fair loop can do without, the longest detours first."""
         while True:
-            fair = (run for run in self._cuts(loop) if not unmet(self.interpreter, self.goals, run))
+            fair = (run for run in self._cuts(loop) if not self._unmet(self.goals, run))
             shorter = next(fair, None)
             if shorter is None:
                 return loop
@@ -312,6 +316,7 @@ def rest(system: System, goals: Iterable[Goal]) -> Expr:
 
 
 def _rests(system: System, goal: Goal) -> Expr:
+    assert not isinstance(goal, Regardless), "where there is an idle step the variables decide conditions of fairness"
     if not isinstance(goal, Justice):
         return goal
     steps = (system.steps[index] for index in goal.steps)

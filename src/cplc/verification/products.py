@@ -15,7 +15,7 @@ from typing import Generic
 from cplc.engines.automaton import Automaton, Edge, automaton
 from cplc.engines.interface import Engine, ResourceExhausted, S
 from cplc.system.expr import Const, Equal, Expr, Read, disj, reads
-from cplc.system.formula import Formula, Not, Taken
+from cplc.system.formula import Formula, Not, Regardless, Taken
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Move, Run
 from cplc.verification.interpreter import Interpreter, holds
@@ -134,6 +134,11 @@ class Product(Generic[S]):
             return (self.engine.where(condition),) * len(self.locations.arcs)
         places = range(len(self.locations.arcs))
         return self.on(self.engine.reachable, [place for place in places if holds(condition, {LOCATION: place})])
+
+    def recurrent(self, condition: Expr | Regardless) -> Located[S]:
+        if isinstance(condition, Regardless):
+            return (self.engine.recurrent(condition),) * len(self.locations.arcs)
+        return self.where(condition)
 
     def enabled(self, justice: Justice) -> Located[S]:
         return self.where(self.system.enabled(justice))
@@ -264,7 +269,7 @@ class Product(Generic[S]):
 
     def _meeting(self, goal: Goal, states: Located[S]) -> Located[S]:
         if not isinstance(goal, Justice):
-            return self.both(states, self.where(goal))
+            return self.both(states, self.recurrent(goal))
         met = self.without(states, self.enabled(goal))
         return self.either(met, self.both(states, self.predecessors(states, goal.steps))) if goal.steps else met
 

@@ -7,8 +7,9 @@ evidence for its parts leave open is unknown, and unknown is not enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from cplc.system.expr import Expr
 from cplc.system.formula import (
@@ -19,6 +20,7 @@ from cplc.system.formula import (
     Fulfils,
     Knows,
     OnPaths,
+    Regardless,
     Taken,
     ctl_path,
     is_state_formula,
@@ -31,7 +33,7 @@ from cplc.verification.playing import strategy_problems
 
 __all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_problems", "unmet"]
 
-Goal = Justice | Expr
+Goal = Justice | Expr | Regardless
 """What a fair run meets infinitely often: a constraint, or a condition that the user asks for."""
 
 
@@ -45,7 +47,7 @@ def must_go_on(system: System, formula: OnPaths) -> bool:
 
     In a synchronous system without conditions of fairness runs of CTL may stop, and none but these.
     """
-    return bool(system.fairness) or (system.is_synchronous and ctl_path(formula) is None)
+    return bool(system.conditions) or (system.is_synchronous and ctl_path(formula) is None)
 
 
 class EvidenceError(Exception):
@@ -63,7 +65,7 @@ def goals(system: System, assuming: frozenset[str], along: Taken | None = None) 
         constraints = tuple(
             replace(justice, steps=tuple(step for step in justice.steps if step in allowed)) for justice in constraints
         )
-    return (*constraints, *system.fairness)
+    return (*constraints, *system.conditions)
 
 
 def steps_along(system: System, along: Taken | None) -> frozenset[int]:
@@ -71,12 +73,16 @@ def steps_along(system: System, along: Taken | None) -> frozenset[int]:
     return frozenset(index for index, step in enumerate(system.steps) if along is None or step.name in along.steps)
 
 
-def unmet(interpreter: Interpreter, goals: Sequence[Goal], loop: Run) -> tuple[Goal, ...]:
-    """Return the goals that a run which is nothing but a loop never meets."""
-    return tuple(goal for goal in goals if not _meets(interpreter, goal, loop))
+def unmet(
+    interpreter: Interpreter, goals: Sequence[Goal], loop: Run, is_so: Callable[[Regardless, State], bool]
+) -> tuple[Goal, ...]:
+    """Return the goals that a run which is nothing but a loop never meets; what variables do not decide is asked."""
+    return tuple(goal for goal in goals if not _meets(interpreter, goal, loop, is_so))
 
 
-def _meets(interpreter: Interpreter, goal: Goal, loop: Run) -> bool:
+def _meets(interpreter: Interpreter, goal: Goal, loop: Run, is_so: Callable[[Regardless, State], bool]) -> bool:
+    if isinstance(goal, Regardless):
+        return any(is_so(goal, state) for state in loop.states)
     if not isinstance(goal, Justice):
         return any(holds(goal, state) for state in loop.states)
     return any(move.step in goal.steps for move in loop.moves) or any(
@@ -94,11 +100,15 @@ def replay(system: System, evidence: Evidence, assuming: frozenset[str] = frozen
 
 
 def run_problems(
-    interpreter: Interpreter, run: Run, goals: Sequence[Goal] = (), along: Taken | None = None
+    interpreter: Interpreter,
+    run: Run,
+    goals: Sequence[Goal] = (),
+    along: Taken | None = None,
+    is_so: Callable[[Regardless, State], bool] = lambda *_: False,
 ) -> Iterator[str]:
     """Yield every way in which this is not a run of the system from some state, fair if it is endless.
 
-    Along certain steps it takes no others.
+    Along certain steps it takes no others. What conditions of fairness speak of besides variables is asked.
     """
     allowed = steps_along(interpreter.system, along)
     if not interpreter.is_state(run.start):
@@ -125,16 +135,18 @@ def run_problems(
             yield f"step {number} takes `{interpreter.system.steps[move.step].name}`, which does not lead there"
         before = move.state
     if run.loop is not None:
-        yield from _loop_problems(interpreter, run, run.loop, goals)
+        yield from _loop_problems(interpreter, run, run.loop, goals, is_so)
 
 
-def _loop_problems(interpreter: Interpreter, run: Run, entry: int, goals: Sequence[Goal]) -> Iterator[str]:
+def _loop_problems(
+    interpreter: Interpreter, run: Run, entry: int, goals: Sequence[Goal], is_so: Callable[[Regardless, State], bool]
+) -> Iterator[str]:
     if not 0 <= entry < len(run.moves):
         yield "the loop has no step"
         return
     if run.states[entry] != run.states[-1]:
         yield "the loop does not close"
-    for goal in unmet(interpreter, goals, Run(run.states[entry], run.moves[entry:])):
+    for goal in unmet(interpreter, goals, Run(run.states[entry], run.moves[entry:]), is_so):
         yield f"the loop is not fair to {goal.name if isinstance(goal, Justice) else 'a fairness condition'}"
 
 
@@ -158,7 +170,9 @@ class _Replay:
     def _problems(self, evidence: Evidence) -> Iterator[str]:
         along = evidence.formula.along if isinstance(evidence.formula, OnPaths) else None
         fair = goals(self.system, self.assuming, along)
-        run_wrong = list(run_problems(self.interpreter, evidence.run, fair, along))
+        shown = [(part.formula, part.run.start) for _, part in evidence.parts if part.holds]
+        is_shown = lambda condition, state: (condition, state) in shown  # noqa: E731
+        run_wrong = list(run_problems(self.interpreter, evidence.run, fair, along, is_shown))
         yield from run_wrong
         if run_wrong:
             return
@@ -170,8 +184,13 @@ class _Replay:
             if not 0 <= position < len(states) or part.run.start != states[position]:
                 yield "the evidence for a part does not begin where it is needed"
                 return
-            yield from self.evidence(part)
+            yield from (self._regardless if isinstance(evidence.formula, Regardless) else self).evidence(part)
         yield from self._conclusion(evidence)
+
+    @cached_property
+    def _regardless(self) -> _Replay:
+        """What replays on the system without conditions of fairness."""
+        return _Replay(self.system.without_conditions, self.assuming)
 
     def _conclusion(self, evidence: Evidence) -> Iterator[str]:
         facts = Facts.of(self.system, evidence)
@@ -188,6 +207,9 @@ class _Replay:
                 yield from strategy_problems(self.system, evidence, self.assuming)
             case Adjacent(back=False) as formula if evidence.holds:
                 yield from self._one_round(evidence, formula, facts)
+            case Regardless(operand):
+                if evidence.run.moves or facts.known(operand, 0) is not evidence.holds:
+                    yield "without conditions of fairness the state does not have the value claimed"
             case formula if not is_state_formula(formula):
                 yield "what is said of a path has no value in a state"
             case formula:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cplc.engines.interface import ResourceExhausted
 from cplc.engines.onthefly.checker import Checker, Realm
 from cplc.engines.onthefly.evidence import Explainer
 from cplc.engines.onthefly.guidance import Compass
@@ -37,6 +38,8 @@ class OnTheFlyEngine:
     name = "onthefly"
 
     def __init__(self, system: System, limit: int = LIMIT, effort: int | None = None) -> None:
+        if system.recurring:
+            raise ResourceExhausted("the engine `onthefly` does not decide fairness that speaks of knowledge or paths")
         self.system = system
         world = (RoundWorld if system.is_synchronous else World)(system, limit, effort)
         self._realm = Realm(world, Reached(world), Views(world), Compass(world))
