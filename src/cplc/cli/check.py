@@ -16,6 +16,7 @@ from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, Channels, diagnostics_of, exit_for, files_in, finished, worst
 from cplc.cli.options import colour_option, files, reading_options, report_format_option, strict_option
 from cplc.cli.output import AnyFormat, Colour
+from cplc.cli.watching import watch_option, watched
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order, summary
 
@@ -39,6 +40,7 @@ Examples:
 @strict_option
 @click.option("--fix", is_flag=True, help="First repair in the file what can only be meant in one way.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@watch_option
 def command(
     paths: Sequence[str],
     definitions: Sequence[tuple[str, str]],
@@ -49,6 +51,7 @@ def command(
     strict: bool,
     fix: bool,
     diff: bool,
+    watch: bool,
 ) -> Exit:
     """Report what is wrong with files, without verifying anything; `-` reads standard input.
 
@@ -57,6 +60,8 @@ def command(
     """
     if STANDARD_INPUT in paths and len(paths) > 1:
         raise click.UsageError("`-` goes alone")
+    if watch:
+        return watched(lambda: files_in(paths or ["."], ".cpl", ".ispl"))
     named = files_in(paths or ["."], ".cpl", ".ispl")
     checked: list[_Checked] = []
     for file in named:

@@ -14,6 +14,7 @@ from click import UsageError
 from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.cli.limits import Interrupted, Limits, computed
+from cplc.cli.reading import tell
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.source import Source, Span
@@ -65,6 +66,7 @@ def compilation_of(
     if not isinstance(loaded, Compilation):
         return None, (loaded,)
     compilation = replace(loaded, protocol=protocol, strategies=strategies)
+    tell(compilation)
     return (compilation if compilation.ok else None), compilation.diagnostics
 
 
@@ -96,7 +98,10 @@ def _model_in_ispl(
 
     if definitions or channels or protocol:
         raise UsageError("a model in ISPL has no parameters, no channels and no protocols to choose")
-    return load_ispl(file)
+    loaded = load_ispl(file)
+    if not isinstance(loaded, Diagnostic):
+        tell(loaded)
+    return loaded
 
 
 def diagnostics_of(

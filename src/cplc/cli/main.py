@@ -70,7 +70,7 @@ def commands() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     try:
-        code = commands.main(list(arguments), prog_name="cplc", standalone_mode=False)
+        code = commands.main(list(arguments), prog_name="cplc", standalone_mode=False, obj=tuple(arguments))
     except click.ClickException as mistake:
         mistake.show()
         return Exit.WRONG

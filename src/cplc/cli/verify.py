@@ -21,6 +21,7 @@ from cplc.cli.options import (
 )
 from cplc.cli.output import AnyFormat, Colour
 from cplc.cli.run import Questions, Run
+from cplc.cli.watching import watch_option, watched
 from cplc.diagnostics.core import Diagnostic
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ Examples:
   cplc verify examples/netbill.cpl -D customers=20 --property safe --property served
   cplc verify examples/netbill.cpl --formula 'AG (pay[1] -> AF deliver[1])' --assuming Mer
   cplc verify examples/netbill.cpl --timeout 5m --format json
+  cplc verify examples/netbill.cpl --watch
   cplc verify examples/netbill.cpl --format html > report.html
   cplc verify - < examples/netbill.cpl
 """,
@@ -84,6 +86,7 @@ Examples:
     metavar="DIR",
     help="Write each run that is shown into this folder, in the Informal Trace Format.",
 )
+@watch_option
 @colour_option
 def command(
     file: str,
@@ -102,6 +105,7 @@ def command(
     vacuity: bool,
     strict: bool,
     itf: Path | None,
+    watch: bool,
     colour: Colour,
 ) -> Exit:
     """Verify the properties and checks of FILE, or one formula; `-` reads standard input."""
@@ -109,6 +113,8 @@ def command(
         raise click.UsageError("--formula and --property exclude each other")
     if assuming is not None and formula is None:
         raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
+    if watch:
+        return watched(lambda: [file])
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Questions | Result]:
         compilation, diagnostics = reading_of(file, definitions, channels, protocol, strategies)

@@ -31,16 +31,19 @@ class Settings:
 
 def settings_for(folder: Path) -> Settings:
     """Return what the nearest settings file says, in this folder or above."""
+    read = (_read(place) for place in settings_places(folder))
+    return next((found for found in read if found is not None), Settings())
+
+
+def settings_places(folder: Path) -> Iterator[Path]:
+    """Yield where settings of files in this folder may be, the nearest first."""
     try:
         here = folder.resolve()
     except (OSError, ValueError, RuntimeError):
-        return Settings()
+        return
     for place in (here, *here.parents):
-        for name in ("cplc.toml", "pyproject.toml"):
-            found = _read(place / name)
-            if found is not None:
-                return found
-    return Settings()
+        yield place / "cplc.toml"
+        yield place / "pyproject.toml"
 
 
 def problem_with(code: str, span: Span) -> Diagnostic | None:

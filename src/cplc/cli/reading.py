@@ -1,0 +1,75 @@
+"""Which files a run has read, and what was in them: so that it is known when to run again, or not to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cplc.cli import output
+
+if TYPE_CHECKING:
+    from cplc.pipeline import Compilation, IsplReading
+
+FILES_READ = "CPLC_FILES_READ"
+"""The variable of the environment that names the file which a watched run tells what it has read."""
+
+Contents = dict[str, str | None]
+"""File to the digest of what is in it; None for one that is not there, but would be read if it were."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def digest(path: str) -> str | None:
+    """Return the digest of a file as it is now."""
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError):
+        return None
+    return hashlib.sha256(data.removeprefix(_BYTE_ORDER_MARK)).hexdigest()
+
+
+def contents(reading: Compilation | IsplReading) -> Contents:
+    """Return what was read for it: the file, all that it imports, and the settings."""
+    from cplc.pipeline import Compilation
+    from cplc.settings import settings_places
+
+    found: Contents = {}
+    if isinstance(reading, Compilation):
+        for file in reading.index.files:
+            source = file.span.source
+            folder = (reading.path if source is reading.source else Path(source.name)) or Path()
+            wanted = (imported.target for imported in file.imports if imported.is_path)
+            found |= {os.path.normpath(folder.parent / target): None for target in wanted}
+        found |= {
+            os.path.normpath(file.span.source.name): _digest(file.span.source.text) for file in reading.index.files
+        }
+    found[os.path.normpath(reading.source.name)] = _digest(reading.source.text)
+    if reading.path is not None:
+        found |= {str(place): digest(str(place)) for place in settings_places(reading.path.parent)}
+    return found
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def tell(reading: Compilation | IsplReading) -> None:
+    """Say what was read, if somebody is watching."""
+    place = os.environ.get(FILES_READ)
+    if place:
+        told = dict(told_in(place)) | contents(reading)
+        output.write_file(Path(place), json.dumps(told))
+
+
+def told_in(place: str) -> Iterator[tuple[str, str | None]]:
+    """Yield what was said there; nothing before anything was."""
+    try:
+        told = json.loads(Path(place).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if isinstance(told, dict):
+        yield from told.items()
