@@ -30,6 +30,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "report": {"simulation", "verification", "quality", "risk", "compatibility", "system", "diagnostics", "source"},
     "export": {"system"},
 }
+_MAY_IMPORT["asking"] = {"verification", "system", "diagnostics"}
 _MAY_IMPORT["pipeline"] = {*_MAY_IMPORT, "__init__"}
 _MAY_IMPORT["analysing"] = {*_MAY_IMPORT}
 _MAY_IMPORT["replaying"] = {"pipeline", "simulation", "lowering", "system"}

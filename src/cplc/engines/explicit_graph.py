@@ -267,3 +267,29 @@ def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> 
         position = len(first) - 1
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
+
+
+# --- one state after the other
+
+
+class Stepper:
+    """Where steps lead from a state, whichever it is: for walks through systems that are too large to explore."""
+
+    def __init__(self, system: System) -> None:
+        self.packing = Packing(system)
+        self._moves = [_Move(self.packing, system, number) for number in range(len(system.steps))]
+        self._groups = [_Group([move]) for move in self._moves]
+
+    def ways(self, state: int) -> list[tuple[int, int]]:
+        """Return each step that is enabled, by its position, with where it leads; in order. No idle step is one."""
+        found: list[tuple[int, int]] = []
+        for group in self._groups:
+            changes, steps = group.table[state & group.mask]
+            if changes:
+                found.extend([(step, state ^ change) for step, change in zip(steps, changes, strict=True)])
+        found.sort()
+        return found
+
+    def regroup(self, seen: Sequence[int]) -> None:
+        """Look steps up together that these states suggest; nothing else changes by that."""
+        self._groups = _groups(self._moves, seen[:: max(1, len(seen) // _SAMPLE)])

@@ -9,7 +9,8 @@ import json
 
 from cplc.report.story import story, tells
 from cplc.system.expr import Value
-from cplc.system.model import State
+from cplc.system.model import State, System
+from cplc.system.trace import Run
 from cplc.verification.results import Result
 
 
@@ -17,8 +18,12 @@ def trace(result: Result) -> str | None:
     """Return the run that the result shows, if it has one."""
     if result.evidence is None or not tells(result.evidence):
         return None
-    system = result.system
-    run = story(system, result.evidence).run
+    run = story(result.system, result.evidence).run
+    return run_trace(result.system, run, f"{result.question.name}: {result.question.text}", result.answer)
+
+
+def run_trace(system: System, run: Run, description: str, status: str) -> str:
+    """Return any run, with what there is to say of it."""
     taken = [None if move.step is None else system.steps[move.step].name for move in run.moves]
     if system.is_synchronous:
         taken = [", ".join(move.actions) for move in run.moves]
@@ -27,8 +32,8 @@ def trace(result: Result) -> str | None:
         "#meta": {
             "format": "ITF",
             "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
-            "description": f"{result.question.name}: {result.question.text}",
-            "status": result.answer,
+            "description": description,
+            "status": status,
             "steps": [name or "idle" for name in taken],
         },
         "vars": [variable.name for variable in system.variables],

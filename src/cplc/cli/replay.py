@@ -1,0 +1,251 @@
+"""``cplc replay``: recorded runs taken again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, exit_for, finished, reading_of
+from cplc.cli.options import colour_option, files, reading_options, resource_options
+from cplc.cli.output import Colour
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.render import in_order
+
+if TYPE_CHECKING:
+    from cplc.pipeline import Compilation, IsplReading
+    from cplc.simulation.recorded import Recorded, Recording
+    from cplc.simulation.replaying import Replayed
+    from cplc.system.model import System
+
+_LARGEST: Final = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a file records, and the model that its runs are to be taken of."""
+
+    recording: Recording
+    file: str
+    definitions: tuple[tuple[str, str], ...]
+    channels: Channels
+    protocol: str | None
+
+    def reading(self) -> tuple[Compilation | IsplReading | None, tuple[Diagnostic, ...]]:
+        return reading_of(self.file, self.definitions, self.channels, self.protocol)
+
+
+@click.command(
+    "replay",
+    short_help="Take a recorded run again, and say where it does not fit.",
+    epilog=f"""{EXPLAINED}
+RUN is what `verify --format json`, `simulate --format json` or `--itf` have written. Without FILE its runs are taken of
+the file that it names, with the parameters that it names. A run that does not fit is not as expected.
+
+\b
+Examples:
+  cplc simulate examples/netbill.cpl --format json > run.json
+  cplc replay run.json
+  cplc replay run.json changed.cpl
+  cplc replay run.json --interactive
+""",
+)
+@click.argument("record", metavar="RUN", shell_complete=files)
+@click.argument("file", required=False, shell_complete=files)
+@reading_options
+@click.option("--run", "name", metavar="NAME", help="Take this run only: its number, or the property that it shows.")
+@click.option("--interactive", is_flag=True, help="Go through the run step by step.")
+@resource_options
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
+    help="How to print the outcome.",
+)  # fmt: skip
+@colour_option
+def command(
+    record: str,
+    file: str | None,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    name: str | None,
+    interactive: bool,
+    timeout: float | None,
+    memory: int | None,
+    form: Literal["text", "json"],
+    colour: Colour,
+) -> Exit:
+    """Take the runs that RUN records again, of FILE."""
+    if interactive and (record == "-" or form != "text"):
+        raise click.UsageError("--interactive reads commands from standard input and prints text")
+    taken = record_in(record, file, definitions, channels, protocol)
+    runs = chosen(taken.recording, name)
+
+    def work() -> tuple[list[tuple[System, Replayed]], Compilation | None, tuple[Diagnostic, ...]]:
+        from cplc.pipeline import Compilation
+        from cplc.replaying import replayed_on
+
+        reading, diagnostics = taken.reading()
+        if reading is None:
+            return [], None, diagnostics
+        found = [replayed_on(reading, one) for one in runs]
+        return found, reading if isinstance(reading, Compilation) else None, diagnostics
+
+    outcome = finished(work, Limits(timeout, memory), "replaying")
+    if isinstance(outcome, str):
+        output.write(f"{outcome}\n", err=True)
+        return Exit.UNKNOWN
+    found, compilation, diagnostics = outcome
+    code = exit_for(diagnostics, strict=False)
+    if code == Exit.EXPECTED and any(one.misfit is not None for _, one in found):
+        code = Exit.UNEXPECTED
+    output.write_diagnostics(diagnostics, form=form, colour=colour, err=True)
+    if form == "json":
+        _write_document(record, taken, found, diagnostics, code)
+        return code
+    if interactive and found:
+        from cplc.cli.playing import go_through
+
+        if len(found) > 1:
+            raise click.UsageError(f"--interactive takes one run; --run says which: {_names(runs)}")
+        if compilation is None:
+            raise click.UsageError("--interactive is for protocols, not for models in ISPL")
+        go_through(compilation, *found[0], colour=colour)
+        return code
+    for system, one in found:
+        _show(system, one, taken.file, colour)
+    return code
+
+
+def record_in(
+    record: str,
+    file: str | None,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+) -> Record:
+    """Return what the file records, and of which model; the command line goes before what the file says."""
+    from cplc.simulation.recorded import Unreadable, recording
+
+    try:
+        found = recording(_text(record))
+    except Unreadable as problem:
+        raise click.UsageError(f"`{record}` records no run: {problem}") from None
+    if not found.runs:
+        raise click.UsageError(f"`{record}` records no run: nothing in it has one to show")
+    model = file or _named_file(record, found.file)
+    told = found.parameters if file is None else {}
+    parameters = {**told, **dict(definitions)}
+    return Record(
+        found,
+        model,
+        tuple(parameters.items()),
+        channels or (found.channels if file is None else None),
+        protocol or (found.protocol if file is None else None),
+    )
+
+
+def chosen(recording: Recording, name: str | None) -> tuple[Recorded, ...]:
+    """Return the runs of this name, or all."""
+    runs = tuple(one for one in recording.runs if name is None or one.name == name)
+    if not runs:
+        raise click.UsageError(f"no run is called `{name}`; there are {_names(recording.runs)}")
+    return runs
+
+
+def _names(runs: Sequence[Recorded]) -> str:
+    names = [f"`{one.name}`" for one in runs]
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def _text(record: str) -> str:
+    try:
+        if record == "-":
+            return (sys.stdin.buffer.read(_LARGEST) if sys.stdin else b"").decode("utf-8-sig")
+        path = Path(record)
+        if path.is_file() and path.stat().st_size > _LARGEST:
+            raise click.UsageError(f"`{record}` is larger than {_LARGEST // 2**20} MB")
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise click.UsageError(f"`{record}` is not UTF-8 text (byte {problem.start})") from None
+    except (OSError, ValueError) as problem:
+        raise click.UsageError(f"cannot read `{record}`: {getattr(problem, 'strerror', None) or problem}") from None
+
+
+def _named_file(record: str, named: str | None) -> str:
+    """Return the file that the record is of: as it is named there, or beside the record."""
+    if named is None or named == "-":
+        raise click.UsageError(f"`{record}` does not say of which file its runs are; name the file after it")
+    beside = Path(record).parent / named
+    return str(beside) if not Path(named).exists() and record != "-" and beside.exists() else named
+
+
+def _show(system: System, one: Replayed, file: str, colour: Colour) -> None:
+    from cplc.report.runs import run_text
+    from cplc.report.text import plain
+
+    style = output.result_colours if output.has_colour(colour) else plain
+    length = len(one.recorded.steps)
+    output.write(f"run {one.recorded.name}: {length:,} step{'' if length == 1 else 's'}\n")
+    if one.run is not None:
+        output.write("".join(f"{line}\n" for line in run_text(system, one.run, style)))
+    if one.ignored:
+        names = ", ".join(one.ignored[:8]) + (f" and {len(one.ignored) - 8} more" if len(one.ignored) > 8 else "")
+        output.write(f"  not compared, for {file} has no such variables: {names}\n")
+    if one.misfit is None:
+        output.write(f"  {style('fits', 'good')} {file}\n\n")
+        return
+    at = f"at step {one.misfit.at}" if one.misfit.at else "from the beginning"
+    output.write(f"  {style('does not fit', 'bad')} {file} {at}: {one.misfit.message}\n")
+    output.write("".join(f"    {reason}\n" for reason in one.misfit.reasons))
+    if one.misfit.instead:
+        more = len(one.misfit.instead) - 12
+        names = ", ".join(one.misfit.instead[:12]) + (f" and {more} more" if more > 0 else "")
+        output.write(f"    possible there: {names}\n")
+    output.write("\n")
+
+
+def _write_document(
+    record: str,
+    taken: Record,
+    found: Sequence[tuple[System, Replayed]],
+    diagnostics: Sequence[Diagnostic],
+    code: Exit,
+) -> None:
+    from cplc.report.data import run_data
+
+    output.write_json(
+        {
+            "command": "replay",
+            "record": record,
+            "file": taken.file,
+            "parameters": dict(taken.definitions),
+            "channels": taken.channels,
+            "protocol": taken.protocol,
+            "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+            "runs": [
+                {
+                    "name": one.recorded.name,
+                    **(run_data(system, one.run) if one.run is not None else {"start": {}, "steps": [], "loop": None}),
+                    "fits": one.misfit is None,
+                    "misfit": None
+                    if one.misfit is None
+                    else {
+                        "at": one.misfit.at,
+                        "message": one.misfit.message,
+                        "reasons": list(one.misfit.reasons),
+                        "possible": list(one.misfit.instead),
+                    },
+                    "not_compared": list(one.ignored),
+                }
+                for system, one in found
+            ],
+            "exit": code,
+        }
+    )

@@ -1,0 +1,252 @@
+"""``cplc simulate``: runs of a protocol, drawn at random or chosen step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import randbelow
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.limits import Interrupted, Limits, supervised
+from cplc.cli.load import Channels, compilation_of, exit_for
+from cplc.cli.options import colour_option, model_options, resource_options
+from cplc.cli.output import Colour
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.render import in_order
+
+if TYPE_CHECKING:
+    from cplc.pipeline import Compilation
+    from cplc.simulation.tally import Statistics
+    from cplc.simulation.walks import Drawn
+    from cplc.system.model import System
+    from cplc.system.participant import Participant
+
+Form = Literal["text", "json", "itf"]
+Bias = Literal["coverage", "uniform", "beliefs"]
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What the command line asks for."""
+
+    file: str
+    definitions: dict[str, str]
+    channels: Channels
+    protocol: str | None
+    steps: int
+    runs: int
+    show: int
+    seed: int
+    bias: Bias
+    agent: str | None
+    form: Form
+    colour: Colour
+
+
+@dataclass
+class _Found:
+    """What the work has come to so far."""
+
+    wish: _Wish
+    diagnostics: tuple[Diagnostic, ...] = ()
+    system: System | None = None
+    drawn: list[Drawn] = field(default_factory=list)
+    statistics: Statistics | None = None
+    interrupted: str | None = None
+
+
+@click.command(
+    "simulate",
+    short_help="Run a protocol: at random, or step by step.",
+    epilog=f"""{EXPLAINED}
+The same seed makes the same runs, on every machine. `coverage` prefers what happened least often so far, `beliefs`
+goes by what a participant of the file believes and decides, `uniform` prefers nothing.
+
+\b
+Examples:
+  cplc simulate examples/netbill.cpl
+  cplc simulate examples/netbill.cpl -D customers=10 --runs 1000 --seed 7
+  cplc simulate examples/marketplace.cpl --bias beliefs --agent Sam --runs 500
+  cplc simulate examples/netbill.cpl --seed 7 --format json > run.json
+  cplc simulate examples/netbill.cpl --interactive
+""",
+)
+@model_options
+@click.option("--steps", type=click.IntRange(1), default=100, show_default=True, help="The most steps of a run.")
+@click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="How many runs.")
+@click.option("--show", type=click.IntRange(0), help="Tell so many of the runs.  [default: 1, of several runs none]")
+@click.option("--seed", type=click.IntRange(0), help="Where chance begins.  [default: another one each time]")
+@click.option(
+    "--bias",
+    type=click.Choice(["coverage", "uniform", "beliefs"]),
+    help="Which steps to prefer.  [default: coverage; with --agent beliefs]",
+)
+@click.option("--agent", metavar="NAME", help="The participant whose beliefs and decisions count.")
+@click.option("--interactive", is_flag=True, help="Choose each step; `help` says what else can be asked.")
+@click.option("--chart", type=click.Path(path_type=Path), metavar="FILE", help="Draw how commitments end, as SVG.")
+@resource_options
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "itf"]), default="text", show_default=True,
+    help="How to print what happens; itf, the Informal Trace Format, takes one run.",
+)  # fmt: skip
+@colour_option
+def command(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    steps: int,
+    runs: int,
+    show: int | None,
+    seed: int | None,
+    bias: Bias | None,
+    agent: str | None,
+    interactive: bool,
+    chart: Path | None,
+    timeout: float | None,
+    memory: int | None,
+    form: Form,
+    colour: Colour,
+) -> Exit:
+    """Run the protocol of FILE."""
+    if agent is not None and bias not in (None, "beliefs"):
+        raise click.UsageError("--agent goes with --bias beliefs")
+    if agent is None and bias == "beliefs":
+        raise click.UsageError("--bias beliefs needs --agent: whose beliefs count?")
+    if form == "itf" and (runs > 1 or interactive):
+        raise click.UsageError("--format itf takes one run; --format json takes several")
+    wish = _Wish(
+        file, dict(definitions), channels, protocol, steps, runs,
+        show if show is not None else int(runs == 1),
+        seed if seed is not None else randbelow(1_000_000),
+        bias or ("beliefs" if agent is not None else "coverage"),
+        agent, form, colour,
+    )  # fmt: skip
+    if interactive:
+        if chart is not None or runs > 1 or form != "text" or file == "-":
+            raise click.UsageError("--interactive takes one run of a file and prints text")
+        from cplc.cli.playing import play
+
+        return play(
+            file, definitions, channels, protocol, seed=wish.seed, colour=colour, limits=Limits(timeout, memory)
+        )
+    found = _Found(wish)
+    progress = output.Progress(lambda: f"run {len(found.drawn) + 1}")
+    try:
+        for event in supervised(_work(wish, found), Limits(timeout, memory), waiting=progress.show):
+            found.diagnostics = event
+            progress.clear()
+            output.write_diagnostics(event, form="concise" if form == "itf" else form, colour=colour, err=True)
+    except Interrupted as stop:
+        found.interrupted = str(stop)
+    except KeyboardInterrupt:
+        found.interrupted = "the run was interrupted"
+    progress.clear()
+    code = exit_for(found.diagnostics, strict=False)
+    if found.interrupted and code != Exit.WRONG:
+        code = Exit.UNKNOWN
+    _write(found, code)
+    if chart is not None and found.statistics is not None:
+        from cplc.drawing.courses import courses_chart
+
+        output.write_file(chart, courses_chart(found.statistics, wish.file))
+    return code
+
+
+def _work(wish: _Wish, found: _Found) -> Iterator[tuple[Diagnostic, ...]]:
+    """Draw the runs; yield what is to be said of the file first."""
+    from cplc.simulation.walks import draw
+
+    compilation, diagnostics = compilation_of(wish.file, list(wish.definitions.items()), wish.channels, wish.protocol)
+    yield diagnostics
+    if compilation is None:
+        return
+    system, participant = _played(compilation, wish.agent)
+    found.system = system
+    keep = max(wish.show, int(wish.form == "itf"))
+    for drawn, statistics in draw(
+        system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep
+    ):
+        found.statistics = statistics
+        if drawn is not None:
+            found.drawn.append(drawn)
+
+
+def _played(compilation: Compilation, agent: str | None) -> tuple[System, Participant | None]:
+    """Return the system that runs, and whose beliefs count."""
+    if agent is None:
+        return compilation.system, None
+    from cplc.analysing import participants
+    from cplc.pipeline import UnknownQuestion
+
+    try:
+        (asked,) = participants(compilation, (agent,))
+    except UnknownQuestion as problem:
+        known = f"there are {', '.join(problem.known)}" if problem.known else "the file describes none"
+        raise click.UsageError(f"no participant is called `{problem.name}`; {known}") from None
+    return asked.system, asked.participant
+
+
+def _write(found: _Found, code: Exit) -> None:
+    wish, system = found.wish, found.system
+    match wish.form:
+        case "json":
+            _write_document(found, code)
+        case "itf" if system is not None and found.drawn:
+            from cplc.report.itf import run_trace
+            from cplc.report.runs import ENDINGS
+
+            (one, *_) = found.drawn
+            output.write(run_trace(system, one.run, f"a random run, seed {wish.seed}", ENDINGS[one.ending]))
+        case "text" if system is not None:
+            _write_text(found, system)
+        case _:
+            pass
+    if found.interrupted:
+        output.write(f"{found.interrupted}\n", err=True)
+
+
+def _write_text(found: _Found, system: System) -> None:
+    from cplc.report.runs import ENDINGS, run_text, statistics_text
+    from cplc.report.text import plain
+
+    wish = found.wish
+    style = output.result_colours if output.has_colour(wish.colour) else plain
+    whose = f" of {wish.agent}" if wish.agent else ""
+    output.write(f"{wish.file}: seed {wish.seed}, bias {wish.bias}{whose}\n")
+    for number, one in enumerate(found.drawn, 1):
+        steps = f"{one.length:,} step{'' if one.length == 1 else 's'}"
+        output.write(f"\nrun {number}: {steps}; {ENDINGS[one.ending]}\n")
+        output.write("".join(f"{line}\n" for line in run_text(system, one.run, style, length=one.length)))
+    if found.statistics is not None and (wish.runs > 1 or not found.drawn):
+        output.write("\n" + "".join(f"{line}\n" for line in statistics_text(found.statistics, style)))
+
+
+def _write_document(found: _Found, code: Exit) -> None:
+    from cplc.report.runs import shown_data, statistics_data
+
+    wish, system = found.wish, found.system
+    output.write_json(
+        {
+            "command": "simulate",
+            "file": wish.file,
+            "parameters": wish.definitions,
+            "channels": wish.channels,
+            "protocol": wish.protocol,
+            "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(found.diagnostics)],
+            "seed": wish.seed,
+            "bias": wish.bias,
+            "agent": wish.agent,
+            "runs": [shown_data(system, one.run, one.length, one.ending) for one in found.drawn]
+            if system is not None
+            else [],
+            "statistics": None if found.statistics is None else statistics_data(found.statistics),
+            "interrupted": found.interrupted,
+            "exit": code,
+        }
+    )

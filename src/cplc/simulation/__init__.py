@@ -1,0 +1,1 @@
+"""Runs of a system: drawn at random, chosen by hand, or read back from what was written down."""

@@ -1,0 +1,155 @@
+"""What many runs have in common: how often each commitment ends how, and which steps are taken how often.
+
+A commitment that is created again, after a restart say, is counted again: an *instance* begins when it is created or
+comes to exist in another way, and ends when its next one begins, when it ceases to exist, or with the run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from cplc.engines.explicit_states import Packing, Table
+from cplc.system.expr import reads
+from cplc.system.model import Claim, Commitment, Step, System
+
+Ending = Literal["limit", "nothing", "time", "refused"]
+"""Why a run ends: it is as long as it may be, no step is possible, none but ticks without effect, nobody wants any."""
+
+_OPEN: Final = ("conditional", "active", "pending")
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A commitment or claim, and in how many instances it ended in which state; the last states of open ones too."""
+
+    name: str
+    parties: tuple[str, str]
+    is_claim: bool
+    endings: dict[str, int]
+
+    @property
+    def instances(self) -> int:
+        return sum(self.endings.values())
+
+
+@dataclass(frozen=True)
+class Statistics:
+    runs: int
+    steps: int
+    longest: int
+    endings: dict[Ending, int]
+    courses: tuple[Course, ...]
+    taken: tuple[tuple[str, int], ...]
+    """Each step of the system, in its order, with how often it was taken."""
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """The steps that no run has taken."""
+        return tuple(name for name, count in self.taken if not count)
+
+
+@dataclass
+class Tally:
+    """Counts as runs go on."""
+
+    system: System
+    packing: Packing
+    runs: int = 0
+    steps: int = 0
+    longest: int = 0
+    _endings: Counter[Ending] = field(default_factory=Counter)
+    _over: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """How many instances of each commitment or claim, by position, ended in each state."""
+
+    def __post_init__(self) -> None:
+        self._kept: tuple[Commitment | Claim, ...] = (*self.system.commitments, *self.system.claims)
+        self._taken = [0] * len(self.system.steps)
+        self._effects = [_effects(self.packing, self._kept, step) for step in self.system.steps]
+        self._last: dict[int, str] = {}
+        """The state of each instance that there is."""
+
+    def begin(self, start: int) -> None:
+        self._last = {}
+        for position, one in enumerate(self._kept):
+            value = str(self.packing.value(one.variable, start))
+            if value != "null":
+                self._last[position] = value
+
+    def step(self, before: int, step: int, _after: int) -> None:
+        self._taken[step] += 1
+        effects = self._effects[step]
+        if effects is None:
+            return
+        mask, table = effects
+        for position, value, is_new in table[before & mask]:
+            if (is_new or value == "null") and position in self._last:
+                self._over[position, self._last.pop(position)] += 1
+            if value != "null":
+                self._last[position] = value
+
+    def end(self, length: int, ending: Ending) -> None:
+        self.runs += 1
+        self.steps += length
+        self.longest = max(self.longest, length)
+        self._endings[ending] += 1
+        self._over.update(self._last.items())
+
+    @property
+    def statistics(self) -> Statistics:
+        courses = tuple(
+            Course(
+                one.name,
+                (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor),
+                isinstance(one, Claim),
+                {
+                    str(value): count
+                    for value in self.system.variable[one.variable].domain
+                    if (count := self._over[position, str(value)])
+                },
+            )
+            for position, one in enumerate(self._kept)
+        )
+        names = (step.name for step in self.system.steps)
+        return Statistics(
+            self.runs,
+            self.steps,
+            self.longest,
+            dict(self._endings),
+            courses,
+            tuple(zip(names, self._taken, strict=True)),
+        )
+
+
+_Effect = tuple[int, str, bool]
+"""A commitment or claim by position, its state after the step, and whether that is a new instance."""
+
+
+def _effects(
+    packing: Packing, kept: tuple[Commitment | Claim, ...], step: Step
+) -> tuple[int, Table[tuple[_Effect, ...]]] | None:
+    """Return what the step does to commitments, as a function of those bits before it that decide on it."""
+    updates = dict(step.updates)
+    written = [(position, one) for position, one in enumerate(kept) if one.variable in updates]
+    created = {o.commitment: packing.condition(o.applicable) for o in step.operations if o.verb == "create"}
+    if not written:
+        return None
+    needed: set[str] = set()
+    for operation in step.operations:
+        needed |= reads(operation.applicable)
+    for _, one in written:
+        needed |= {one.variable} | reads(updates[one.variable])
+    values = {position: packing.evaluator(updates[one.variable]) for position, one in written}
+
+    def effects(pattern: int) -> tuple[_Effect, ...]:
+        found: list[_Effect] = []
+        for position, one in written:
+            old, new = str(packing.value(one.variable, pattern)), str(values[position](pattern))
+            is_created = one.name in created and created[one.name](pattern)
+            is_new = is_created or (not isinstance(one, Claim) and old not in _OPEN and new in _OPEN)
+            if is_new or old != new:
+                found.append((position, new, is_new))
+        return tuple(found)
+
+    return packing.mask(needed), Table(effects)

@@ -1,0 +1,174 @@
+"""Random runs are runs: each is a path of the explicit engine, and the plain interpreter takes the same steps."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final, Literal
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.strategies import systems
+from tests.strategies_plans import text_of
+from tests.strategies_protocols import plans
+
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.explicit_graph import Stepper
+from cplc.engines.interface import ResourceExhausted
+from cplc.pipeline import Compilation
+from cplc.report.data import run_data
+from cplc.report.itf import run_trace
+from cplc.simulation.bias import Bias
+from cplc.simulation.prospects import Prospects
+from cplc.simulation.recorded import recording
+from cplc.simulation.replaying import replayed
+from cplc.simulation.walks import draw
+from cplc.source import Source
+from cplc.system.formula import Atom, Finally, Globally, OnPaths
+from cplc.system.model import System
+from cplc.system.trace import Run
+from cplc.verification.interpreter import Interpreter, holds
+
+_BIASES: tuple[Bias, ...] = ("coverage", "uniform")
+_QUANTIFIERS: Final[tuple[Literal["A", "E"], ...]] = ("A", "E")
+_OPEN = ("conditional", "active", "pending")
+
+
+def protocols() -> st.SearchStrategy[System]:
+    def compiled(text: str) -> System:
+        compilation = Compilation(Source("random.cpl", text))
+        assert compilation.ok, (text, [one.message for one in compilation.diagnostics])
+        return compilation.system
+
+    return plans().map(text_of).map(compiled)
+
+
+def is_run(interpreter: Interpreter, run: Run) -> bool:
+    return interpreter.is_initial(run.start) and all(
+        move.step is not None and move.state in interpreter.after(before, move.step)
+        for before, move in zip(run.states, run.moves, strict=False)
+    )
+
+
+@given(st.one_of(protocols(), systems()), st.sampled_from(_BIASES), st.integers(0, 2**64))
+@settings(max_examples=25)
+def test_random_runs_are_runs(system: System, bias: Bias, seed: int) -> None:
+    drawn = [one for one, _ in draw(system, bias, None, seed=seed, runs=3, most=25, keep=3) if one is not None]
+    interpreter = Interpreter(system)
+    assert len(drawn) == 3
+    assert all(is_run(interpreter, one.run) for one in drawn)
+    assert drawn == [one for one, _ in draw(system, bias, None, seed=seed, runs=3, most=25, keep=3) if one is not None]
+    try:
+        engine = ExplicitEngine(system, limit=20_000)
+        for one in drawn:
+            here = engine.single(one.run.start)
+            assert not engine.is_empty(engine.both(here, engine.initial))
+            for move in one.run.moves:
+                assert move.step is not None
+                there = engine.single(move.state)
+                assert not engine.is_empty(engine.both(engine.successors(here, [move.step]), there))
+                here = there
+    except ResourceExhausted:
+        pass
+    for one in drawn:  # a run ends only where it must
+        last = one.run.states[-1]
+        ahead = [(step, state) for step in range(len(system.steps)) for state in interpreter.after(last, step)]
+        moving = [step for step, state in ahead if state != last or system.steps[step].kind != "tick"]
+        assert (one.ending == "nothing") == (not ahead)
+        assert (one.ending == "time") == (bool(ahead) and not moving)
+
+
+@given(st.one_of(protocols(), systems()))
+@settings(max_examples=25)
+def test_compiled_steps_lead_where_the_interpreter_goes(system: System) -> None:
+    """All ways from the states of a run are the same, before steps are looked up together and after."""
+    interpreter, stepper = Interpreter(system), Stepper(system)
+    drawn, _ = next(draw(system, "coverage", None, seed=1, runs=1, most=15, keep=1))
+    assert drawn is not None
+    states = drawn.run.states
+    for _ in range(2):
+        for state in states:
+            expected = Counter(
+                (step, stepper.packing.pack(after))
+                for step in range(len(system.steps))
+                for after in {tuple(one.items()): one for one in interpreter.after(state, step)}.values()
+            )
+            assert Counter(stepper.ways(stepper.packing.pack(state))) == expected
+        stepper.regroup([stepper.packing.pack(state) for state in states])
+
+
+@given(protocols(), st.integers(0, 2**32))
+@settings(max_examples=25)
+def test_instances_are_counted_as_the_states_show_them(system: System, seed: int) -> None:
+    """What is counted through tables is what the interpreter's operations and states say, step by step."""
+    *_, (_, statistics) = draw(system, "coverage", None, seed=seed, runs=2, most=25, keep=2)
+    kept = [one for one, _ in draw(system, "coverage", None, seed=seed, runs=2, most=25, keep=2) if one is not None]
+    expected: dict[str, Counter[str]] = {one.name: Counter() for one in system.commitments}
+    for one in kept:
+        for commitment in system.commitments:
+            expected[commitment.name].update(_endings(system, one.run, commitment.name))
+    found = {course.name: Counter(course.endings) for course in statistics.courses if not course.is_claim}
+    assert found == expected
+
+
+@given(protocols(), st.sampled_from(_BIASES), st.integers(0, 2**32))
+@settings(max_examples=25)
+def test_what_is_written_down_replays(system: System, bias: Bias, seed: int) -> None:
+    """Whole, and up to a step that was changed."""
+    drawn, _ = next(draw(system, bias, None, seed=seed, runs=1, most=12, keep=1))
+    assert drawn is not None
+    for text in (json.dumps({"runs": [run_data(system, drawn.run)]}), run_trace(system, drawn.run, "", "")):
+        (recorded,) = recording(text).runs
+        again = replayed(system, recorded)
+        assert again.misfit is None
+        assert again.run == drawn.run
+    if drawn.run.moves:
+        (recorded,) = recording(json.dumps(run_data(system, drawn.run))).runs
+        at = seed % len(recorded.steps)
+        other = replace(recorded.steps[at], name="no such step")
+        spoilt = replace(recorded, steps=(*recorded.steps[:at], other, *recorded.steps[at + 1 :]))
+        again = replayed(system, spoilt)
+        assert again.misfit is not None
+        assert again.misfit.at == at + 1
+        assert again.run == Run(drawn.run.start, drawn.run.moves[:at])
+
+
+@given(protocols(), st.integers(0, 2**32))
+@settings(max_examples=25)
+def test_prospects_are_what_the_whole_system_says(system: System, seed: int) -> None:
+    drawn, _ = next(draw(system, "coverage", None, seed=seed, runs=1, most=10, keep=1))
+    assert drawn is not None
+    state = drawn.run.states[-1]
+    whole, prospects = ExplicitEngine(system, limit=20_000), Prospects(system)
+    with suppress(ResourceExhausted):
+        here = whole.single(state)
+        for message in system.messages:
+            sent = Atom(message.received, message.name)
+            for path in (Finally(sent), Globally(sent), Globally(Finally(sent))):
+                on_all, on_some = (
+                    not whole.is_empty(whole.both(here, whole.satisfying(OnPaths(quantifier, path))))
+                    for quantifier in _QUANTIFIERS
+                )
+                expected = "holds" if on_all else "open" if on_some else "fails"
+                assert prospects.prospect(OnPaths("A", path), frozenset(), state).standing == expected
+                found = prospects.prospect(OnPaths("E", path), frozenset(), state).standing
+                assert found == ("holds" if on_some else "fails")
+
+
+def _endings(system: System, run: Run, name: str) -> list[str]:
+    variable = system.commitment[name].variable
+    endings: list[str] = []
+    current = run.start[variable]
+    for before, move in zip(run.states, run.moves, strict=False):
+        assert move.step is not None
+        created = any(
+            operation.verb == "create" and operation.commitment == name and holds(operation.applicable, before)
+            for operation in system.steps[move.step].operations
+        )
+        new = move.state[variable]
+        if current != "null" and (created or new == "null" or (current not in _OPEN and new in _OPEN)):
+            endings.append(str(current))
+        current = new
+    return [*endings, *([str(current)] if current != "null" else [])]
