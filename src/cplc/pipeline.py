@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from cplc.asking import Answering, Asked, Channels, EngineName, Strategies, UnknownQuestion, named
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.semantics.analysis import Analysis, analyse
@@ -26,61 +27,32 @@ if TYPE_CHECKING:
     from cplc.semantics.index import Index
     from cplc.semantics.ispl import Checked
     from cplc.semantics.ispl.model import Model as IsplModel
+    from cplc.semantics.ispl.model import Specification
     from cplc.semantics.loading import Load
     from cplc.semantics.model import CheckedModel
     from cplc.syntax import ast
     from cplc.syntax.ispl import ast as ispl_ast
+    from cplc.system.formula import Formula
     from cplc.system.model import System
-    from cplc.verification.results import Question, Result
-    from cplc.verification.verify import Settled
+    from cplc.verification.results import Question
 
-Channels = Literal["sync", "async"]
-Strategies = Literal["full", "uniform"]
-"""Whether agents who enforce something know the whole state, or what they see themselves."""
-EngineName = Literal["auto", "symbolic", "explicit", "onthefly"]
-
-
-class UnknownQuestion(LookupError):
-    """The file has no property or check of that name."""
-
-    def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(name)
-        self.name = name
-        self.known = tuple(known)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question and the system it is asked of: that of the protocol, with the views that the question mentions."""
-
-    question: Question
-    system: System
-    warnings: tuple[Diagnostic, ...] = ()
-    """What there is to say of a formula of the command line."""
-
-
-class _Answering:
-    """What can be verified."""
-
-    def verify(
-        self,
-        asked: Sequence[Asked],
-        engine: EngineName = "auto",
-        *,
-        vacuity: bool = False,
-        settled: Settled = lambda *_: None,
-    ) -> Iterator[Result]:
-        """Yield the verdict of each question as soon as it is known; see `Verifier.answer`."""
-        from cplc.verification.verify import Verifier
-
-        verifiers: dict[int, Verifier] = {}
-        for one in asked:
-            verifier = verifiers.setdefault(id(one.system), Verifier(one.system, engine))
-            yield verifier.answer(one.question, vacuity=vacuity, settled=settled)
+__all__ = [
+    "Asked",
+    "Channels",
+    "Compilation",
+    "EngineName",
+    "IsplReading",
+    "Strategies",
+    "UnknownQuestion",
+    "count_reachable",
+    "is_ispl",
+    "load",
+    "load_ispl",
+]
 
 
 @dataclass(frozen=True)
-class Compilation(_Answering):
+class Compilation(Answering):
     """Everything known of one text under one choice of parameters and channels."""
 
     source: Source
@@ -224,7 +196,7 @@ class Compilation(_Answering):
 
     def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
         """Return what the file asks, or the properties and checks of these names."""
-        return _named(self._asked, names)
+        return named(self._asked, names)
 
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> Asked | tuple[Diagnostic, ...]:
         """Return the question that a formula of the command line asks, or what is wrong with it."""
@@ -296,7 +268,7 @@ class Compilation(_Answering):
 
 
 @dataclass(frozen=True)
-class IsplReading(_Answering):
+class IsplReading(Answering):
     """Everything known of one text in ISPL."""
 
     source: Source
@@ -355,29 +327,35 @@ class IsplReading(_Answering):
 
     @cached_property
     def system(self) -> System:
+        return self._lowered(self.model)
+
+    def _lowered(self, model: IsplModel) -> System:
         from cplc.lowering.ispl import lower_ispl
         from cplc.lowering.ispl_formulas import with_recurring
 
-        system = with_recurring(lower_ispl(self.model, Path(self.source.name).stem), self.model)
+        system = with_recurring(lower_ispl(model, Path(self.source.name).stem), model)
         for problem in system.problems():
             raise AssertionError(f"lowering made an ill-formed system: {problem}")
         return system
 
     @cached_property
     def _asked(self) -> tuple[Asked, ...]:
-        from cplc.lowering.ispl_formulas import lower_ispl_formula
         from cplc.verification.checks import goes_on
         from cplc.verification.results import Question
 
         found = []
         for number, one in enumerate(self.model.specifications, 1):
-            endless = one.logic != "CTL" and self._may_stop
-            formula = lower_ispl_formula(one.formula, self.model, uniform=self._uniform, endless=endless)
-            question = Question(f"formula {number}", "property", formula, one.text, span=one.span)
+            question = Question(f"formula {number}", "property", self._formula(one), one.text, span=one.span)
             found.append(Asked(question, self.system))
         if self._may_stop:
             found.append(Asked(goes_on(self.system), self.system))
         return tuple(found)
+
+    def _formula(self, written: Specification) -> Formula:
+        from cplc.lowering.ispl_formulas import lower_ispl_formula
+
+        endless = written.logic != "CTL" and self._may_stop
+        return lower_ispl_formula(written.formula, self.model, uniform=self._uniform, endless=endless)
 
     @property
     def _uniform(self) -> bool:
@@ -392,7 +370,26 @@ class IsplReading(_Answering):
 
     def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
         """Return all formulas, or those of these names: `formula 1` is the first."""
-        return _named(self._asked, names)
+        return named(self._asked, names)
+
+    def formula_question(self, text: str) -> Asked | tuple[Diagnostic, ...]:
+        """Return the question that a formula of the command line asks, or what is wrong with it."""
+        from cplc.semantics.ispl import check_formula
+        from cplc.syntax.ispl.parser import parse_specification
+        from cplc.verification.results import Question
+
+        source = Source("--formula", text)
+        node, problems = parse_specification(source)
+        found = None
+        if node is not None:
+            found, more = check_formula(node, self.file)
+            problems = (*problems, *more)
+        if found is None or any(problem.is_error for problem in problems):
+            return problems
+        # What two agents share is part of the system where a formula asks for it.
+        system = self._lowered(replace(self.model, specifications=(found,)))
+        question = Question("formula", "formula", self._formula(found), found.text, span=Span(source, 0, len(text)))
+        return Asked(question, system, problems)
 
     def export(self, target: str, asked: Sequence[Asked], *, states: bool = False) -> Export:
         """Return the system and these questions in the form that another tool reads."""
@@ -400,18 +397,8 @@ class IsplReading(_Answering):
         from cplc.export import ExportedFormula, Origin, Request, export
 
         formulas = [ExportedFormula(one.question.name, one.question.formula, one.question.text) for one in asked]
-        return export(target, Request(self.system, formulas, Origin(self.source.name, __version__), states))
-
-
-def _named(asked: tuple[Asked, ...], names: Sequence[str]) -> tuple[Asked, ...]:
-    """Return the questions of these names; all of them where none is named."""
-    if not names:
-        return asked
-    known = {one.question.name: one for one in reversed(asked)}
-    for name in names:
-        if name not in known:
-            raise UnknownQuestion(name, list(known))
-    return tuple(one for one in asked if one.question.name in names)
+        system = asked[0].system if asked else self.system
+        return export(target, Request(system, formulas, Origin(self.source.name, __version__), states))
 
 
 def is_ispl(name: str) -> bool:

@@ -89,9 +89,14 @@ def command(
         if compilation is None:
             return None, diagnostics
         if isinstance(compilation, IsplReading):
-            if agent is not None or formula is not None:
-                raise click.UsageError("--agent and --formula are for protocols; a model in ISPL has its own formulas")
-            return compilation.export(target, questions_of(compilation, properties), states=states), diagnostics
+            if agent is not None or assuming:
+                raise click.UsageError("--agent and --assuming are for protocols, not for models in ISPL")
+            if formula is None:
+                return compilation.export(target, questions_of(compilation, properties), states=states), diagnostics
+            one = compilation.formula_question(formula)
+            if isinstance(one, tuple):
+                return None, (*diagnostics, *one)
+            return compilation.export(target, (one,), states=states), diagnostics
         if agent is not None:
             return _decision(compilation, agent), diagnostics
         if formula is None:

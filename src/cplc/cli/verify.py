@@ -41,12 +41,14 @@ A property that `expect fails` and does is as expected. One that holds vacuously
 warning. With --formula the verdict alone decides: 0 it holds, 1 it fails, 3 it is unknown.
 
 A file that ends in `.ispl` is a model in ISPL, the language of MCMAS: its formulas are answered, `formula 1` first.
+With --formula it is asked one in ISPL's own syntax, over the propositions and groups of the file.
 
 \b
 Examples:
   cplc verify examples/netbill.cpl
   cplc verify examples/netbill.cpl -D customers=20 --property safe --property served
   cplc verify examples/netbill.cpl --formula 'AG (pay[1] -> AF deliver[1])' --assuming Mer
+  cplc verify model.ispl --formula 'LTL G F done'
   cplc verify examples/netbill.cpl --timeout 5m --format json
   cplc verify examples/netbill.cpl --watch
   cplc verify examples/netbill.cpl --format html > report.html
@@ -163,9 +165,12 @@ def _asked(
     from cplc.pipeline import Compilation
 
     if not isinstance(compilation, Compilation):
-        if formula is not None:
-            raise click.UsageError("--formula is for protocols: a model in ISPL says in `Formulae` what is asked of it")
-        return Questions(questions_of(compilation, properties))
+        if assuming:
+            raise click.UsageError("--assuming is for protocols: a model in ISPL says in `Fairness` what goes on")
+        if formula is None:
+            return Questions(questions_of(compilation, properties))
+        question = compilation.formula_question(formula)
+        return question if isinstance(question, tuple) else Questions((question,))
     if formula is not None:
         question = compilation.formula_question(formula, assuming)
         return question if isinstance(question, tuple) else Questions((question,))

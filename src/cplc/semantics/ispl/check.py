@@ -38,6 +38,13 @@ def check(file: ast.File, *, unread: frozenset[str] | None = frozenset(), is_inc
     return Checked(None if problems.errors else found, problems.sorted())
 
 
+def check_formula(node: ast.Specification, file: ast.File) -> tuple[model.Specification | None, tuple[Diagnostic, ...]]:
+    """Resolve a formula over what a file declares that has no errors."""
+    problems = Problems()
+    formula = Formulas(declarations(file, Problems()), problems).specification(node)
+    return None if formula is None or problems.errors else _specified(node, formula), problems.sorted()
+
+
 class _Checking:
     def __init__(self, file: ast.File, problems: Problems) -> None:
         self._file = file

@@ -61,6 +61,18 @@ def parse_formula(source: Source, logic: ast.Logic = "CTL") -> tuple[ast.Formula
     return cast("ast.Formula | None", formula), _ordered(reading.problems)
 
 
+def parse_specification(source: Source) -> tuple[ast.Specification | None, tuple[Diagnostic, ...]]:
+    """Read a text that is one of the `Formulae`, with its logic before it if that is not CTL."""
+    reading = _Reading(source)
+    problem = unreadable(source)
+    if problem:
+        return None, (problem,)
+    text = reading.prepared()
+    end = len(text.rstrip().removesuffix(";"))
+    found = reading.specification(Statement(0, end, "the end of the formula"))
+    return found, _ordered(reading.problems)
+
+
 def _ordered(problems: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return the problems in the order of the text, cut off where there are too many."""
     ordered = sorted(dict.fromkeys(problems), key=lambda problem: (problem.span.start, problem.span.end))
@@ -254,21 +266,24 @@ class _Reading:
             yield group
 
     def _specifications(self, found: list[Section]) -> Iterator[ast.Specification]:
-        for section in found:
-            for statement in section.statements:
-                prefix = _LOGIC.match(self.text, statement.start, statement.end)
-                start = prefix.end() if prefix else statement.start
-                logic: ast.Logic = "CTL"
-                if prefix and prefix[1]:
-                    logic = "LTL"
-                elif prefix and prefix[2]:
-                    logic = "CTL*"
-                node = self.node("branching" if logic == "CTL" else "formula", replace(statement, start=start))
-                if node is not None:
-                    formula = cast("ast.Formula", node)
-                    first = prefix.start(1) if logic == "LTL" and prefix else formula.span.start
-                    first = prefix.start(2) if logic == "CTL*" and prefix else first
-                    yield ast.Specification(logic, formula, span=Span(self.source, first, formula.span.end))
+        read = (self.specification(statement) for section in found for statement in section.statements)
+        return (one for one in read if one is not None)
+
+    def specification(self, statement: Statement) -> ast.Specification | None:
+        prefix = _LOGIC.match(self.text, statement.start, statement.end)
+        start = prefix.end() if prefix else statement.start
+        logic: ast.Logic = "CTL"
+        if prefix and prefix[1]:
+            logic = "LTL"
+        elif prefix and prefix[2]:
+            logic = "CTL*"
+        node = self.node("branching" if logic == "CTL" else "formula", replace(statement, start=start))
+        if node is None:
+            return None
+        formula = cast("ast.Formula", node)
+        first = prefix.start(1) if logic == "LTL" and prefix else formula.span.start
+        first = prefix.start(2) if logic == "CTL*" and prefix else first
+        return ast.Specification(logic, formula, span=Span(self.source, first, formula.span.end))
 
     def node(self, kind: Kind, statement: Statement) -> object | None:
         """Return what a statement is, unless it cannot be read or is nested too deep."""
