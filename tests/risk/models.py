@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from cplc.system import expr as e
@@ -59,8 +60,12 @@ def participant(
 CHANCES = {"pay": "0.9", "order": "0.95", "provide": "0.9", "deliver": "0.97"}
 
 
-def ecommerce(copies: int, chances: Mapping[str, str] = CHANCES) -> tuple[System, Participant]:
+def ecommerce(
+    copies: int, chances: Mapping[str, str] = CHANCES, stock: int | None = None
+) -> tuple[System, Participant]:
     """Return so many copies of the paper's trade, for its seller, in 20 local states each.
+
+    With a stock they are not independent: each order takes one from it, and without stock nothing can be ordered.
 
     ``c`` is what the seller owes the buyer, ``d`` what the provider owes the seller. What happens with one
     probability of several is chosen first (``next``) and done afterwards.
@@ -68,6 +73,9 @@ def ecommerce(copies: int, chances: Mapping[str, str] = CHANCES) -> tuple[System
     variables: list[Variable] = []
     steps: list[Step] = []
     beliefs: list[Belief] = []
+    left = e.Read("stock")
+    if stock is not None:
+        variables.append(own("stock", range(stock + 1), initial=stock))
     for n in range(copies):
         c, d, x = f"c{n}", f"d{n}", f"next{n}"
         variables += [
@@ -86,6 +94,11 @@ def ecommerce(copies: int, chances: Mapping[str, str] = CHANCES) -> tuple[System
             share = Fraction(chances[first])
             for name in (first, second):
                 steps.append(step(f"{name}[{n}]", agent, here, {x: name}))  # noqa: B023
+                if name == "order" and stock is not None:
+                    taken = ("stock", e.ite(e.less(e.Const(0), left), e.arith("-", left, e.Const(1)), left))
+                    plain = steps[-1]
+                    guard = e.conj((plain.guard, e.less(e.Const(0), left)))
+                    steps[-1] = replace(plain, guard=guard, updates=(*plain.updates, taken))
                 variable, value = _OUTCOMES[name]
                 steps.append(
                     step(f"done {name}[{n}]", "Env", at(x, name), {f"{variable}{n}": value, x: ""}, "receive")  # noqa: B023

@@ -11,7 +11,7 @@ from cplc.risk.sweep import Ordered
 from cplc.system.expr import Value
 from cplc.system.model import State, System
 
-_NEAR = 1e-12
+NEAR = 1e-12
 
 
 def advice(
@@ -63,4 +63,4 @@ def _least(model: Model, event: int, values: Sequence[Number]) -> Number:
 
 
 def _is_near(value: Number, most: Number) -> bool:
-    return not isinstance(most, Fraction) and float(value) >= most - abs(most) * _NEAR
+    return not isinstance(most, Fraction) and float(value) >= most - abs(most) * NEAR

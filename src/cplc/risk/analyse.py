@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cplc.engines.explicit_states import Packing
 from cplc.engines.interface import ResourceExhausted
 from cplc.risk.advice import advice
 from cplc.risk.benefit import gain_and_benefit
+from cplc.risk.large import Large
 from cplc.risk.parts import conjuncts
 from cplc.risk.results import (
     Advice,
@@ -23,7 +25,7 @@ from cplc.risk.results import (
 from cplc.risk.sensitivity import sensitivities
 from cplc.risk.workshop import Piece, Workshop, copies
 from cplc.system.expr import TRUE, Expr, conj, reads
-from cplc.system.model import System
+from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold
 
 STATES = 5_000_000
@@ -96,14 +98,17 @@ def _advised(workshop: Workshop, pieces: Sequence[Piece]) -> Advice | None:
     for piece in pieces:
         if not piece.built.has_turns:
             continue
-        explored = piece.built.explored
-        one = advice(
-            piece.built.part.system,
-            workshop.participant.agents,
-            piece.built.ordered,
-            workshop.values(piece, True).low,
-            lambda at, explored=explored: explored.packing.unpack(explored.states[at]),  # type: ignore[misc]
-        )
+        if isinstance(piece.built, Large):
+            one = piece.built.solved(piece.condition, workshop.exact).advice
+        else:
+            explored = piece.built.explored
+            one = advice(
+                piece.built.part.system,
+                workshop.participant.agents,
+                piece.built.ordered,
+                workshop.values(piece.built, piece.wanted, True).low,
+                lambda at, explored=explored: explored.packing.unpack(explored.states[at]),  # type: ignore[misc]
+            )
         if one is not None:
             found.append(one)
     if not found:
@@ -113,25 +118,35 @@ def _advised(workshop: Workshop, pieces: Sequence[Piece]) -> Advice | None:
 
 def _endings(workshop: Workshop, pieces: Sequence[Piece]) -> Iterator[Ending]:
     """Yield an end that is wanted and one that is not, of the first part that has both if there is one."""
-    kinds = [(_first(piece, True), _first(piece, False), piece) for piece in pieces]
+    kinds = [(_end(workshop, piece, True), _end(workshop, piece, False), piece) for piece in pieces]
     for good, bad, piece in sorted(kinds, key=lambda kind: (kind[0] is None) + (kind[1] is None)):
-        explored = piece.built.explored
-        for at in (good, bad):
-            if at is not None:
-                state = explored.packing.unpack(explored.states[at])
-                yield Ending(state, at == good, "" if at == good else _because(piece, explored.states[at]))
+        if good is not None:
+            yield Ending(_state(piece, good), True, "")
+        if bad is not None:
+            state = _state(piece, bad)
+            yield Ending(state, False, _because(piece, state))
         return
 
 
-def _first(piece: Piece, wanted: bool) -> int | None:
+def _end(workshop: Workshop, piece: Piece, wanted: bool) -> int | None:
+    """Return the number, or the word, of an end that is wanted or not."""
+    if isinstance(piece.built, Large):
+        solved = piece.built.solved(piece.condition, workshop.exact)
+        return solved.wanted if wanted else solved.unwanted
     model = piece.built.explored.model
     return next((at for at in range(len(model)) if model.is_end(at) and bool(piece.wanted[at]) == wanted), None)
 
 
-def _because(piece: Piece, state: int) -> str:
+def _state(piece: Piece, at: int) -> State:
+    return piece.built.state(at) if isinstance(piece.built, Large) else piece.built.state_at(at)
+
+
+def _because(piece: Piece, state: State) -> str:
     """Return what the conditions that fail there are about."""
-    packing, system = piece.built.explored.packing, piece.built.part.system
-    failing = [one for one in conjuncts(piece.condition) if not packing.condition(one)(state)]
+    system = piece.built.part.system
+    packing = Packing(system)
+    packed = packing.pack(state)
+    failing = [one for one in conjuncts(piece.condition) if not packing.condition(one)(packed)]
     about = dict.fromkeys(system.variable[name].about for one in failing for name in sorted(reads(one)))
     return ", ".join(about)
 
@@ -144,31 +159,34 @@ def _remarks(workshop: Workshop) -> Iterator[Remark]:
         return
     beliefs = workshop.participant.beliefs
     for piece, part in copies(pieces):
-        explored = piece.built.explored
+        seen = piece.built.seen
         example = piece.built.part.order == part.order
         for index in range(len(part.beliefs)):
             mine = part.beliefs[index]
-            if index in explored.partial:
-                times, state = explored.partial[index]
-                where = explored.packing.unpack(state) if example else None
+            if index in seen.partial:
+                times, state = seen.partial[index]
+                where = state() if example else None
                 text = f"in {times:,} states the condition holds and only some of the events are possible"
                 yield Remark("partial-belief", f"{beliefs[mine].text}: {text}", (mine,), where)
-            elif index not in explored.applied:
+            elif index not in seen.applied:
                 yield Remark("belief-never-applies", f"{beliefs[mine].text}: applies in no state", (mine,))
-        for (one, other), state in explored.overlapping.items():
+        for (one, other), state in seen.overlapping.items():
             pair = part.beliefs[one], part.beliefs[other]
             text = f"{beliefs[pair[0]].text} and {beliefs[pair[1]].text} apply together"
-            yield Remark("overlapping-beliefs", text, pair, explored.packing.unpack(state) if example else None)
-        if explored.stuck is not None and example:
+            yield Remark("overlapping-beliefs", text, pair, state() if example else None)
+        if seen.stuck is not None and example:
             text = "a run ends where something can happen, but only what the participant would not do"
-            yield Remark("stuck", text, (), explored.packing.unpack(explored.stuck))
-    if any(not piece.built.ordered.is_acyclic for piece in pieces):
+            yield Remark("stuck", text, (), seen.stuck())
+    if not all(piece.built.is_acyclic for piece in pieces):
         yield Remark("endless-runs", "there are runs that go round in circles; those that never end attain nothing")
 
 
 def _work(workshop: Workshop, pieces: Sequence[Piece]) -> Work:
     built = workshop.built.values()
-    ends = sum(one.explored.model.is_end(at) for one in built for at in range(len(one.explored.model)))
-    circles = any(not one.ordered.is_acyclic for one in built)
+    circles = not all(one.is_acyclic for one in built)
     method = "circle by circle, by policy iteration" if circles else "one sweep from the ends"
-    return Work(sum(len(piece.parts) for piece in pieces), len(built), workshop.states, ends, method)
+    if workshop.sums or any(isinstance(one, Large) and one.counts for one in built):
+        method += ", alike ones counted"
+    made = [*built, *workshop.sums]
+    states, ends = sum(one.states for one in made), sum(one.ends for one in made)
+    return Work(sum(len(piece.parts) for piece in pieces), len(built), states, ends, method)

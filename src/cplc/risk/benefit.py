@@ -8,11 +8,13 @@ from fractions import Fraction
 
 from cplc.engines.interface import ResourceExhausted
 from cplc.risk.advice import advice
+from cplc.risk.large import Large
 from cplc.risk.lottery import NOTHING, lottery
 from cplc.risk.parts import amounts
 from cplc.risk.results import Bounds, Distribution, Figure, Gain, Number
+from cplc.risk.sums import counted_sums
 from cplc.risk.sweep import Ordered, Question, solve
-from cplc.risk.workshop import Built, Piece, Workshop
+from cplc.risk.workshop import FEW, Built, Piece, Workshop
 from cplc.risk.worth import Prices, Shares, convolved, distribution, expected, power, prices, with_sums
 
 _EXACTLY = 3_000
@@ -24,7 +26,7 @@ _UNIT = 2.0**-53
 class _Lot:
     """A part with what its steps are worth, and how many copies there are of it."""
 
-    built: Built
+    built: Built | Large
     prices: dict[int, int]
     times: int
     names: frozenset[str]
@@ -32,7 +34,7 @@ class _Lot:
     @property
     def matters(self) -> bool:
         """Whether the sum depends on it, or whether there is one."""
-        return bool(self.prices) or not self.built.ordered.is_acyclic
+        return bool(self.prices) or not self.built.is_acyclic
 
 
 def _lots(workshop: Workshop, pieces: Sequence[Piece], whole: Prices) -> list[_Lot]:
@@ -53,13 +55,13 @@ def gain_and_benefit(workshop: Workshop, pieces: Sequence[Piece]) -> tuple[Gain,
 
 
 def _gain_and_figure(workshop: Workshop, whole: Prices, lots: list[_Lot]) -> tuple[Gain, Figure]:
-    acyclic = all(lot.built.ordered.is_acyclic for lot in lots)
+    acyclic = all(lot.built.is_acyclic for lot in lots)
     each: list[Shares] | None = None
     why = "runs may go round in circles"
     if acyclic:
         why = "how it is distributed depends on what is open"
         try:
-            shares = [distribution(lot.built.ordered, lot.prices) for lot in lots]
+            shares = [_shares(lot) for lot in lots]
             each = [one for one in shares if one is not None]
             each = each if len(each) == len(shares) else None
         except ResourceExhausted as exhausted:
@@ -77,11 +79,22 @@ def _gain_and_figure(workshop: Workshop, whole: Prices, lots: list[_Lot]) -> tup
     return Gain(means[0], means[1], None, why), _joint(workshop, lots)
 
 
+def _shares(lot: _Lot) -> Shares | None:
+    if isinstance(lot.built, Large):
+        raise ResourceExhausted("how it is distributed is not followed through so many states")
+    return distribution(lot.built.ordered, lot.prices)
+
+
 def _expected(lots: Sequence[_Lot], worst: bool, exact: bool, unit: Fraction) -> Bounds:
     """Return the sum of what is expected of each part; nothing in one part makes more or less of another."""
     low: Number = Fraction(0)
     slack = 0.0
     for lot in lots:
+        if isinstance(lot.built, Large):
+            mean, unsure = lot.built.expected(lot.prices, worst, exact)
+            low += mean * lot.times
+            slack += unsure * lot.times
+            continue
         values, size = expected(lot.built.ordered, lot.prices, worst, exact)
         found = [values.low[state] for state in lot.built.initial]
         low += (min(found) if worst else max(found)) * lot.times
@@ -127,21 +140,27 @@ def _rounded(bounds: Bounds) -> Bounds:
 def _joint(workshop: Workshop, lots: Sequence[_Lot]) -> Figure:
     """Look at all the parts that matter as one, for what is best in one depends on what was made in others."""
     names = frozenset[str]().union(*(lot.names for lot in lots))
-    part = next(part for part in workshop.parts([names]) if names <= part.variables)
-    built = workshop.build(part)
+    part = workshop.part_of(names)
     of = prices({at: part.worth[step] for at, step in enumerate(part.steps) if step in part.worth}).of
-    model, wanted, keys = with_sums(built.ordered, of, workshop.limit)
+    listed = workshop.listed(part, FEW)
+    if listed is None:
+        counted = counted_sums(part, of, workshop.limit, workshop.exact) if workshop.split else None
+        if counted is not None:
+            workshop.sums.append(counted)
+            return Figure("benefit", counted.worst, counted.best, advice=counted.advice)
+        listed = workshop.listed(part, workshop.limit)
+        assert listed is not None
+    model, wanted, keys = with_sums(listed.ordered, of, workshop.limit)
     ordered = Ordered(model)
     worst, best = (
         solve(ordered, Question(wanted, against, workshop.exact, workshop.fairness)) for against in (True, False)
     )
     initial = range(model.initial)
-    states, packing = built.explored.states, built.explored.packing
     told = advice(
         part.system,
         workshop.participant.agents,
         ordered,
         worst.low,
-        lambda at: packing.unpack(states[keys[at][0]]),
+        lambda at: listed.state_at(keys[at][0]),
     )
     return Figure("benefit", worst.bounds(initial, True), best.bounds(initial, False), advice=told)

@@ -51,7 +51,7 @@ class Offer:
 NOTHING = Offer()
 
 
-class _Taking:
+class Taking:
     """One step on packed states."""
 
     def __init__(self, packing: Packing, system: System, index: int) -> None:
@@ -99,7 +99,7 @@ class Offers:
         self._system = system
         self._participant = participant
         self._packing = packing
-        self._taking = [_Taking(packing, system, index) for index in range(len(system.steps))]
+        self._taking = [Taking(packing, system, index) for index in range(len(system.steps))]
         self._holds = [_remembered(packing, [belief.condition]) for belief in participant.beliefs]
         self._naming: dict[int, list[int]] = {}
         for index, belief in enumerate(participant.beliefs):

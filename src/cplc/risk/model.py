@@ -120,6 +120,17 @@ class Explored:
     """A state where the participant could go on but would not."""
 
 
+def chances_of(participant: Participant) -> tuple[list[Chance], dict[tuple[int, int], int]]:
+    """Return the chances of what is believed, and the number of each by belief and event."""
+    chances = [Chance(-1, 0, Fraction(1), Fraction(1))]
+    numbers: dict[tuple[int, int], int] = {}
+    for index, belief in enumerate(participant.beliefs):
+        for position, event in enumerate(belief.events):
+            numbers[index, position] = len(chances)
+            chances.append(Chance(index, position, event.low, event.high))
+    return chances, numbers
+
+
 def explore(
     system: System, participant: Participant, limit: int, *, one_part_at_a_time: Sequence[int] = ()
 ) -> Explored:
@@ -145,12 +156,7 @@ class _Search:
         self.limit = limit
         self.parts = parts
         self.beliefs = participant.beliefs
-        chances = [Chance(-1, 0, Fraction(1), Fraction(1))]
-        self.chance: dict[tuple[int, int], int] = {}
-        for index, belief in enumerate(participant.beliefs):
-            for position, event in enumerate(belief.events):
-                self.chance[index, position] = len(chances)
-                chances.append(Chance(index, position, event.low, event.high))
+        chances, self.chance = chances_of(participant)
         initial = ([packing.bits(v.name, value) for value in dict.fromkeys(v.initial)] for v in system.variables)
         begins = packing.condition(system.start)
         self.states = [state for state in map(sum, product(*initial)) if begins(state)]
@@ -165,7 +171,7 @@ class _Search:
     def run(self) -> None:
         if self.parts:
             groups = [
-                _joined(part, [group for group in self.groups if group.mask and group.mask & ~part == 0])
+                joined(part, [group for group in self.groups if group.mask and group.mask & ~part == 0])
                 for part in self.parts
             ]
         else:
@@ -258,10 +264,12 @@ def together(groups: Sequence[Group], states: Sequence[int]) -> Iterator[Group]:
         else:
             found.append((group.mask, [group]))
     for mask, members in found:
-        yield members[0] if len(members) == 1 else _joined(mask, members)
+        yield members[0] if len(members) == 1 else joined(mask, members)
 
 
-def _joined(mask: int, members: Sequence[Group]) -> Group:
+def joined(mask: int, members: Sequence[Group]) -> Group:
+    """Return the groups as one, which sees what any of them sees."""
+
     def find(pattern: int) -> Offer:
         found = NOTHING
         for group in members:

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from itertools import accumulate
 
 from cplc.risk.model import Chance
 from cplc.risk.results import Bounds, Number, Sensitivity, judged
 from cplc.risk.sweep import Question, solve
-from cplc.risk.workshop import Piece, Workshop, multiplied
+from cplc.risk.workshop import Built, Piece, Workshop, multiplied
 from cplc.system.participant import Aspect, Threshold
 
+_SURE = Bounds(Fraction(1), Fraction(1))
 _STEP = Fraction(1, 1 << 20)
 _HALVINGS = 40
 _EFFORT = 400_000
@@ -27,28 +30,34 @@ def sensitivities(
 ) -> Iterator[Sensitivity]:
     """Yield one for each probability that is no bound and not all there is to its belief."""
     mine = [threshold for threshold in thresholds if threshold.aspect == aspect]
-    effort = sum(len(piece.built.explored.model) * len(piece.built.explored.model.chances) for piece in pieces)
-    if effort > _EFFORT:
+    built = [piece.built for piece in pieces if isinstance(piece.built, Built)]
+    effort = sum(one.states * len(one.explored.model.chances) for one in built)
+    if len(built) < len(pieces) or effort > _EFFORT:
         return
-    own = [workshop.values(piece, True).bounds(piece.built.initial, True) for piece in pieces]
+    own = [workshop.bounds_of(piece, True) for piece in pieces]
+    each = [(bounds, len(piece.parts)) for bounds, piece in zip(own, pieces, strict=True)]
+    before = list(accumulate(each, _times, initial=_SURE))
+    after = list(accumulate(reversed(each), _times, initial=_SURE))[::-1]
     for at, piece in enumerate(pieces):
-        others = [
-            (bounds, len(one.parts) - (other == at))
-            for other, (one, bounds) in enumerate(zip(pieces, own, strict=True))
-        ]
-        rest = multiplied((bounds, times) for bounds, times in others if times)
-        chances = piece.built.explored.model.chances
+        rest = multiplied(((before[at], 1), (after[at + 1], 1), (own[at], len(piece.parts) - 1)))
+        one, chances = built[at], built[at].explored.model.chances
         for number, chance in enumerate(chances):
             if not _varies(chances, number):
                 continue
 
+            changed = partial(_changed, workshop, one, piece.wanted, number)
+
             def figure(
-                probability: Fraction, piece: Piece = piece, number: int = number, rest: Bounds = rest
+                probability: Fraction, changed: Callable[[Fraction], Bounds] = changed, rest: Bounds = rest
             ) -> Bounds:
-                return multiplied(((rest, 1), (_changed(workshop, piece, number, probability), 1)))
+                return multiplied(((rest, 1), (changed(probability), 1)))
 
             found = _measured(aspect, chance, figure, mine)
             yield from (replace(found, belief=part.beliefs[chance.belief]) for part in piece.parts)
+
+
+def _times(product: Bounds, factor: tuple[Bounds, int]) -> Bounds:
+    return multiplied(((product, 1), factor))
 
 
 def _varies(chances: Sequence[Chance], number: int) -> bool:
@@ -58,10 +67,10 @@ def _varies(chances: Sequence[Chance], number: int) -> bool:
     return chance.belief >= 0 and 0 < chance.low < 1 and all(one.low == one.high for one in family)
 
 
-def _changed(workshop: Workshop, piece: Piece, number: int, probability: Fraction) -> Bounds:
-    chances = with_probability(piece.built.explored.model.chances, number, probability)
-    question = Question(piece.wanted, True, workshop.exact, workshop.fairness)
-    return solve(piece.built.with_chances(chances), question).bounds(piece.built.initial, True)
+def _changed(workshop: Workshop, built: Built, wanted: bytes, number: int, probability: Fraction) -> Bounds:
+    chances = with_probability(built.explored.model.chances, number, probability)
+    question = Question(wanted, True, workshop.exact, workshop.fairness)
+    return solve(built.with_chances(chances), question).bounds(built.initial, True)
 
 
 def with_probability(chances: Sequence[Chance], number: int, probability: Fraction) -> list[Chance]:

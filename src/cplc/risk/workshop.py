@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
+from cplc.engines.interface import ResourceExhausted
+from cplc.risk.large import Large, Seen, large
 from cplc.risk.model import Chance, Explored, Kind, explore, with_chances
 from cplc.risk.parts import Part, Splitting, conjuncts, may_be_split, whole_of
 from cplc.risk.results import Bounds
+from cplc.risk.sums import Counted
 from cplc.risk.sweep import Ordered, Question, Values, solve, widened
-from cplc.system.expr import Expr, conj, reads
-from cplc.system.model import System
+from cplc.system.expr import Expr, Read, conj, reads, replaced
+from cplc.system.model import State, System
 from cplc.system.participant import Participant
+
+FEW = 10_000
+"""States of which a list is made without asking whether there is a better way."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,18 @@ class Built:
     @cached_property
     def ordered(self) -> Ordered:
         return Ordered(self.explored.model)
+
+    @property
+    def is_acyclic(self) -> bool:
+        return self.ordered.is_acyclic
+
+    @property
+    def states(self) -> int:
+        return len(self.explored.model)
+
+    @cached_property
+    def ends(self) -> int:
+        return sum(map(self.explored.model.is_end, range(self.states)))
 
     @cached_property
     def has_turns(self) -> bool:
@@ -41,6 +59,19 @@ class Built:
         model = self.explored.model
         return bytes(model.is_end(at) and test(state) for at, state in enumerate(self.explored.states))
 
+    def state_at(self, at: int) -> State:
+        return self.explored.packing.unpack(self.explored.states[at])
+
+    @cached_property
+    def seen(self) -> Seen:
+        explored, unpack = self.explored, self.explored.packing.unpack
+        return Seen(
+            {belief: (times, partial(unpack, state)) for belief, (times, state) in explored.partial.items()},
+            {pair: partial(unpack, state) for pair, state in explored.overlapping.items()},
+            explored.applied,
+            None if explored.stuck is None else partial(unpack, explored.stuck),
+        )
+
     def with_chances(self, chances: Sequence[Chance]) -> Ordered:
         return self.ordered.changed(with_chances(self.explored.model, chances))
 
@@ -49,9 +80,10 @@ class Built:
 class Piece:
     """One of the parts that decide together whether an end is wanted, with how many copies of it there are."""
 
-    built: Built
+    built: Built | Large
     condition: Expr
     wanted: bytes
+    """The ends where the condition holds, of a part that is not large."""
     parts: tuple[Part, ...]
 
 
@@ -63,11 +95,15 @@ class Workshop:
     fairness: bool
     split: bool
     limit: int
-    built: dict[int, Built] = field(default_factory=dict)
+    built: dict[object, Built | Large] = field(default_factory=dict)
     forms: dict[object, int] = field(default_factory=dict)
     form_of: dict[tuple[str, ...], int] = field(default_factory=dict)
     """The number of the form of each part, by its variables."""
     answers: dict[tuple[int, object, bool], Values] = field(default_factory=dict)
+    sums: list[Counted] = field(default_factory=list)
+    """What was found by counting, with what was made so far in the states."""
+    _more_than: dict[int, int] = field(default_factory=dict)
+    """How many states of parts there are more than."""
 
     @cached_property
     def splitting(self) -> Splitting | None:
@@ -80,16 +116,51 @@ class Workshop:
         joined = tuple(together)
         parts = self.splitting.parts(joined)
         turning = [part for part in parts if self.build(part).has_turns]
-        if len(turning) > 1 and any(not self.build(part).ordered.is_acyclic for part in turning):
+        if len(turning) > 1 and not all(self.build(part).is_acyclic for part in turning):
             names = frozenset[str]().union(*(part.variables for part in turning))
             parts = self.splitting.parts((*joined, names))
         return parts
 
-    def build(self, part: Part) -> Built:
-        key = self.form(part)
+    def part_of(self, names: frozenset[str]) -> Part:
+        """Return these variables, all of some parts, as one part."""
+        if self.splitting is None:
+            return whole_of(self.system, self.participant)
+        return next(part for part in self.splitting.parts([names]) if names <= part.variables)
+
+    def build(self, part: Part) -> Built | Large:
+        """Return the part with its decision model: a list of states or, where there are very many, layers of them."""
+        listed = self.listed(part, FEW)
+        if listed is not None:
+            return listed
+        asked = self._asked_of(part)
+        key = self.form(part), tuple(map(part.form_of, asked))
         if key not in self.built:
-            self.built[key] = Built(part, explore(part.system, part.participant, self.limit - self.states))
+            found: Built | Large | None = large(part, asked, self.limit - self.states, self.exact, self.split)
+            if found is None:
+                found = self.listed(part, self.limit)
+            assert found is not None
+            self.built[key] = found
         return self.built[key]
+
+    def listed(self, part: Part, limit: int) -> Built | None:
+        """Return the part with a list of its states; None if there are more, but all of them are not too many."""
+        key = self.form(part)
+        known = self.built.get(key)
+        if known is None and limit > self._more_than.get(key, 0):
+            most = self.limit - self.states
+            try:
+                known = self.built[key] = Built(part, explore(part.system, part.participant, min(limit, most)))
+            except ResourceExhausted:
+                if limit >= most:
+                    raise
+                self._more_than[key] = limit
+        return known if isinstance(known, Built) else None
+
+    def _asked_of(self, part: Part) -> list[Expr]:
+        """Return all that may be asked of the ends of the part."""
+        aspects = self.participant.conforming, conj(goal.condition for goal in self.participant.goals)
+        each = ([one for one in conjuncts(aspect) if reads(one) <= part.variables] for aspect in aspects)
+        return [conj(one for one in asked if reads(one)) for asked in each]
 
     def form(self, part: Part) -> int:
         """Return a number that is the same for copies."""
@@ -100,7 +171,7 @@ class Workshop:
 
     @property
     def states(self) -> int:
-        return sum(len(one.explored.model) for one in self.built.values())
+        return sum(one.states for one in self.built.values())
 
     def pieces(self, condition: Expr) -> tuple[Piece, ...]:
         """Return what decides whether the condition holds at the end: its conjuncts by the parts they are about."""
@@ -122,19 +193,25 @@ class Workshop:
         if built.part is not members[0]:  # a copy was built: what is asked there has other names
             names = dict(zip(members[0].order, built.part.order, strict=True))
             condition = renamed(condition, names)
-        return Piece(built, condition, built.wanted(condition), tuple(members))
+        wanted = b"" if isinstance(built, Large) else built.wanted(condition)
+        return Piece(built, condition, wanted, tuple(members))
 
-    def values(self, piece: Piece, worst: bool) -> Values:
-        key = (id(piece.built), piece.wanted, worst)
+    def values(self, built: Built, wanted: bytes, worst: bool) -> Values:
+        key = (id(built), wanted, worst)
         if key not in self.answers:
-            question = Question(piece.wanted, worst, self.exact, self.fairness)
-            self.answers[key] = solve(piece.built.ordered, question)
+            self.answers[key] = solve(built.ordered, Question(wanted, worst, self.exact, self.fairness))
         return self.answers[key]
+
+    def bounds_of(self, piece: Piece, worst: bool) -> Bounds:
+        """Return the probability that one copy of the piece ends as wanted."""
+        if isinstance(piece.built, Large):
+            solved = piece.built.solved(piece.condition, self.exact)
+            return solved.worst if worst else solved.best
+        return self.values(piece.built, piece.wanted, worst).bounds(piece.built.initial, worst)
 
     def bounds(self, pieces: Sequence[Piece], worst: bool) -> Bounds:
         """Return the probability that all end as wanted."""
-        each = [(self.values(piece, worst).bounds(piece.built.initial, worst), len(piece.parts)) for piece in pieces]
-        return multiplied(each)
+        return multiplied([(self.bounds_of(piece, worst), len(piece.parts)) for piece in pieces])
 
 
 def multiplied(each: Iterable[tuple[Bounds, int]]) -> Bounds:
@@ -153,30 +230,7 @@ def multiplied(each: Iterable[tuple[Bounds, int]]) -> Bounds:
 
 
 def renamed(expr: Expr, names: dict[str, str]) -> Expr:
-    from cplc.system.expr import And, Arith, Const, Equal, Ite, Less, Not, Or, Read
-
-    def new(one: Expr) -> Expr:
-        return renamed(one, names)
-
-    match expr:
-        case Const():
-            return expr
-        case Read(name):
-            return Read(names[name])
-        case Not(operand):
-            return Not(new(operand))
-        case And(operands):
-            return And(tuple(map(new, operands)))
-        case Or(operands):
-            return Or(tuple(map(new, operands)))
-        case Equal(left, right):
-            return Equal(new(left), new(right))
-        case Less(left, right):
-            return Less(new(left), new(right))
-        case Arith(op, left, right):
-            return Arith(op, new(left), new(right))
-        case Ite(condition, then, otherwise):
-            return Ite(new(condition), new(then), new(otherwise))
+    return replaced(expr, {old: Read(new) for old, new in names.items()})
 
 
 def copies(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Part]]:
