@@ -35,8 +35,10 @@ def export(request: Request, participant: Participant) -> Export:
     """Return the decision model, and beside it what is asked of it."""
     for belief in participant.beliefs:
         if sum(event.low != event.high for event in belief.events) > _MOST_BOUNDS:
-            said = f"more than {_MOST_BOUNDS} probabilities that are known within bounds only"
-            raise CannotExport(f"`{belief.text}` has {said}, and too many extreme distributions for a model of PRISM")
+            raise CannotExport(
+                f"what is believed of `{belief.agent}` has bounds on more than {_MOST_BOUNDS} probabilities at once, "
+                "and these have too many extreme distributions"
+            )
     model = _Decision(request.system, participant)
     vocabulary = model.vocabulary
     settled = all(len(variable.initial) == 1 for variable in request.system.variables)
@@ -68,7 +70,8 @@ def export(request: Request, participant: Participant) -> Export:
         rewards=list(model.rewards()),
         comment=comment,
     )
-    return Export(text, (), ((".props", _properties(participant)),), "//")
+    notes = ("benefit, for what messages were worth in all is no part of a state",) if participant.worth else ()
+    return Export(text, notes, ((".props", _properties(participant)),), "//")
 
 
 def _properties(participant: Participant) -> str:

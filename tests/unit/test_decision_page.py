@@ -1,0 +1,63 @@
+"""The page of an analysis: everything that is asked and drawn is there, and nothing is fetched from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from cplc.cli.main import run
+
+_MARKET = str(Path(__file__).parents[2] / "examples/marketplace.cpl")
+
+
+Said = Callable[..., tuple[str, int]]
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Said:
+    """What `cplc analyze` says, and its exit code."""
+
+    def analyze(*arguments: str, form: str = "html") -> tuple[str, int]:
+        code = run(["analyze", *arguments, "--format", form])
+        return capsys.readouterr().out, code
+
+    return analyze
+
+
+def test_the_page_says_what_the_text_says(said: Said) -> None:
+    page, code = said(_MARKET)
+    text, _ = said(_MARKET, form="text")
+    assert code == 0
+    shown = "\n".join(unescape(block) for block in re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL))
+    assert shown.split() == text.split()
+    assert page.count("<section") == 3
+    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="cplc-figure"') == 4
+    assert page.count('<td class="verdict good">') == 6
+    assert "no proof" not in page
+
+
+def test_the_page_of_an_estimate_says_what_it_is(said: Said) -> None:
+    page, code = said(_MARKET, "--runs", "50", "--agent", "Tom")
+    assert code == 3
+    assert "an estimate, no proof" in page
+    assert page.count('<td class="verdict warning">unknown') == 2
+    assert page.count('class="cplc-figure"') == 1
+
+
+@pytest.mark.parametrize("arguments", [(_MARKET,), (_MARKET, "--runs", "5")])
+def test_the_page_needs_nothing_else(said: Said, arguments: tuple[str, ...]) -> None:
+    page, _ = said(*arguments)
+    assert re.findall(r'(?:src|href)="(?!#)[^"]*"', page) == []
+    assert "<script" not in page
+
+
+def test_a_mistaken_file_has_a_page_too(said: Said, tmp_path: Path) -> None:
+    (tmp_path / "a.cpl").write_text("protocol P {\n  role A\n  A -> B : <b>\n}\n", encoding="utf-8")
+    page, code = said(str(tmp_path / "a.cpl"))
+    assert code == 2
+    assert "not analyzed" in page
+    assert "<b>" not in page
