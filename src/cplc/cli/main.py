@@ -31,6 +31,7 @@ _COMMANDS = (
     "lsp",
     "new",
     "explain",
+    "man",
 )
 
 _REPORT_TO = "Please report it with the command, the file and the output of CPLC_DEBUG=1."
