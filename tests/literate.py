@@ -7,6 +7,8 @@ not announced must not come. In a ```` ```cpl verify ```` block every property a
 and must come out as it expects; ``// vacuous`` announces that one holds vacuously. Further words of the fence:
 ``channels=sync``, ``strategies=uniform``, ``copies=9`` for a file that repeats the block, or ``name=value`` for a
 parameter of the protocol. An ```` ```ispl ```` block is a model in that language, and announces with ``-- error: …``.
+With ``verify`` every engine answers its formulas: they hold but where ``-- fails`` or ``-- vacuous`` stands, and it has
+no deadlocks unless the fence says ``deadlocks``.
 
 Console tests (``tests/cli``, and every transcript of the documentation): a ```` ```console ```` block holds
 ``$ cplc …`` lines, each with its output and, unless the exit code is 0, a last line ``[exit 1]``. A line ``...``
@@ -34,7 +36,7 @@ from unittest import mock
 
 if TYPE_CHECKING:
     from cplc.diagnostics.core import Diagnostic
-    from cplc.pipeline import Compilation
+    from cplc.pipeline import Compilation, IsplReading
     from cplc.source import Source
 
 Severity = Literal["error", "warning"]
@@ -42,10 +44,14 @@ Engine = Literal["symbolic", "explicit", "onthefly"]
 ENGINES: tuple[Engine, ...] = ("symbolic", "explicit")
 """Those that answer every question; the third is asked what it can answer."""
 
+_THIRD: tuple[Engine, ...] = ("onthefly",)
+
 _FENCE = re.compile(r"^(`{3,})\s*(.*)$")
 _HEADING = re.compile(r"^#{1,6}\s+(.*)$")
-_ASSERTION = re.compile(r'(?://|--) (error|warning): \[([a-z0-9-]+)\](?: "((?:[^"\\]|\\.)*)")?\s*|// (vacuous)\s*$')
-_LIKE_ASSERTION = re.compile(r"(?://|--)\s*(err|warn|vacuous)", re.IGNORECASE)
+_ASSERTION = re.compile(
+    r'(?://|--) (error|warning): \[([a-z0-9-]+)\](?: "((?:[^"\\]|\\.)*)")?\s*|// (vacuous)\s*$|-- (vacuous|fails)\s*$'
+)
+_LIKE_ASSERTION = re.compile(r"(?://|--)\s*(err|warn|vacuous)|--\s*fails", re.IGNORECASE)
 _OPTIONS = ("channels", "strategies", "copies", "file")
 _SECONDS = re.compile(r'\d+(\.\d+)? ?(ms|s)\b|(?<="seconds": )\d[\d.e+-]*')
 
@@ -106,8 +112,8 @@ class LanguageTest:
     block: Block
     files: Mapping[str, str]
     announced: tuple[Announced, ...]
-    vacuous: frozenset[int]
-    """The lines of what holds vacuously."""
+    answers: Mapping[int, str]
+    """What comes of the formulas or properties on some lines, where that is not what it should be."""
 
     @property
     def verifies(self) -> bool:
@@ -198,20 +204,24 @@ def language_tests(path: Path) -> list[LanguageTest]:
         if "file" in block.options:
             files[block.options["file"]] = block.text
         elif block.language in ("cpl", "ispl"):
-            announced, vacuous = _assertions(block)
-            tests.append(LanguageTest(names.next(block.heading), block, dict(files), announced, vacuous))
-            if block.flags - ({"verify"} if block.language == "cpl" else set()):
+            announced, answers = _assertions(block)
+            tests.append(LanguageTest(names.next(block.heading), block, dict(files), announced, answers))
+            if block.flags - ({"verify"} if block.language == "cpl" else {"verify", "deadlocks"}):
                 raise block.refuse(f"what does {sorted(block.flags)} mean?")
-            if "verify" in block.flags and not re.search(r"\b(property|check)\b", block.text):
+            if (
+                block.language == "cpl"
+                and "verify" in block.flags
+                and not re.search(r"\b(property|check)\b", block.text)
+            ):
                 raise block.refuse("there is nothing to verify here")
     if not tests:
         raise BadTest(f"{path}: there is no test in this file")
     return tests
 
 
-def _assertions(block: Block) -> tuple[tuple[Announced, ...], frozenset[int]]:
+def _assertions(block: Block) -> tuple[tuple[Announced, ...], Mapping[int, str]]:
     announced: list[Announced] = []
-    vacuous: set[int] = set()
+    answers: dict[int, str] = {}
     for number, line in enumerate(block.text.split("\n"), 1):
         like = _LIKE_ASSERTION.search(line)
         position = like.start() if like else len(line)
@@ -219,14 +229,14 @@ def _assertions(block: Block) -> tuple[tuple[Announced, ...], frozenset[int]]:
             found = _ASSERTION.match(line, position)
             if not found:
                 raise block.refuse(f'this is not of the form `// error: [code] "text"`: {line[position:]}', number - 1)
-            if found[4]:
-                vacuous.add(number)
+            if found[4] or found[5]:
+                answers[number] = found[4] or found[5]
             else:
                 severity: Severity = "error" if found[1] == "error" else "warning"
                 text = None if found[3] is None else re.sub(r"\\(.)", r"\1", found[3])
                 announced.append(Announced(number, severity, found[2], text))
             position = found.end()
-    return tuple(announced), frozenset(vacuous)
+    return tuple(announced), answers
 
 
 def check_language(test: LanguageTest, directory: Path) -> None:
@@ -236,7 +246,10 @@ def check_language(test: LanguageTest, directory: Path) -> None:
 
     if test.block.language == "ispl":
         source = Source("test.ispl", test.block.model)
-        _compare_diagnostics(test, source, IsplReading(source).diagnostics)
+        reading = IsplReading(source, strategies=_strategies(test.block, test.block.options.get("strategies", "full")))
+        _compare_diagnostics(test, source, reading.diagnostics)
+        if test.verifies:
+            _compare_answers(test, reading)
         return
     for name, text in test.files.items():
         target = directory / name
@@ -309,13 +322,32 @@ def _is_announced(announced: Announced, source: Source, diagnostic: Diagnostic) 
     )
 
 
+def _compare_answers(test: LanguageTest, reading: IsplReading) -> None:
+    """Fail unless the formulas of a model in ISPL have the verdicts that are announced, by every engine."""
+    from cplc.engines.onthefly import supports
+
+    wrong: list[str] = []
+    for engine in (*ENGINES, *_THIRD):
+        asked = [one for one in reading.questions() if engine != "onthefly" or supports(one.question.formula)]
+        for result in reading.verify(asked, engine):
+            if result.question.name.startswith("formula"):
+                line = result.question.span.position[0] if result.question.span else 0
+                expected = test.answers.get(line, "holds")
+            else:
+                line, expected = 0, "fails" if "deadlocks" in test.block.flags else "holds"
+            if result.answer != expected:
+                where = f"  line {test.block.first_line + line - 1}: `{result.question.name}` ({engine})"
+                wrong.append(f"{where}: {result.answer}, expected: {expected} {result.reason or ''}")
+    if wrong:
+        raise AssertionError("\n".join([f"{test.block.path}:{test.block.first_line}", *wrong]))
+
+
 def _compare_verdicts(test: LanguageTest, compilation: Compilation) -> None:
     from cplc.engines.onthefly import supports
 
     wrong: list[str] = []
     lines = set()
-    third: tuple[Engine, ...] = ("onthefly",)
-    for engine in ENGINES + third:
+    for engine in (*ENGINES, *_THIRD):
         asked = [one for one in compilation.questions() if engine != "onthefly" or supports(one.question.formula)]
         for result in compilation.verify(asked, engine):
             span = result.question.span
@@ -325,10 +357,10 @@ def _compare_verdicts(test: LanguageTest, compilation: Compilation) -> None:
             if not result.as_expected:
                 reason = f": {result.reason}" if result.reason else ""
                 wrong.append(f"{where}: {result.answer}{reason}, expected: {result.question.expected}")
-            elif (result.answer == "vacuous") != (line in test.vacuous):
+            elif (result.answer == "vacuous") != (test.answers.get(line) == "vacuous"):
                 wrong.append(f"{where}: {result.answer}")
     wrong.extend(
-        f"  line {test.block.first_line + line - 1}: nothing is verified here" for line in test.vacuous - lines
+        f"  line {test.block.first_line + line - 1}: nothing is verified here" for line in test.answers.keys() - lines
     )
     if wrong:
         raise AssertionError("\n".join([f"{test.block.path}:{test.block.first_line}", *wrong]))

@@ -1,4 +1,7 @@
-"""Runs MCMAS on an exported file and reads what it says. ``CPLC_MCMAS`` names the program."""
+"""Runs MCMAS on a file and reads what it says.
+
+``CPLC_MCMAS`` names the program, and ``CPLC_MCMAS_PLUS`` that of MCMAS+, which knows commitments.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MCMAS = os.environ.get("CPLC_MCMAS", "")
+MCMAS_PLUS = os.environ.get("CPLC_MCMAS_PLUS", "")
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,9 @@ def ask(text: str, *, seconds: float = 120) -> Said:
     return Said(round(float(count.group(1))), tuple(verdict == "TRUE" for verdict in found))
 
 
-def asked(text: str, *options: str, seconds: float = 60) -> tuple[int | None, tuple[bool, ...], float]:
+def asked(
+    text: str, *options: str, seconds: float = 60, program: str = MCMAS
+) -> tuple[int | None, tuple[bool, ...], float]:
     """Return the states and verdicts of a model that may be more than MCMAS can do, and how long it took.
 
     Where it gives up, or crashes, the verdicts that it did not come to are missing.
@@ -45,7 +51,7 @@ def asked(text: str, *options: str, seconds: float = 60) -> tuple[int | None, tu
         path.write_text(text, encoding="utf-8")
         begun = time.monotonic()
         done = subprocess.run(
-            [MCMAS, *options, path.name], cwd=folder, capture_output=True, timeout=seconds, check=False
+            [program, *options, path.name], cwd=folder, capture_output=True, timeout=seconds, check=False
         )
         taken = time.monotonic() - begun
     said = done.stdout.decode("utf-8", "replace")
