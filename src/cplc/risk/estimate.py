@@ -80,34 +80,37 @@ def estimate(system: System, participant: Participant, sampling: Sampling) -> Es
     if participant.worth:
         aspects.append(("benefit", lambda run: run.value > 0))
     figures: list[Estimated] = []
-    values: Distribution | None = None
-    for number, (aspect, wanted) in enumerate(aspects):
-        chance = Random(sampling.seed * len(SCHEDULERS) + number)
-        runs = _runs(simulator, sampling, wanted, chance)
-        figures.append(_counted(aspect, wanted, runs, sampling))
-        if aspect == "benefit":
-            values = _values(runs)
-    return Estimate(participant.name, sampling, simulator.decides, tuple(figures), values, simulator.steps)
+    values: Counter[Fraction] = Counter()
+    for aspect, wanted in aspects:
+        chance = Random(f"{sampling.seed} {aspect}")
+        good = lost = 0
+        for run in _runs(simulator, sampling, wanted, chance):
+            good += _is(run, wanted)
+            lost += not run.ended
+            if aspect == "benefit" and run.ended:
+                values[run.value] += 1
+        figures.append(_counted(aspect, good, lost, sampling))
+    return Estimate(
+        participant.name, sampling, simulator.decides, tuple(figures), _distribution(values), simulator.steps
+    )
 
 
-def _counted(aspect: Aspect, wanted: Callable[[_Run], bool], runs: Sequence[_Run], sampling: Sampling) -> Estimated:
-    ended = [run for run in runs if run.ended]
-    good, lost = sum(map(wanted, ended)), len(runs) - len(ended)
-    low, _ = interval(good, len(runs), sampling.confidence)
-    _, high = interval(good + lost, len(runs), sampling.confidence)
+def _counted(aspect: Aspect, good: int, lost: int, sampling: Sampling) -> Estimated:
+    low, _ = interval(good, sampling.runs, sampling.confidence)
+    _, high = interval(good + lost, sampling.runs, sampling.confidence)
     return Estimated(aspect, good, lost, Bounds(low, high))
 
 
-def _values(runs: Sequence[_Run]) -> Distribution | None:
-    counts = Counter(run.value for run in runs if run.ended)
-    total = sum(counts.values())
-    return Distribution(tuple((value, Fraction(counts[value], total)) for value in sorted(counts))) if counts else None
+def _distribution(counts: Counter[Fraction]) -> Distribution | None:
+    total = counts.total()
+    return Distribution(tuple((value, Fraction(counts[value], total)) for value in sorted(counts))) if total else None
 
 
-def _runs(simulator: _Simulator, sampling: Sampling, wanted: Callable[[_Run], bool], chance: Random) -> list[_Run]:
-    """Return the runs under the scheduler; for what is sought there are others before, that do not count."""
+def _runs(simulator: _Simulator, sampling: Sampling, wanted: Callable[[_Run], bool], chance: Random) -> Iterator[_Run]:
+    """Yield the runs under the scheduler; for what is sought there are others before, that do not count."""
     if sampling.scheduler == "uniform":
-        return [simulator.run(_Chances(chance)) for _ in range(sampling.runs)]
+        yield from (simulator.run(_Chances(chance)) for _ in range(sampling.runs))
+        return
     sought = sampling.scheduler == "best-seen"
     left = [(chance.random().hex(), 0) for _ in range(CANDIDATES)]
     each = max(1, sampling.runs // (6 * CANDIDATES))
@@ -119,7 +122,7 @@ def _runs(simulator: _Simulator, sampling: Sampling, wanted: Callable[[_Run], bo
         tried.sort(key=lambda one: (-one[1] if sought else one[1], one[0]))
         left, each = tried[: len(tried) // 2], 2 * each
     ((key, _),) = left
-    return [simulator.run(_Fixed(key, chance, sought)) for _ in range(sampling.runs)]
+    yield from (simulator.run(_Fixed(key, chance, sought)) for _ in range(sampling.runs))
 
 
 def _is(run: _Run, wanted: Callable[[_Run], bool]) -> bool:
