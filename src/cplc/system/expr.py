@@ -249,3 +249,46 @@ def replaced(expr: Expr, meanings: Mapping[str, Expr]) -> Expr:
             return arith(op, replaced(left, meanings), replaced(right, meanings))
         case Ite(condition, then, otherwise):
             return ite(replaced(condition, meanings), replaced(then, meanings), replaced(otherwise, meanings))
+
+
+def given(expr: Expr, values: Mapping[str, Value]) -> Expr:
+    """Return what is left of an expression once these variables have these values.
+
+    Unlike `replaced` it looks neither for duplicates nor at what is settled anyway: it is for wide conditions that
+    are asked about state after state.
+    """
+    match expr:
+        case Equal(Read(name), Const(constant)):
+            if name not in values:
+                return expr
+            return TRUE if values[name] == constant else FALSE
+        case And(operands):
+            return _joined(And, operands, values, TRUE, FALSE)
+        case Or(operands):
+            return _joined(Or, operands, values, FALSE, TRUE)
+        case Not(operand):
+            left = given(operand, values)
+            return expr if left is operand else negate(left)
+        case Read(name):
+            return Const(values[name]) if name in values else expr
+        case Const():
+            return expr
+        case _:
+            return replaced(expr, {name: Const(values[name]) for name in reads(expr) if name in values})
+
+
+def _joined(
+    kind: type[And] | type[Or], operands: tuple[Expr, ...], values: Mapping[str, Value], neutral: Expr, settling: Expr
+) -> Expr:
+    """Return what is left of a conjunction or disjunction."""
+    kept: list[Expr] = []
+    for operand in operands:
+        left = given(operand, values)
+        if isinstance(left, Const):
+            if left.value is settling.value:
+                return settling
+        elif isinstance(left, kind):
+            kept += left.operands
+        else:
+            kept.append(left)
+    return neutral if not kept else kept[0] if len(kept) == 1 else kind(tuple(kept))

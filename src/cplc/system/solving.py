@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from cplc.system.expr import And, Const, Expr, Not, Or, Value, is_false, is_true, negate, reads, replaced
+from cplc.system.expr import And, Expr, Not, Or, Value, given, is_false, is_true, negate, reads
 
 _Asked = tuple[Expr, frozenset[str]]
 """A condition, and what it reads."""
@@ -47,21 +47,21 @@ def _choices(
     others = tuple(one for one in asked if name not in one[1])
     concerned = [condition for condition, names in asked if name in names]
     for value in domains[name]:
-        left = _asked(replaced(condition, {name: Const(value)}) for condition in concerned)
+        left = _asked(given(condition, {name: value}) for condition in concerned)
         if left is not None:
             yield value, others + left
 
 
 def _asked(conditions: Iterable[Expr]) -> tuple[_Asked, ...] | None:
     """Return what is asked, taken apart; None if it cannot be."""
-    found: dict[Expr, frozenset[str]] = {}
+    found: list[_Asked] = []
     for condition in conditions:
         for part in conjuncts(condition):
             if is_false(part):
                 return None
             if not is_true(part):
-                found[part] = reads(part)
-    return tuple(found.items())
+                found.append((part, reads(part)))
+    return tuple(found)
 
 
 def conjuncts(expr: Expr) -> Iterator[Expr]:

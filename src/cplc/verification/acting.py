@@ -6,11 +6,12 @@ state before is known. So it is a search for choices under which all of this hol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from cplc.system.expr import Const, Expr, conj, disj, negate, replaced
+from cplc.system.expr import TRUE, And, Expr, conj, disj, given, is_false, is_true, negate
 from cplc.system.formula import Adjacent
+from cplc.system.kept import kept_for_system
 from cplc.system.model import State, System
 from cplc.system.rounds import Change
 from cplc.system.solving import solutions
@@ -25,20 +26,50 @@ def actions_between(
 
     With ``only`` the player of that choice does that action.
     """
-    domains = {
-        player.choice: [
-            action.name
-            for action in player.actions
-            if holds(action.allowed, before) and (only is None or only[0] != player.choice or only[1] == action.name)
-        ]
-        for player in system.players
-    }
-    rules = [rule for player in system.players for rule in player.rules]
-    written = {name for rule in rules for change in rule for name, _ in change.updates}
-    if any(before[name] != after[name] for name in before if name not in written):
-        return None
-    found = next(solutions(domains, conj(_explained(rules, before, after))), None)
-    return None if found is None else tuple(str(found[player.choice]) for player in system.players)
+    return _rounds(system).between(before, after, only)
+
+
+class _Rounds:
+    """The rounds of one system. The runs of its formulas go the same ways again and again, so rounds are kept."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._names = tuple(variable.name for variable in system.variables)
+        rules = [rule for player in system.players for rule in player.rules]
+        self._rules = [(rule, {name for change in rule for name, _ in change.updates}) for rule in rules]
+        self._kept = set(self._names).difference(*(written for _, written in self._rules))
+        self._found: dict[object, tuple[str, ...] | None] = {}
+
+    def between(self, before: State, after: State, only: tuple[str, str] | None) -> tuple[str, ...] | None:
+        key = tuple(before[name] for name in self._names), tuple(after[name] for name in self._names), only
+        if key not in self._found:
+            self._found[key] = self._search(before, after, only)
+        return self._found[key]
+
+    def _search(self, before: State, after: State, only: tuple[str, str] | None) -> tuple[str, ...] | None:
+        if any(before[name] != after[name] for name in self._kept):
+            return None
+        explained = []
+        for rule, written in self._rules:
+            explained.append(_explained(rule, written, before, after))
+            if is_false(explained[-1]):
+                return None
+        domains = {
+            player.choice: [
+                action.name
+                for action in player.actions
+                if (only is None or only[0] != player.choice or only[1] == action.name)
+                and holds(action.allowed, before)
+            ]
+            for player in self._system.players
+        }
+        found = next(solutions(domains, And(tuple(explained))), None)
+        return None if found is None else tuple(str(found[player.choice]) for player in self._system.players)
+
+
+@kept_for_system
+def _rounds(system: System) -> _Rounds:
+    return _Rounds(system)
 
 
 def with_actions(system: System, evidence: Evidence) -> Evidence:
@@ -50,6 +81,7 @@ def with_actions(system: System, evidence: Evidence) -> Evidence:
         parts=tuple((position, with_actions(system, part)) for position, part in evidence.parts),
         elsewhere=evidence.elsewhere and _run_with_actions(system, evidence.elsewhere, None),
         there=evidence.there and with_actions(system, evidence.there),
+        lasting=evidence.lasting and with_actions(system, evidence.lasting),
     )
 
 
@@ -60,16 +92,17 @@ def _run_with_actions(system: System, run: Run, only: tuple[str, str] | None) ->
     return replace(run, moves=tuple(moves))
 
 
-def _explained(rules: Iterable[Sequence[Change]], before: State, after: State) -> Iterator[Expr]:
-    """Yield for each rule what the choices must be for it to have written what is there after the round."""
-    known: dict[str, Expr] = {name: Const(at) for name, at in before.items()}
-    for rule in rules:
-        written = {name for change in rule for name, _ in change.updates}
-        guards = [replaced(change.guard, known) for change in rule]
-        made = [guard for guard, change in zip(guards, rule, strict=True) if _writes(change, written, before, after)]
-        if all(before[name] == after[name] for name in written):
-            made.append(conj(map(negate, guards)))
-        yield disj(made)
+def _explained(rule: Sequence[Change], written: set[str], before: State, after: State) -> Expr:
+    """Return what the choices must be for the rule to have written what is there after the round."""
+    made = []
+    for change in rule:
+        if _writes(change, written, before, after):
+            made.append(given(change.guard, before))
+            if is_true(made[-1]):
+                return TRUE
+    if all(before[name] == after[name] for name in written):
+        made.append(conj(negate(given(change.guard, before)) for change in rule))
+    return disj(made)
 
 
 def _writes(change: Change, written: set[str], before: State, after: State) -> bool:

@@ -10,7 +10,9 @@ from fractions import Fraction
 from itertools import product
 
 from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
+from cplc.system.kept import kept_for_system
 from cplc.system.model import State, System
+from cplc.system.rounds import Change
 
 
 def value(expr: Expr, state: State) -> Value:
@@ -79,6 +81,7 @@ class Interpreter:
         self.system = system
         # In Python 1 and True are equal; in a state stands the value as the domain writes it.
         self._written = {variable.name: {one: one for one in variable.domain} for variable in system.variables}
+        self._led: dict[tuple[Key, tuple[str, ...], Key], bool] = {}
 
     def initial_states(self) -> Iterator[State]:
         names = [variable.name for variable in self.system.variables]
@@ -145,7 +148,17 @@ class Interpreter:
                 yield target
 
     def leads_to(self, state: State, actions: Sequence[str], target: State) -> bool:
-        """Return whether this round may lead from one state to the other, rule by rule: ways are not combined."""
+        """Return whether this round may lead from one state to the other.
+
+        The runs of many formulas go the same way, so it is found out once.
+        """
+        asked = key(state), tuple(actions), key(target)
+        if asked not in self._led:
+            self._led[asked] = self._may_lead(state, actions, target)
+        return self._led[asked]
+
+    def _may_lead(self, state: State, actions: Sequence[str], target: State) -> bool:
+        """Decide it rule by rule: ways are not combined."""
         seen = self._chosen(state, actions)
         if seen is None or not self.is_state(target):
             return False
@@ -153,11 +166,19 @@ class Interpreter:
         for rule in (rule for player in self.system.players for rule in player.rules):
             written = {name for change in rule for name, _ in change.updates}
             kept -= written
-            made = [change.updates for change in rule if holds(change.guard, seen)] or [()]
-            ways = ({name: value(update, state) for name, update in updates} for updates in made)
-            if not any(all(target[name] == way.get(name, state[name]) for name in written) for way in ways):
+            if not self._may_write(rule, written, state, seen, target):
                 return False
         return all(state[name] == target[name] for name in kept)
+
+    def _may_write(self, rule: Sequence[Change], written: set[str], state: State, seen: State, target: State) -> bool:
+        """Return whether the rule may make of its variables what they are in the target."""
+        changed = {name for name in written if target[name] != state[name]}
+        for change in rule:
+            if all(value(update, state) == target[name] for name, update in change.updates):
+                others = changed.difference(name for name, _ in change.updates) if changed else changed
+                if not others and holds(change.guard, seen):
+                    return True
+        return not changed and not any(holds(change.guard, seen) for change in rule)
 
     def _chosen(self, state: State, actions: Sequence[str]) -> State | None:
         """Return the state with what the players do in it, if all of that is allowed."""
@@ -172,3 +193,9 @@ class Interpreter:
     def _assigned(self, name: str, assigned: Value) -> Value:
         """Return the value as it stands in a state; one that is out of range as it is."""
         return self._written[name].get(assigned, assigned)
+
+
+@kept_for_system
+def interpreter_of(system: System) -> Interpreter:
+    """Return the interpreter of a system, with all that it knows already."""
+    return Interpreter(system)

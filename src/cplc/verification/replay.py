@@ -28,7 +28,7 @@ from cplc.system.formula import (
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Run
 from cplc.verification.facts import Facts
-from cplc.verification.interpreter import Interpreter, holds
+from cplc.verification.interpreter import Interpreter, holds, interpreter_of
 from cplc.verification.playing import strategy_problems
 
 __all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_problems", "unmet"]
@@ -153,7 +153,7 @@ def _loop_problems(
 class _Replay:
     def __init__(self, system: System, assuming: frozenset[str]) -> None:
         self.system = system
-        self.interpreter = Interpreter(system)
+        self.interpreter = interpreter_of(system)
         self.assuming = assuming
         self.good: dict[int, Evidence] = {}
         self.replayed: dict[int, Run] = {}

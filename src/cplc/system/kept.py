@@ -1,0 +1,37 @@
+"""What was found out about a system, kept while it is worked with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeVar
+
+from cplc.system.model import System
+
+Found = TypeVar("Found")
+
+_FEW = 4
+"""How many systems are remembered: those that are left for good shall not be held."""
+
+
+class _Itself:
+    """A system as a key: this one, not one that is equal to it, as comparing them takes long."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.system is other.system
+
+    def __hash__(self) -> int:
+        return id(self.system)
+
+
+def kept_for_system(make: Callable[[System], Found]) -> Callable[[System], Found]:
+    """Let what a function makes of a system be made once."""
+
+    @lru_cache(maxsize=_FEW)
+    def made(itself: _Itself) -> Found:
+        return make(itself.system)
+
+    return lambda system: made(_Itself(system))
