@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 from tests.ispl_models import _TYPES, Models, Wanted, _Variable
@@ -24,6 +25,10 @@ class _Sharing(Models):
     def _variables(self, agent: str) -> list[_Variable]:
         names = "xy"[: self._chance.choice((1, 2, 2))]
         return [_Variable(agent, name, values, type_) for name in names for type_, values in (self._types[name],)]
+
+    def _protocol(self, name: str, seen: list[_Variable]) -> Iterator[str]:
+        """Never nothing: an environment that may do anything does in MCMAS what is none of its actions as well."""
+        yield from list(super()._protocol(name, seen)) or ["    Other : {a};"]
 
     def asked(self) -> list[tuple[str, str]]:
         """Return a formula for each operator, and which one it is about."""

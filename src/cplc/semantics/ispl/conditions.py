@@ -242,6 +242,9 @@ class Conditions:
                     return None
                 if first is None or second is None:
                     return None
+                if op == "/":
+                    message = "MCMAS 1.3 divides exactly: there a half equals no value, and here division cuts off"
+                    self._problems.report(rules.OTHER_DIALECT, node.span, message)
                 return model.Operation(op, first, second), kind
 
     def _operand(self, node: ast.Value, wanted: Kind) -> model.Value | None:

@@ -1,0 +1,31 @@
+"""Commitments in models in ISPL: MCMAS+ says the same, but where it is known to be wrong.
+
+It finds the states of ``C`` by two projections, one for the debtor and one for the creditor, so that each may be of
+another state: what is left holds of too few. From these, by the same relation, it makes ``Fu``.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.reference_tools.commitments_table import compared
+from tests.reference_tools.mcmas import MCMAS_PLUS
+
+pytestmark = pytest.mark.skipif(not MCMAS_PLUS, reason="CPLC_MCMAS_PLUS is not set")
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32).map(Random))
+def test_verdicts(chance: Random) -> None:
+    for one in compared(chance):
+        match one.operator:
+            case "C":
+                fewer, more = (one.ours, one.theirs) if "!" in one.formula else (one.theirs, one.ours)
+                assert fewer <= more, (one.formula, one.text)
+            case "Fu":
+                pass
+            case _:
+                assert one.ours == one.theirs, (one.formula, one.text)
