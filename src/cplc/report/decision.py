@@ -70,7 +70,12 @@ def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
         if figure.advice is not None:
             same.setdefault(figure.advice, []).append(figure.aspect)
     for advice, aspects in same.items():
-        yield f"  best for {' and '.join(aspects)}:"
+        best = f"  best for {' and '.join(aspects)}"
+        if not advice.situations:
+            told = "can" if advice.by_sight else "cannot"
+            yield f"{best} is what {told} be told by what it sees; alike agents were counted, so it is not listed"
+            continue
+        yield f"{best}:"
         left = len(advice.situations)
         for rule in rules_of(system, advice.situations):
             left -= rule.times
