@@ -9,7 +9,7 @@ from typing import Literal
 from cplc.report.story import Story, decisive, said, story, tells
 from cplc.report.strategy import no_return_sentence, strategy_lines
 from cplc.report.wording import HIDDEN, changes, place, step_text, stopped, value_text, variable_text
-from cplc.system.formula import Commits, Enforces, Formula, Fulfils, Knows, Not
+from cplc.system.formula import Adjacent, Commits, Enforces, Formula, Fulfils, Knows, Not
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
@@ -300,7 +300,13 @@ def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Itera
 
 
 def _already(evidence: Evidence) -> str:
-    return "the commitment is there, too:" if isinstance(evidence.formula, Fulfils) else "already"
+    match evidence.formula:
+        case Fulfils():
+            return "the commitment is there, too:"
+        case Adjacent():
+            return "one round led here from here:"
+        case _:
+            return "already"
 
 
 def _related(evidence: Evidence) -> str:
@@ -309,6 +315,8 @@ def _related(evidence: Evidence) -> str:
             return f"what {debtor} is committed to towards {creditor} would have to be so in"
         case Fulfils(debtor, creditor, operand):
             return f"C({debtor} -> {creditor}, {formula_text(operand)}) is fulfilled here, and was made in"
+        case Adjacent():
+            return "one round led here from"
         case _ if not evidence.agents:
             return "this is said of all reachable states, and one of them is"
         case _ if len(evidence.agents) == 1:

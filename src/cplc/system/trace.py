@@ -65,7 +65,8 @@ class Evidence:
     ``parts`` says at which state of the run which subformula needs evidence of its own; that evidence begins in
     that state. For knowledge and commitments the run is that single state, and ``elsewhere`` gives an initial run
     to the other state of the pair, with the evidence for what holds or fails there. ``agents`` are those who
-    cannot tell the two apart (or debtor and creditor). An evidence without run says something of all runs.
+    cannot tell the two apart (or debtor and creditor); where the other state is said to be one round before, nobody.
+    An evidence without run says something of all runs.
     """
 
     formula: Formula
@@ -79,3 +80,5 @@ class Evidence:
     """It rests on all runs or all states; there is nothing more to show."""
     strategy: tuple[Advice, ...] = ()
     """How a group enforces its goal from the first state of the run on. Together with ``exhaustive``, how it begins."""
+    lasting: Evidence | None = None
+    """That a fair run begins in the other state of a pair, where a state counts for nothing if none does."""

@@ -41,9 +41,10 @@ from cplc.verification.acting import actions_between
 from cplc.verification.elsewhere import Elsewhere
 from cplc.verification.facts import Facts
 from cplc.verification.interpreter import Key, key
+from cplc.verification.one_round import led_here, none_leads
 from cplc.verification.paths import Paths
 from cplc.verification.products import Watched, Watching
-from cplc.verification.replay import EvidenceError, must_go_on, some_fair_run
+from cplc.verification.replay import EvidenceError, must_go_on, some_do_not_count, some_fair_run
 from cplc.verification.shapes import Claim, Once, Reach, Stay, shapes
 from cplc.verification.strategies import enforced
 
@@ -74,7 +75,8 @@ class _Explainer(Generic[S]):
         self.assuming = assuming
         self.paths: Paths[S] = Paths(engine, assuming)
         self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.conditions else engine.reachable
-        self.considered = self.fair if engine.system.is_synchronous else engine.reachable
+        self._some_do_not_count = some_do_not_count(engine.system)
+        self.considered = self.fair if self._some_do_not_count else engine.reachable
         """What knowledge and commitments are about."""
         self.elsewhere: Elsewhere[S] = Elsewhere(engine, self.paths, self._lacking)
         self._known: dict[tuple[Formula, bool, Key], Evidence] = {}
@@ -150,8 +152,10 @@ class _Explainer(Generic[S]):
                 return self._fulfilment(formula, Commits(debtor, creditor, operand), state)
             case Enforces() if holds:
                 return enforced(self.engine, formula, state, self.assuming)
-            case Adjacent() if holds and not formula.back:
-                return self._one_round(formula, state)
+            case Adjacent() if holds:
+                return self._round_before(formula, state) if formula.back else self._one_round(formula, state)
+            case Adjacent() if none_leads(self.paths.interpreter, formula, state):
+                return Evidence(formula, holds, Run(state, ()))
             case OnPaths() | Enforces() | Knows() | Commits() | Fulfils() | Adjacent():
                 return Evidence(formula, holds, Run(state, ()), exhaustive=True)
             case Regardless(operand):
@@ -259,9 +263,24 @@ class _Explainer(Generic[S]):
             actions = actions_between(engine.system, state, target, formula.choice)
             if actions is not None:
                 run = Run(state, (Move(None, target, actions),))
-                return Evidence(formula, True, run, self._parts(1, target, [(formula.operand, True)]))
+                lasting = [(SOME_FAIR_RUN, True)] if self._some_do_not_count else []
+                return Evidence(formula, True, run, self._parts(1, target, [(formula.operand, True), *lasting]))
             ends = engine.without(ends, engine.single(target))
         raise EvidenceError("a round is said to be possible and none can be found")
+
+    def _round_before(self, formula: Adjacent, state: State) -> Evidence:
+        """Return a state where the operand holds, and that leads here in a round in which what is to agree does."""
+        engine = self.engine
+        begins = engine.both(engine.predecessors(engine.single(state)), self.where((formula.operand, True)))
+        begins = engine.both(begins, self.considered)
+        same = conj(equal(Read(now), Const(state[then])) for now, then in formula.same)
+        begins = engine.both(begins, engine.where(same))
+        while not engine.is_empty(begins):
+            before = engine.pick(begins)
+            if led_here(self.paths.interpreter, formula, before, state):
+                return self._pair(formula, True, state, engine.single(before), (formula.operand, True), ())
+            begins = engine.without(begins, engine.single(before))
+        raise EvidenceError("a round is said to have led here and none can be found")
 
     # --- runs that an automaton watches
     def _watched(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
@@ -309,8 +328,12 @@ class _Explainer(Generic[S]):
         if self.engine.is_empty(others):
             raise EvidenceError("two states are said to be related and the other one cannot be found")
         elsewhere = self.elsewhere.run(agents, state, others)
-        there = self.evidence(claim[0], elsewhere.states[-1], claim[1])
-        return Evidence(formula, holds, Run(state, ()), elsewhere=elsewhere, there=there, agents=agents)
+        other = elsewhere.states[-1]
+        there = self.evidence(claim[0], other, claim[1])
+        lasting = self.evidence(SOME_FAIR_RUN, other, True) if self._some_do_not_count else None
+        return Evidence(
+            formula, holds, Run(state, ()), elsewhere=elsewhere, there=there, agents=agents, lasting=lasting
+        )
 
     def _fulfilment(self, formula: Formula, commitment: Commits, state: State) -> Evidence:
         """Find a state with the commitment from which this one is accessible."""
@@ -338,7 +361,7 @@ class _Explainer(Generic[S]):
             case "common":
                 steps, near = 1, self._looking_like(agents, lacking)
                 while engine.is_empty(engine.both(near, here)):
-                    steps, near = steps + 1, self._looking_like(agents, near)
+                    steps, near = steps + 1, self._looking_like(agents, engine.both(near, self.considered))
         return self._link(formula, state, lacking, steps)
 
     def _looking_like(self, agents: tuple[str, ...], states: S) -> S:
@@ -350,13 +373,13 @@ class _Explainer(Generic[S]):
 
     def _link(self, formula: Knows, state: State, lacking: S, steps: int) -> Evidence:
         """Return the first pair of a chain of this many that leads to where the operand fails."""
-        nearer = lacking
+        engine, nearer = self.engine, lacking
         for _ in range(steps - 1):
-            nearer = self._looking_like(formula.agents, nearer)
+            nearer = engine.both(self._looking_like(formula.agents, nearer), self.considered)
         claim: Claim = (formula.operand, False) if steps == 1 else (formula, False)
         for agent in formula.agents:
-            others = self.engine.both(self.elsewhere.looking_like((agent,), state), nearer)
-            if not self.engine.is_empty(others):
+            others = engine.both(self.elsewhere.looking_like((agent,), state), nearer)
+            if not engine.is_empty(others):
                 return self._pair(formula, False, state, others, claim, (agent,))
         raise EvidenceError("somebody is said not to know and everybody does")
 
@@ -406,8 +429,8 @@ def _is_exhaustive(formula: Formula, holds: bool) -> bool:
             return holds
         case Fulfils() | Enforces():
             return not holds
-        case Adjacent(back=back):
-            return back or not holds
+        case Adjacent():
+            return not holds
         case Not(operand):
             return _is_exhaustive(operand, not holds)
         case Regardless(operand):

@@ -29,6 +29,7 @@ from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Run
 from cplc.verification.facts import Facts
 from cplc.verification.interpreter import Interpreter, holds, interpreter_of
+from cplc.verification.one_round import agree, led_here, none_leads
 from cplc.verification.playing import strategy_problems
 
 __all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_problems", "unmet"]
@@ -48,6 +49,11 @@ def must_go_on(system: System, formula: OnPaths) -> bool:
     In a synchronous system without conditions of fairness runs of CTL may stop, and none but these.
     """
     return bool(system.conditions) or (system.is_synchronous and ctl_path(formula) is None)
+
+
+def some_do_not_count(system: System) -> bool:
+    """Whether knowledge, commitments and `Adjacent` are about those states only in which a fair run begins."""
+    return system.is_synchronous and bool(system.conditions)
 
 
 class EvidenceError(Exception):
@@ -205,8 +211,13 @@ class _Replay:
                 yield "no single run can show what is said of all runs"
             case Enforces():
                 yield from strategy_problems(self.system, evidence, self.assuming)
-            case Adjacent(back=False) as formula if evidence.holds:
+            case Adjacent(back=True) if evidence.holds:
+                yield from self._pair(evidence)
+            case Adjacent() as formula if evidence.holds:
                 yield from self._one_round(evidence, formula, facts)
+            case Adjacent() as formula:
+                if not none_leads(self.interpreter, formula, evidence.run.start):
+                    yield "some round may lead there"
             case Regardless(operand):
                 if evidence.run.moves or facts.known(operand, 0) is not evidence.holds:
                     yield "without conditions of fairness the state does not have the value claimed"
@@ -233,8 +244,10 @@ class _Replay:
             return
         if facts.truth(formula.operand, 1) is not True:
             yield "the state after the round does not have what is said of it"
-        if any(run.states[0][now] != run.states[1][then] for now, then in formula.same):
+        if not agree(formula, *run.states):
             yield "something changes in the round that is to stay"
+        if some_do_not_count(self.system) and facts.known(SOME_FAIR_RUN, 1) is not True:
+            yield "no fair run is shown to begin after the round"
         done = dict(zip(self.system.player, run.moves[0].actions, strict=True))
         if formula.choice is not None and done[formula.choice[0]] != formula.choice[1]:
             yield f"{formula.choice[0]} is another one"
@@ -250,6 +263,8 @@ class _Replay:
             yield "the evidence for the other state begins in another one"
         yield from self.evidence(there)
         here, other = evidence.run.start, elsewhere.states[-1]
+        if some_do_not_count(self.system):
+            yield from self._lasting(evidence.lasting, other)
         said = (there.formula, there.holds)
         match evidence.formula:
             case Knows(mode, agents, operand) if not evidence.holds:
@@ -273,8 +288,19 @@ class _Replay:
                     yield "no commitment is shown at the other state"
                 if not self._accessible(debtor, creditor, other, here):
                     yield "the other state does not see this one"
+            case Adjacent() as formula:
+                if said != (formula.operand, True):
+                    yield "the state before the round does not have what is said of it"
+                if not led_here(self.interpreter, formula, other, here):
+                    yield "no such round leads here"
             case _:
                 yield "no pair of states can show what is said of all states"
+
+    def _lasting(self, lasting: Evidence | None, other: State) -> Iterator[str]:
+        if lasting is None or not lasting.holds or (lasting.formula, lasting.run.start) != (SOME_FAIR_RUN, other):
+            yield "no fair run is shown to begin in the other state"
+        else:
+            yield from self.evidence(lasting)
 
     def _elsewhere(self, run: Run) -> Iterator[str]:
         """Yield what is wrong with a run to another state; many pairs may share one."""
@@ -317,8 +343,8 @@ def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
             universal = not evidence.holds
         case Enforces():
             universal = True
-        case Adjacent(back=back):
-            universal = back or not evidence.holds
+        case Adjacent():
+            universal = not evidence.holds
         case _:
             universal = False
     if not universal:

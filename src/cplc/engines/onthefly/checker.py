@@ -87,6 +87,7 @@ class Checker:
         self._runs: dict[tuple[Formula, bool, Taken | None], Runs] = {}
         self._others: dict[tuple[Formula, View | None], int | None] = {}
         self._steps: dict[Taken, frozenset[int]] = {}
+        self._led_from: dict[Adjacent, dict[int, int]] = {}
 
     def holds(self, formula: Formula, state: int) -> bool:
         return self.test(formula)(state)
@@ -140,7 +141,7 @@ class Checker:
             case Adjacent(back=False):
                 return lambda state: self.ahead(formula, state) is not None
             case Adjacent():
-                return self._behind(formula)
+                return lambda state: self.behind(formula, state) is not None
             case Enforces():
                 raise ResourceExhausted("the engine `onthefly` does not decide what groups can enforce (`<<…>>`)")
             case _:
@@ -179,15 +180,15 @@ class Checker:
 
     def counts(self, state: int) -> bool:
         """Whether knowledge and commitments are about a state: in rounds one without fair run counts for nothing."""
-        return not self._some_do_not_count or self.begins(state)
+        return not self.some_do_not_count or self.begins(state)
 
     @property
-    def _some_do_not_count(self) -> bool:
+    def some_do_not_count(self) -> bool:
         system = self.realm.world.system
         return system.is_synchronous and bool(system.fairness)
 
     def _counting(self, claim: Formula) -> Formula:
-        return And((claim, SOME_FAIR_RUN)) if self._some_do_not_count else claim
+        return And((claim, SOME_FAIR_RUN)) if self.some_do_not_count else claim
 
     def _steps_of(self, taken: Taken) -> frozenset[int]:
         known = self._steps.get(taken)
@@ -281,21 +282,19 @@ class Checker:
         test = self.test(self._counting(formula.operand))
         return next(filter(test, self._world().neighbours(formula)(state)), None)
 
-    def _behind(self, formula: Adjacent) -> Test:
-        """All reachable states are gone through once, for all that will be asked."""
-        test, ahead = self.test(self._counting(formula.operand)), self._world().neighbours(formula)
-        found: set[int] = set()
-        done = False
+    def behind(self, formula: Adjacent, state: int) -> int | None:
+        """Return a state where the operand holds and from which a round as the formula asks for leads here.
 
-        def behind(state: int) -> bool:
-            nonlocal done
-            if not done:
-                for before in filter(test, self.realm.reached.alike(0, 0)):
-                    found.update(ahead(before))
-                done = True
-            return state in found
-
-        return behind
+        All reachable states are gone through once, for all that will be asked.
+        """
+        found = self._led_from.get(formula)
+        if found is None:
+            test, ahead = self.test(self._counting(formula.operand)), self._world().neighbours(formula)
+            found = {}
+            for before in filter(test, self.realm.reached.alike(0, 0)):
+                found.update(dict.fromkeys(ahead(before), before))
+            self._led_from[formula] = found
+        return found.get(state)
 
     # --- common knowledge
 

@@ -66,6 +66,10 @@ class Explainer:
                 return self._pair(formula, state, (Commits(debtor, creditor, operand), True), seen, (debtor, creditor))
             case Adjacent(back=False) if holds:
                 return self._round(formula, state)
+            case Adjacent(operand) if holds:
+                before = self.checker.behind(formula, state)
+                assert before is not None, "a round is said to have led here and none can be found"
+                return self._pair_with(before, formula, state, (operand, True), ())
             case OnPaths() | Knows() | Commits() | Fulfils() | Adjacent():
                 return Evidence(formula, holds, self._here(state), exhaustive=True)
             case _:
@@ -148,16 +152,26 @@ class Explainer:
         target = self.checker.ahead(formula, state)
         assert target is not None, "a round is said to be possible and none can be found"
         run = Run(self._world.state(state), (Move(None, self._world.state(target)),))
-        return Evidence(formula, True, run, tuple(self._parts(1, target, [(formula.operand, True)])))
+        lasting = [(SOME_FAIR_RUN, True)] if self.checker.some_do_not_count else []
+        return Evidence(formula, True, run, tuple(self._parts(1, target, [(formula.operand, True), *lasting])))
 
     # --- pairs of states
 
     def _pair(self, formula: Formula, state: int, claim: Claim, view: View | None, agents: tuple[str, ...]) -> Evidence:
         other = self.checker.other(*claim, view, state)
         assert other is not None, "two states are said to be related and the other one cannot be found"
-        holds = isinstance(formula, Fulfils)
+        return self._pair_with(other, formula, state, claim, agents)
+
+    def _pair_with(self, other: int, formula: Formula, state: int, claim: Claim, agents: tuple[str, ...]) -> Evidence:
+        holds = isinstance(formula, Fulfils | Adjacent)
         there = self.evidence(claim[0], other, claim[1])
-        return Evidence(formula, holds, self._here(state), elsewhere=self._way_to(other), there=there, agents=agents)
+        lasting, elsewhere = self._lasting(other), self._way_to(other)
+        return Evidence(
+            formula, holds, self._here(state), elsewhere=elsewhere, there=there, agents=agents, lasting=lasting
+        )
+
+    def _lasting(self, other: int) -> Evidence | None:
+        return self.evidence(SOME_FAIR_RUN, other, True) if self.checker.some_do_not_count else None
 
     def _chain(self, formula: Knows, state: int) -> Evidence:
         chain = self.checker.chain(formula, state)
@@ -166,8 +180,10 @@ class Explainer:
         there = self.evidence(formula.operand, chain[-1][1], False)
         found = there
         for before, (agent, other) in reversed(list(zip(here, chain, strict=True))):
-            elsewhere = self._way_to(other)
-            found = Evidence(formula, False, self._here(before), elsewhere=elsewhere, there=found, agents=(agent,))
+            lasting, elsewhere = self._lasting(other), self._way_to(other)
+            found = Evidence(
+                formula, False, self._here(before), elsewhere=elsewhere, there=found, agents=(agent,), lasting=lasting
+            )
         return found
 
     def _way_to(self, state: int) -> Run:
