@@ -1,85 +1,72 @@
-// The client: it starts the server, says what to do if there is none, and leaves everything else to it.
+// The client: it starts the server and shows in views of the editor what the protocol has no words for.
 
-import { execFile } from 'node:child_process';
 import * as vscode from 'vscode';
-import { LanguageClient, type LanguageClientOptions, type ServerOptions } from 'vscode-languageclient/node';
+import type { Middleware } from 'vscode-languageclient/node';
+import type { Known, Shown, Verified } from './answers';
+import * as panel from './panel';
+import * as server from './server';
+import * as testing from './testing';
 
-const OLDEST = [0, 1, 0];
-const LANGUAGES = ['cpl', 'ispl'];
-
-let client: LanguageClient | undefined;
+const middleware: Middleware = {
+  async executeCommand(command, args, next) {
+    const answer: unknown = await next(command, args);
+    const [uri, protocol, name] = args as (string | null)[];
+    if (command === 'cplc.verify' && uri !== null) testing.report(uri, protocol, answer as Verified);
+    if (command === 'cplc.showRun') panel.show(`${protocol} ${name}`, answer as Shown);
+    return answer;
+  },
+};
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   context.subscriptions.push(
     vscode.commands.registerCommand('cplc.restart', restart),
-    vscode.commands.registerCommand('cplc.verifyFile', () => run('cplc.verify')),
-    vscode.commands.registerCommand('cplc.cancelFile', () => run('cplc.cancel')),
+    vscode.commands.registerCommand('cplc.verifyFile', () => onFile('cplc.verify')),
+    vscode.commands.registerCommand('cplc.cancelFile', () => onFile('cplc.cancel')),
+    vscode.commands.registerCommand('cplc.showFileRun', chooseRun),
+    vscode.commands.registerCommand('cplc.showTestRun', showTest),
     vscode.workspace.onDidChangeConfiguration(async (event) => {
       if (event.affectsConfiguration('cplc.server.command')) await restart();
     }),
   );
-  await start();
+  testing.register(context);
+  await server.start(middleware);
 }
 
 export async function deactivate(): Promise<void> {
-  await client?.stop();
-}
-
-function command(): string[] {
-  return vscode.workspace.getConfiguration('cplc').get<string[]>('server.command', ['cplc', 'lsp']);
+  await server.stop();
 }
 
 async function restart(): Promise<void> {
-  await client?.stop().catch(() => undefined);
-  client = undefined;
-  await start();
-}
-
-async function start(): Promise<void> {
-  const [program, ...args] = command();
-  const wrong = await problem(program);
-  if (wrong !== undefined) {
-    void explain(wrong);
-    return;
-  }
-  const server: ServerOptions = { command: program, args };
-  const options: LanguageClientOptions = { documentSelector: LANGUAGES.map((language) => ({ language })) };
-  client = new LanguageClient('cplc', 'Cplc', server, options);
-  try {
-    await client.start();
-  } catch (error) {
-    void explain(`\`${command().join(' ')}\` does not start: ${error}`);
-  }
-}
-
-/** Say why the program cannot be the server: it is missing, fails, or is too old. */
-function problem(program: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    execFile(program, ['--version'], { timeout: 20_000 }, (error, out) => {
-      const found = /^cplc (\d+)\.(\d+)\.(\d+)/.exec(out)?.slice(1).map(Number);
-      if (error !== null && (error as NodeJS.ErrnoException).code === 'ENOENT') {
-        resolve(`\`${program}\` is not installed, or not on the PATH. Install cplc, or say where it is.`);
-      } else if (error !== null || found === undefined) {
-        resolve(`\`${program} --version\` does not answer as cplc does: ${error?.message ?? out}`);
-      } else {
-        const differs = found.findIndex((part, index) => part !== OLDEST[index]);
-        const isOld = differs >= 0 && found[differs] < OLDEST[differs];
-        resolve(isOld ? `cplc ${found.join('.')} is too old: this extension needs ${OLDEST.join('.')}.` : undefined);
-      }
-    });
-  });
-}
-
-async function explain(message: string): Promise<void> {
-  const settings = 'Open Settings';
-  const again = 'Try Again';
-  const chosen = await vscode.window.showErrorMessage(message, settings, again);
-  if (chosen === settings) await vscode.commands.executeCommand('workbench.action.openSettings', 'cplc.server.command');
-  if (chosen === again) await restart();
+  await server.stop();
+  await server.start(middleware);
 }
 
 /** Run a command of the server on the file that is shown. */
-async function run(name: string): Promise<void> {
+async function onFile(name: string): Promise<void> {
   const uri = vscode.window.activeTextEditor?.document.uri.toString();
-  if (uri !== undefined && client !== undefined) await vscode.commands.executeCommand(name, uri, null, null);
+  if (uri !== undefined) await vscode.commands.executeCommand(name, uri, null, null);
+}
+
+/** Let one of the verdicts of the file that is shown be chosen, and show its run. */
+async function chooseRun(): Promise<void> {
+  const uri = vscode.window.activeTextEditor?.document.uri.toString();
+  const known = (uri && (await server.ask<Known[]>('cplc.results', uri))) || [];
+  const offered = known.map((one) => ({ label: one.name, description: one.results.map((result) => result.verdict).join(', '), detail: one.protocol }));
+  if (offered.length === 0) {
+    void vscode.window.showInformationMessage('Nothing of this file has been verified yet.');
+    return;
+  }
+  const chosen = await vscode.window.showQuickPick(offered, { title: 'Show the run of' });
+  if (chosen !== undefined) await vscode.commands.executeCommand('cplc.showRun', uri, chosen.detail, chosen.label);
+}
+
+/** Show the run of an item of the Testing view, or of a message there. */
+async function showTest(given: vscode.TestItem | { test: vscode.TestItem }): Promise<void> {
+  const asked = testing.questionOf('test' in given ? given.test : given);
+  if (asked === undefined) return;
+  try {
+    await vscode.commands.executeCommand('cplc.showRun', asked.uri, asked.protocol, asked.name);
+  } catch (error) {
+    void vscode.window.showInformationMessage(error instanceof Error ? error.message : String(error));
+  }
 }

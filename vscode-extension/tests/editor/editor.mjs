@@ -53,9 +53,10 @@ export class Editor {
     fs.mkdirSync(pictures, { recursive: true });
     fs.cpSync(workspace, editor.workspace, { recursive: true });
     const profile = path.join(editor.folder, 'profile');
-    editor.profile = path.join(profile, 'User', 'settings.json');
-    fs.mkdirSync(path.dirname(editor.profile), { recursive: true });
+    editor.settings = settings;
     editor.configure(settings);
+    fs.mkdirSync(path.join(profile, 'User'), { recursive: true });
+    fs.writeFileSync(path.join(profile, 'User', 'settings.json'), JSON.stringify(SETTINGS));
     const require = createRequire(path.join(home, 'node_modules', 'x.js'));
     const entry = require.resolve('code-server/out/node/entry.js');
     const places = ['--user-data-dir', profile, '--extensions-dir', path.join(editor.folder, 'extensions')];
@@ -74,7 +75,7 @@ export class Editor {
     }
     const { chromium } = require('playwright-core');
     editor.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
-    const page = (editor.page = await editor.browser.newPage({ viewport: { width: 1360, height: 820 } }));
+    const page = (editor.page = await editor.browser.newPage({ viewport: { width: 1360, height: 1000 } }));
     page.setDefaultTimeout(SLOW);
     page.on('request', (request) => {
       const { host } = new URL(request.url());
@@ -93,8 +94,18 @@ export class Editor {
     fs.rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** Settings of the workspace: VS Code notices when they change, as it does not with those of a profile here. */
   configure(settings) {
-    fs.writeFileSync(this.profile, JSON.stringify({ ...SETTINGS, ...settings }));
+    const folder = path.join(this.workspace, '.vscode');
+    fs.mkdirSync(folder, { recursive: true });
+    fs.writeFileSync(path.join(folder, 'settings.json'), JSON.stringify(settings));
+  }
+
+  /** Make a program that does what these lines of a shell say. */
+  program(name, lines) {
+    const file = path.join(this.folder, name);
+    fs.writeFileSync(file, `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
+    return file;
   }
 
   /** Choose a command by its name. */
@@ -113,6 +124,7 @@ export class Editor {
       await this.page.waitForTimeout(300);
     }
     await this.command('View: Close All Editors');
+    if (await this.page.isVisible('.part.panel')) await this.command('View: Toggle Panel Visibility');
     await this.page.keyboard.press('Control+p');
     await this.page.waitForSelector(WIDGET);
     await this.page.fill(`${WIDGET} input`, name);

@@ -94,15 +94,114 @@ export const scenarios = {
     await editor.picture('verdict');
   },
 
-  async 'a run is shown'(editor) {
+  async 'properties and checks are listed as tests'(editor) {
+    await editor.open('shop.cpl');
+    await editor.command('Testing: Focus on Test Explorer View');
+    await editor.shows('.test-explorer .monaco-list-row', 'shop.cpl');
+    await expandTests(editor);
+    for (const name of ['served', 'paid', 'sound']) await editor.shows('.test-explorer .monaco-list-row', name);
+  },
+
+  async 'all tests are run at once'(editor) {
+    await editor.command('Test: Run All Tests');
+    await editor.shows('.test-explorer .monaco-list-row', 'served (Failed)');
+    await editor.shows('.test-explorer .monaco-list-row', 'paid (Passed)');
+    await editor.shows('.test-explorer .monaco-list-row', 'sound (Passed)');
+    await editor.picture('tests');
+  },
+
+  async 'a failure says where its run goes'(editor) {
+    await editor.page.locator('.test-message-inline-content').first().click();
+    await editor.shows('.test-output-peek', '1. Buyer -> Seller : order');
+    await editor.picture('failure');
+    console.error(await editor.page.$$eval('.test-output-peek [class]', (all) => [...new Set(all.flatMap((one) => [...one.classList]))].join(' ')));
+    await editor.page.keyboard.press('Escape');
+  },
+
+  async 'one test is run alone'(editor) {
+    await editor.command('Test: Clear All Results');
+    const row = editor.page.locator('.test-explorer .monaco-list-row', { hasText: 'paid' }).first();
+    await editor.page.mouse.move(700, 400);
+    await editor.page.keyboard.press('Escape');
+    await row.hover();
+    await row.locator('.codicon-testing-run-icon').first().click();
+    await editor.shows('.test-explorer .monaco-list-row', 'paid (Passed)');
+    assert.ok(!(await editor.texts('.test-explorer .monaco-list-row')).some((text) => text.includes('(Failed)')));
+  },
+
+  async 'a run is shown beside its source'(editor) {
+    await editor.command('View: Show Explorer');
     await editor.open('shop.cpl');
     await editor.lens('Verify all');
     await editor.lens('Show run');
-    await editor.until(async () => (await editor.page.locator('.tab.active').textContent()).includes('served'), 'a run is shown');
+    const run = await editor.frame('section[data-steps]');
+    await editor.until(async () => (await run.textContent('output')) === '7 steps', 'the run has its steps');
     await editor.picture('run');
+    assert.equal(await run.locator('svg[role=img] g').count(), 7);
+  },
+
+  async 'arrow keys go from step to step'(editor) {
+    const run = await editor.frame('section[data-steps]');
+    for (let step = 0; step < 4; step++) await editor.page.keyboard.press('ArrowRight');
+    await editor.until(async () => (await run.textContent('output')) === 'step 4 of 7', 'it is at step 4', undefined, () => run.textContent('output'));
+    assert.equal(await run.locator('li.here').getAttribute('data-step'), '4');
+    assert.deepEqual(await run.locator('.lives td.here').allTextContents(), ['conditional', 'true', 'true', 'false', 'true', 'true', 'false']);
+    await editor.page.waitForSelector('.view-overlays [class*="ced-"][class*="-5"], .view-overlays .cdr');
+    await editor.picture('step');
+    await editor.page.keyboard.press('End');
+    await editor.page.keyboard.press('ArrowLeft');
+    assert.equal(await run.textContent('output'), 'step 6 of 7');
+  },
+
+  async 'a step leads to its source'(editor) {
+    const run = await editor.frame('section[data-steps]');
+    await run.locator('li[data-step="5"] [data-line]').click();
+    await editor.until(async () => (await editor.place()) === '10:21', 'the cursor is at the message', undefined, () => editor.place());
+    await editor.picture('source');
+  },
+
+  async 'the panel is dark where the editor is'(editor) {
+    editor.configure({ ...editor.settings, 'workbench.colorTheme': 'Default Dark Modern' });
+    const run = await editor.frame('section[data-steps]');
+    const paper = () => run.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    await editor.until(async () => (await paper()) === 'rgb(31, 31, 31)', 'the paper is dark', undefined, paper);
+    await editor.picture('dark');
+    editor.configure(editor.settings);
+    await editor.until(async () => (await paper()) !== 'rgb(31, 31, 31)', 'the paper is light again', undefined, paper);
+  },
+
+  async 'a missing program is said, and what to do'(editor) {
+    editor.configure({ ...editor.settings, 'cplc.server.command': ['no-such-cplc', 'lsp'] });
+    await editor.shows('.notification-list-item', 'is not installed, or not on the PATH. Install cplc, or say in the settings where it is.');
+    await editor.picture('missing');
+    await editor.command('Notifications: Clear All Notifications');
+  },
+
+  async 'a program that is too old is said, and what to do'(editor) {
+    const old = editor.program('cplc', 'echo "cplc 0.0.9"');
+    editor.configure({ ...editor.settings, 'cplc.server.command': [old, 'lsp'] });
+    await editor.shows('.notification-list-item', 'cplc 0.0.9 is too old');
+    await editor.picture('old');
+    await editor.command('Notifications: Clear All Notifications');
+  },
+
+  async 'the server comes back once it is there'(editor) {
+    editor.configure(editor.settings);
+    await editor.open('mistake.cpl');
+    await editor.page.waitForSelector('.squiggly-error');
   },
 
   async 'the editor asks nobody outside'(editor) {
     assert.deepEqual([...editor.outside], []);
   },
 };
+
+/** Open all that is folded in the list of tests. */
+async function expandTests(editor) {
+  const folded = editor.page.locator('.test-explorer .monaco-list-row[aria-expanded="false"]');
+  for (let tries = 0; (await folded.count()) > 0 && tries < 20; tries++) {
+    await folded.first().click();
+    await editor.page.keyboard.press('ArrowRight');
+    await editor.page.waitForTimeout(100);
+  }
+}
