@@ -124,6 +124,7 @@ class _Building:
         outcomes = [
             (model.chances[model.chance[event]] if kind == Kind.BELIEF else _SURE, self._event(event, more))
             for event in events
+            if kind != Kind.BELIEF or model.chances[model.chance[event]].high > 0
         ]
         return _action(outcomes, pressing=kind != Kind.SEND)
 

@@ -102,6 +102,7 @@ class Workshop:
     answers: dict[tuple[int, object, bool], Values] = field(default_factory=dict)
     sums: list[Counted] = field(default_factory=list)
     """What was found by counting, with what was made so far in the states."""
+    _no_layers: set[object] = field(default_factory=set)
     _more_than: dict[int, int] = field(default_factory=dict)
     """How many states of parts there are more than."""
 
@@ -134,13 +135,17 @@ class Workshop:
             return listed
         asked = self._asked_of(part)
         key = self.form(part), tuple(map(part.form_of, asked))
-        if key not in self.built:
-            found: Built | Large | None = large(part, asked, self.limit - self.states, self.exact, self.split)
-            if found is None:
-                found = self.listed(part, self.limit)
-            assert found is not None
-            self.built[key] = found
-        return self.built[key]
+        if key in self.built:
+            return self.built[key]
+        if key not in self._no_layers:
+            found = large(part, asked, self.limit - self.states, self.exact, self.split)
+            if found is not None:
+                self.built[key] = found
+                return found
+            self._no_layers.add(key)
+        listed = self.listed(part, self.limit)
+        assert listed is not None
+        return listed
 
     def listed(self, part: Part, limit: int) -> Built | None:
         """Return the part with a list of its states; None if there are more, but all of them are not too many."""
