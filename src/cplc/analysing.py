@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from time import perf_counter
 
-from cplc.lowering import lower_participant, participant_views
+from cplc.lowering.participants import lower_participant, participant_views
 from cplc.pipeline import Asked, Compilation, UnknownQuestion
 from cplc.report.estimate import sentence
 from cplc.report.numbers import bounds_text

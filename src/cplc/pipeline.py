@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Literal
 from cplc.asking import Answering, Asked, Channels, EngineName, Strategies, UnknownQuestion, named
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
-from cplc.semantics.analysis import Analysis, analyse
-from cplc.semantics.loading import loader
 from cplc.settings import Settings, kept, settings_for
 from cplc.source import Source, Span
-from cplc.syntax.parser import parse, parse_formula, unread_words
+from cplc.syntax.readable import unread_words
 
 if TYPE_CHECKING:
     from cplc.export import Export, Request
-    from cplc.lowering import View
+    from cplc.lowering.lower import View
     from cplc.quality.coverage import Outcome
+    from cplc.semantics.analysis import Analysis
     from cplc.semantics.index import Index
     from cplc.semantics.ispl import Checked
     from cplc.semantics.ispl.model import Model as IsplModel
@@ -72,10 +71,16 @@ class Compilation(Answering):
 
     @cached_property
     def _parsed(self) -> tuple[ast.File, tuple[Diagnostic, ...]]:
+        from cplc.syntax.parser import parse
+
         return parse(self.source)
 
     @cached_property
     def _analysis(self) -> Analysis:
+        from cplc.semantics.analysis import analyse
+        from cplc.semantics.loading import loader
+        from cplc.syntax.parser import parse
+
         return analyse(
             self._parsed[0],
             load=self.load or loader(self.path, parse),
@@ -122,7 +127,7 @@ class Compilation(Answering):
 
     def system_with(self, views: frozenset[View]) -> System:
         """Return the system in which these views are kept besides those that guards need."""
-        from cplc.lowering import lower
+        from cplc.lowering.lower import lower
 
         if views not in self._systems:
             system = lower(self.model, views)
@@ -156,7 +161,8 @@ class Compilation(Answering):
         return tuple(Asked(question, self.system) for question in in_range(self.system))
 
     def _property(self, index: int) -> Asked:
-        from cplc.lowering import lower_formula, views_in
+        from cplc.lowering.formulas import lower_formula
+        from cplc.lowering.lower import views_in
         from cplc.system.printer import formula_text
         from cplc.verification.results import Question
 
@@ -182,7 +188,7 @@ class Compilation(Answering):
         return frozenset(views) - kept
 
     def _check(self, name: str, expect_holds: bool, span: Span | None) -> Asked:
-        from cplc.lowering import all_views
+        from cplc.lowering.lower import all_views
         from cplc.verification.checks import build_check
 
         views = all_views(self.model) if name == "aligned" else ()
@@ -200,7 +206,9 @@ class Compilation(Answering):
 
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> Asked | tuple[Diagnostic, ...]:
         """Return the question that a formula of the command line asks, or what is wrong with it."""
-        from cplc.lowering import lower_formula, views_in
+        from cplc.lowering.formulas import lower_formula
+        from cplc.lowering.lower import views_in
+        from cplc.syntax.parser import parse_formula
         from cplc.verification.results import Question
 
         source = Source("--formula", text)

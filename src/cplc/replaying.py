@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cplc.lowering import all_views
+from cplc.lowering.lower import all_views
 from cplc.pipeline import Compilation, IsplReading
 from cplc.simulation.recorded import Recorded
 from cplc.simulation.replaying import Replayed, replayed

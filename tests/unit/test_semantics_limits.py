@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.test_semantics_unrolling import analysed, codes
 
-from cplc.semantics import analyse
+from cplc.semantics.analysis import analyse
 from cplc.semantics.loading import loader
 from cplc.source import Source
 from cplc.syntax.parser import parse

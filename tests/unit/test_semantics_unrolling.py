@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from cplc.semantics import Analysis, analyse
 from cplc.semantics import terms as t
+from cplc.semantics.analysis import Analysis, analyse
 from cplc.semantics.loading import loader
 from cplc.semantics.model import CheckedModel
 from cplc.source import Source

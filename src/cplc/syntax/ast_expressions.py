@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from cplc.source import Span
+from cplc.syntax.names import Name
 
 __all__ = [
     "Binary",
@@ -35,12 +36,6 @@ __all__ = [
 def _span() -> Span:
     """Declare the span of a node."""
     return field(compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    text: str
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)

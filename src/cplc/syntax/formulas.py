@@ -15,6 +15,7 @@ from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
 from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast
+from cplc.syntax.readable import MAX_DEPTH
 from cplc.syntax.wording import advice, closing, found, last_token, token_at
 from cplc.syntax.words import PREFIXES
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from lark import Lark, UnexpectedInput
 
     from cplc.syntax.building import Builder
-
-MAX_DEPTH = 200
-"""How deep a tree may be; every later stage may recurse over one."""
 
 MAX_LENGTH = 100_000
 """How many characters other than blanks one expression may have."""

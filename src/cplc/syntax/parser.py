@@ -9,29 +9,24 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, UNREADABLE_FILE
+from cplc.diagnostics.rules import SYNTAX
 from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast, formulas
 from cplc.syntax.conversion import Conversion, Excerpt, Item, agent_items, declarations, first_word
 from cplc.syntax.layout import Piece, pieces
+from cplc.syntax.readable import unreadable
 from cplc.syntax.rejection import Rejection, correction, rejection
 from cplc.syntax.scanner import MAX_PROBLEMS, Scan, scan
 
-MAX_SIZE: Final = 1_000_000
-"""How many characters a file may have."""
-
 _NAMED: Final = re.compile(r"protocol\s+([A-Za-z_]\w*)")
-
-_LONGEST_LINE: Final = 10_000
-"""How much of an unread line is searched for names."""
 
 _SHALLOW: Final = 15
 """Nesting that the usual recursion limit is certainly enough for."""
@@ -64,31 +59,6 @@ def parse_formula(source: Source) -> tuple[ast.Expr | None, tuple[Diagnostic, ..
         return None, scanned.problems
     text = scanned.text.lstrip()
     return formulas.read(source, text.rstrip(), len(scanned.text) - len(text))
-
-
-def unread_words(problems: Iterable[Diagnostic]) -> frozenset[str] | None:
-    """Return the words on lines that could not be read, which may declare what seems to be missing; None if all was."""
-    errors = [problem for problem in problems if problem.is_error]
-    if not errors:
-        return None
-    lines = {error.span.source.line(error.span.position[0]) for error in errors}
-    return frozenset(word for line in lines for word in re.findall(r"\w+", line[:_LONGEST_LINE]))
-
-
-def unreadable(source: Source) -> Diagnostic | None:
-    """Say why a text should not be looked at more closely."""
-    size = len(source.text)
-    if size > MAX_SIZE:
-        message = f"The file has {size:,} characters, more than the {MAX_SIZE:,} that can be read"
-        return FILE_TOO_LARGE.at(Span(source, 0, 0), message)
-    nul = source.text.find("\0")
-    if nul >= 0:
-        return UNREADABLE_FILE.at(Span(source, nul, nul + 1), "The file contains NUL characters: it is no text")
-    try:
-        source.text.encode()
-    except UnicodeEncodeError as error:
-        return UNREADABLE_FILE.at(Span(source, error.start, error.end), "The file is not UTF-8 text")
-    return None
 
 
 def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -> ast.File:

@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cplc.engines.bdd import BACKENDS
 from cplc.engines.interface import Engine, ResourceExhausted
-from cplc.engines.onthefly import OnTheFlyEngine
 from cplc.system.formula import And, Commits, Enforces, Finally, Formula, Fulfils, Knows, OnPaths, Or, subformulas
 from cplc.system.model import State, System
 from cplc.system.slicing import Slices, separate
@@ -29,11 +28,14 @@ from cplc.verification.replay import EvidenceError, replay
 from cplc.verification.results import QUICK, Answer, Question, Remark, Result
 from cplc.verification.vacuity import Example, not_serial, vacuous_implications
 
+if TYPE_CHECKING:
+    from cplc.engines.onthefly import OnTheFlyEngine
+
+    AnyEngine = Engine[Any] | OnTheFlyEngine
+    # Sets of states are handed back to the engine that they come from and never looked into.
+
 Method = Literal["symbolic", "explicit", "onthefly"]
 EngineName = Literal["auto"] | Method
-
-AnyEngine = Engine[Any] | OnTheFlyEngine
-"""Sets of states are handed back to the engine that they come from and never looked into."""
 
 QUICK_EFFORT = 12_000
 """How much a quick search may do before the decision diagrams are made: some tenths of a second."""
@@ -144,7 +146,7 @@ class _Exploration:
             variables = self.slices.relevant(formula)
             part = self.slices.of(variables)
             worth_while = variables not in self._given_up and _bits(part) >= _LARGE
-            quick = OnTheFlyEngine(part, effort=QUICK_EFFORT) if worth_while else None
+            quick = _on_the_fly(part, QUICK_EFFORT) if worth_while else None
             try:
                 if quick is not None:
                     quick.decide(formula, assuming)
@@ -158,7 +160,7 @@ class _Exploration:
         """Return the engine that gives an answer, and why it was this one."""
         if not self._auto:
             return self.method, "as asked"
-        if isinstance(engine, OnTheFlyEngine):
+        if engine is not None and not isinstance(engine, Engine):
             return "onthefly", QUICK
         if self.method == "explicit":
             return "explicit", "no library for decision diagrams is installed"
@@ -211,11 +213,17 @@ def _engine(system: System, method: Method) -> AnyEngine:
 
             return ExplicitEngine(system)
         case "onthefly":
-            return OnTheFlyEngine(system)
+            return _on_the_fly(system)
         case "symbolic":
             from cplc.engines.symbolic import SymbolicEngine
 
             return SymbolicEngine(system)
+
+
+def _on_the_fly(system: System, effort: int | None = None) -> OnTheFlyEngine:
+    from cplc.engines.onthefly import OnTheFlyEngine
+
+    return OnTheFlyEngine(system, effort=effort)
 
 
 def _bits(system: System) -> int:

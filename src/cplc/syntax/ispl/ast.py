@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from cplc.source import Span
-from cplc.syntax.ast import Name
 from cplc.syntax.ispl.words import ENVIRONMENT
+from cplc.syntax.names import Name
 
 __all__ = [
     "Name", "Number", "Truth", "Ref", "Operation", "Complement", "Value", "Comparison", "Acts", "Not", "Junction",

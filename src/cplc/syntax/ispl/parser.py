@@ -10,12 +10,11 @@ from typing import Final, Literal, TypeVar, cast
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import RESERVED_NAME, SYNTAX, TOO_DEEP
 from cplc.source import Source, Span
-from cplc.syntax.formulas import MAX_DEPTH
 from cplc.syntax.ispl import ast
 from cplc.syntax.ispl.sections import AgentText, Part, Section, Statement, sections
 from cplc.syntax.ispl.statements import Kind, read
 from cplc.syntax.ispl.words import ENVIRONMENT, IN_AGENT, IN_FILE, MAX_NAME, RESERVED, last_word
-from cplc.syntax.parser import unreadable
+from cplc.syntax.readable import MAX_DEPTH, unreadable
 from cplc.syntax.scanner import MAX_PROBLEMS
 from cplc.syntax.wording import character
 

@@ -1,0 +1,13 @@
+"""Names, which the trees of both languages have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cplc.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    text: str
+    span: Span = field(compare=False, repr=False, kw_only=True)
