@@ -32,3 +32,11 @@ def test_answers_are_as_expected(path: Path, name: str) -> None:
     verdicts = {result["verdict"] for result in json.loads(ran.stdout)["results"]}
     assert verdicts <= {"holds", "fails"}
     assert len(verdicts) == 2, "a protocol shows something that holds and something that fails"
+
+
+@pytest.mark.parametrize("path", sorted(_EXAMPLES.glob("*.ispl")), ids=lambda path: path.stem)
+def test_models_in_ispl_hold(path: Path) -> None:
+    command = [sys.executable, "-m", "cplc", "verify", str(path), "--strict", "--format", "json"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert {result["verdict"] for result in json.loads(ran.stdout)["results"]} == {"holds"}
