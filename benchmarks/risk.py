@@ -1,8 +1,10 @@
 """Measure the analysis of one participant's decision: ``python -m benchmarks.risk [largest number of copies]``.
 
-The paper's trade in n copies, as one system and by parts, and Storm on the same model in the same run, where it is
-installed: seconds of the processor, and how much longer Storm takes. What is printed as ``differs`` must be next to
-nothing: it is how far both are from the n-th power of what one copy gives.
+The paper's trade in n copies: as one system in which nobody is counted, by parts, and with a stock that all copies
+share; and Storm on the same model in the same run, where it is installed and the model is not too large for it.
+Printed are seconds of the processor and how many times longer Storm takes. What is printed as ``differs`` must be next
+to nothing: it is how far the figure is from what is known, the n-th power of what one copy gives or a closed form.
+Memory is the most that the process took so far; each row has a process of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +14,12 @@ import resource
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from fractions import Fraction
 from importlib.util import find_spec
+from math import comb, prod
+from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -23,21 +30,18 @@ from cplc.export import Origin, Request
 from cplc.export.prism_mdp import export
 from cplc.risk import analyse
 from cplc.system.model import System
-from cplc.system.participant import Participant
+from cplc.system.participant import Belief, Participant, Worth
 
 _ONE = 0.846415
-_BY_PARTS = (5, 50, 1000)
+_STORM_STATES = 200_000
+"""More take Storm's explicit engine gigabytes."""
+_AMOUNTS = {"pay": Fraction(10), "order": Fraction(-4), "deliver": Fraction("-2.5")}
 
 
 def _timed(work: Callable[[], float]) -> tuple[float, float]:
     began = process_time()
     found = work()
     return process_time() - began, found
-
-
-def _ours(system: System, participant: Participant, whole: bool) -> float:
-    found = analyse(system, participant, reduction=not whole, sensitivity=not whole)
-    return found.figure("conformance").guaranteed.middle
 
 
 def _storm(system: System, participant: Participant) -> float:
@@ -52,26 +56,91 @@ def _storm(system: System, participant: Participant) -> float:
     return float(stormpy.model_checking(model, asked[0]).get_value(model.initial_states[0]))
 
 
-def main() -> None:
-    largest = int(sys.argv[1]) if len(sys.argv) > 1 else 4
-    if find_spec("stormpy") is not None:
+def _row(name: str, given: tuple[System, Participant], known: float, whole: bool, more: bool, states: int) -> str:
+    """Return what one model takes; with more, slopes and what is made are asked for as well."""
+    system, participant = given
+    seconds, value = _timed(
+        lambda: (
+            analyse(system, participant, reduction=not whole, sensitivity=more).figure("conformance").guaranteed.middle
+        )
+    )
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    line = f"{name:44} {seconds:9.4f} {abs(value - known):9.1e} {memory:6}"
+    if states <= _STORM_STATES and find_spec("stormpy") is not None:
         _storm(*ecommerce(1))  # loads it
-    print(f"{'':28} {'seconds':>9} {'differs':>9} {'Storm':>9} {'times':>7} {'MB':>6}")
-    for copies in range(1, largest + 1):
-        given, seller = ecommerce(copies)
-        seconds, value = _timed(lambda: _ours(given, seller, whole=True))  # noqa: B023
-        line = f"{f'{copies} copies, {20**copies:,} states':28} {seconds:9.4f} {abs(value - _ONE**copies):9.1e}"
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        if find_spec("stormpy") is not None:
-            theirs, other = _timed(lambda: _storm(given, seller))  # noqa: B023
-            if abs(other - value) > 1e-6:
-                raise AssertionError(f"Storm says {other}, and we say {value}")
-            line += f" {theirs:9.4f} {theirs / seconds:7.1f}"
-        print(f"{line} {memory:6}")
-    for copies in _BY_PARTS:
-        given, seller = ecommerce(copies)
-        seconds, value = _timed(lambda: _ours(given, seller, whole=False))  # noqa: B023
-        print(f"{f'{copies} copies, by parts':28} {seconds:9.4f} {abs(value - _ONE**copies):9.1e}")
+        theirs, other = _timed(lambda: _storm(system, participant))
+        if abs(other - value) > 1e-6:
+            raise AssertionError(f"Storm says {other}, and we say {value}")
+        line += f" {theirs:9.4f} {theirs / seconds:7.1f}"
+    return line
+
+
+def _with_worth(system: System, participant: Participant) -> Participant:
+    priced = ((at, _AMOUNTS.get(step.name.partition("[")[0])) for at, step in enumerate(system.steps))
+    return replace(participant, worth=tuple(Worth((at,), amount, "") for at, amount in priced if amount is not None))
+
+
+def whole(copies: int) -> str:
+    states = 20**copies
+    return _row(f"{copies} copies, {states:,} states", ecommerce(copies), _ONE**copies, True, False, states)
+
+
+def parts(copies: int) -> str:
+    states = 20**copies
+    return _row(f"{copies} copies, by parts", ecommerce(copies), _ONE**copies, False, False, states)
+
+
+def alike(copies: int) -> str:
+    system, participant = ecommerce(copies)
+    given = system, _with_worth(system, participant)
+    return _row(f"{copies} copies, with slopes and risk", given, _ONE**copies, False, True, 20**copies)
+
+
+def distinct(copies: int) -> str:
+    """In each copy everything goes wrong a little more often."""
+    system, participant = ecommerce(copies)
+    each = len(participant.beliefs) // copies
+    beliefs = [_spoilt(one, at // each) for at, one in enumerate(participant.beliefs)]
+    given = system, replace(_with_worth(system, participant), beliefs=tuple(beliefs))
+    known = prod(_of_copy(beliefs[n * each : (n + 1) * each]) for n in range(copies))
+    return _row(f"{copies} distinct copies, with slopes and risk", given, known, False, True, 20**copies)
+
+
+def _spoilt(belief: Belief, number: int) -> Belief:
+    if len(belief.events) == 1:
+        return belief
+    share = belief.events[0].low - Fraction(number, 100_000)
+    first, second = belief.events
+    return replace(
+        belief, events=(replace(first, low=share, high=share), replace(second, low=1 - share, high=1 - share))
+    )
+
+
+def _of_copy(beliefs: list[Belief]) -> float:
+    pay, *rest = (one.events[0].low for one in beliefs if len(one.events) == 2)
+    return float(1 - pay + pay * prod(rest))
+
+
+def stock(copies: int) -> str:
+    """Whoever pays and is not ordered for is not delivered to."""
+    half = copies // 2
+    pay, through = 0.9, 0.95 * 0.9 * 0.97
+    known = sum(comb(copies, n) * pay**n * (1 - pay) ** (copies - n) * through**n for n in range(half + 1))
+    return _row(
+        f"{copies} copies that share a stock of {half}", ecommerce(copies, stock=half), known, False, False, 20**copies
+    )
+
+
+def main() -> None:
+    largest = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    rows: list[tuple[Callable[[int], str], int]] = [(whole, copies) for copies in range(1, largest + 1)]
+    rows += [(parts, copies) for copies in (3, 5, 50, 1000)]
+    rows += [(stock, copies) for copies in (3, 5, 8, 9)]
+    rows += [(alike, 1000), (distinct, 1000)]
+    print(f"{'':44} {'seconds':>9} {'differs':>9} {'MB':>6} {'Storm':>9} {'times':>7}")
+    for row, copies in rows:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
+            print(alone.submit(row, copies).result(), flush=True)
 
 
 if __name__ == "__main__":
