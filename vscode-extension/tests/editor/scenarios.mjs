@@ -111,7 +111,8 @@ export const scenarios = {
   },
 
   async 'a failure says where its run goes'(editor) {
-    await editor.page.locator('.test-message-inline-content').first().click();
+    await editor.goto(13, 12);
+    await editor.command('Test: Peek Output');
     await editor.shows('.test-output-peek', '1. Buyer -> Seller : order');
     await editor.picture('failure');
     console.error(await editor.page.$$eval('.test-output-peek [class]', (all) => [...new Set(all.flatMap((one) => [...one.classList]))].join(' ')));
