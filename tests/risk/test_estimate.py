@@ -90,7 +90,7 @@ def _random(draw: DrawFn) -> tuple[System, Participant]:
     return game, draw(participants(game, intervals=True))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.data(), st.sampled_from(SCHEDULERS))
 def test_no_scheduler_is_better_than_the_best(data: st.DataObject, scheduler: str) -> None:
     game, player = data.draw(_random())
