@@ -13,7 +13,7 @@ from cplc.semantics.ispl import model as m
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.model import Agent, Shared, System, Variable
-from cplc.system.rounds import Action, Change, Player
+from cplc.system.rounds import Action, Change, Player, out_of_range
 from cplc.system.solving import conjuncts, solutions
 
 _MOST_TRIED = 20_000
@@ -164,6 +164,7 @@ def _player(agent: m.Agent, single_assignment: bool) -> Player:
         choice(agent.name),
         tuple(_actions(agent)) or (Action(NOTHING, e.TRUE if agent.name == "Environment" else e.FALSE),),
         tuple(tuple(map(_change, lines)) for lines in rules if lines),
+        span=agent.protocol_span or agent.span,
     )
 
 
@@ -212,10 +213,7 @@ def _ways_to_stop(system: System) -> Iterator[Expr]:
             yield e.negate(e.disj(allowed))
         for change in (change for rule in player.rules for change in rule):
             for name, update in change.updates:
-                domain = system.variable[name].domain
-                if not isinstance(update, e.Const) and not isinstance(domain[0], str | bool):
-                    low, high = e.Const(domain[0]), e.Const(domain[-1])
-                    yield e.conj((change.guard, e.disj((e.less(update, low), e.less(high, update)))))
+                yield e.conj((change.guard, out_of_range(system.variable[name].domain, update)))
 
 
 # --- what agents share

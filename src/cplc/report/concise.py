@@ -15,7 +15,7 @@ from cplc.verification.results import Result
 def concise(result: Result) -> str:
     """Return the place, the verdict, the name and the formula; then what else there is to say."""
     question = result.question
-    where = place(question.span)
+    where = place(result.span)
     verdict = f"{result.answer} {question.name}{expectation(result)}: {shortened(question.text)}"
     notes = (*_parts(result), *result.findings, *(remark.message for remark in result.remarks), result.reason or "")
     return "; ".join((f"{where}: {verdict}" if where else verdict, *filter(None, notes)))

@@ -46,7 +46,7 @@ def result_data(result: Result) -> Data:
         "because": None if evidence is None else _because(result.system, evidence),
         "evidence": None if evidence is None else _evidence(result.system, evidence, 0),
         "left_out": result.left_out,
-        "place": place_data(question.span),
+        "place": place_data(result.span),
     }
 
 

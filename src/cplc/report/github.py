@@ -23,7 +23,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield _command(diagnostic.severity, diagnostic.span, diagnostic.code, _message(diagnostic))
     for result, standing in outcome.results:
         if standing in _LEVELS:
-            yield _command(_LEVELS[standing], result.question.span, sentence(result), _told(result))
+            yield _command(_LEVELS[standing], result.span, sentence(result), _told(result))
     if outcome.unfinished:
         yield _command("warning", None, "not finished", outcome.unfinished)
 

@@ -79,7 +79,7 @@ def _fix(span: Span, text: str) -> Data:
 
 
 def _verdict(result: Result, standing: Standing) -> Data:
-    span = result.question.span
+    span = result.span
     found: Data = {
         "ruleId": result.answer,
         "kind": {"as expected": "pass", "unknown": "open"}.get(standing, "fail"),

@@ -103,7 +103,7 @@ def headline(result: Result, style: Style = plain) -> str:
     verdict = style(f"{_WORDS[result.answer]:<7}", verdict_part(result))
     assuming = f" assuming {', '.join(sorted(question.assuming))}" if question.assuming else ""
     expected = expectation(result)
-    where = place(question.span)
+    where = place(result.span)
     end = style(f"  {where}", "place") if where else ""
     return f"{verdict} {style(question.name, 'strong')}{assuming}: {shortened(question.text)}{expected}{end}"
 
@@ -304,7 +304,7 @@ def _already(evidence: Evidence) -> str:
         case Fulfils():
             return "the commitment is there, too:"
         case Adjacent():
-            return "one round led here from here:"
+            return "a round led back to this state:"
         case _:
             return "already"
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cplc.source import Span
-from cplc.system.expr import Expr
+from cplc.system.expr import FALSE, Const, Expr, Value, disj, less
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +54,12 @@ class Player:
 
     No variable is written by two rules of a system.
     """
+    span: Span | None = field(default=None, compare=False, repr=False)
+    """Where it is said which actions are allowed."""
+
+
+def out_of_range(domain: tuple[Value, ...], value: Expr) -> Expr:
+    """Return where what is counted is none of the domain's values; nothing else is assigned that may not be."""
+    if isinstance(value, Const) or isinstance(domain[0], str | bool):
+        return FALSE
+    return disj((less(value, Const(domain[0])), less(Const(domain[-1]), value)))

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
+from math import prod
 from typing import Literal
 
 from cplc.source import Span
-from cplc.system.expr import TRUE, Equal, Expr, Read, conj, disj, is_false, negate, one_of
+from cplc.system.expr import TRUE, Const, Equal, Expr, Read, conj, disj, is_false, negate, one_of, reads, replaced
 from cplc.system.formula import And, Atom, Enforces, Finally, Formula, Globally, Implies, Next, Not, OnPaths, Or
 from cplc.system.model import Commitment, Step, System
+from cplc.system.printer import expr_text
+from cplc.system.rounds import out_of_range
 from cplc.verification.observers import ONLY_TIME, RENEWED, hands_over, with_hand_overs, with_only_time
 from cplc.verification.results import Question
 
@@ -23,6 +26,8 @@ Part = tuple[Formula, str]
 """One operand of a check's conjunction, and what its failure means."""
 
 OPEN = ("conditional", "active", "pending")
+_MOST_CHOICES = 64
+"""With more ways to choose than this it is not worked out when an assignment is made."""
 
 
 @dataclass(frozen=True)
@@ -92,16 +97,26 @@ def in_range(system: System) -> tuple[Question, ...]:
 def goes_on(system: System) -> Question:
     """Return the question whether no state that the players of a synchronous system come to is a deadlock."""
     parts: list[Part] = []
+    places: list[Span | None] = []
     for player in system.players:
         idle = conj(negate(action.allowed) for action in player.actions)
         if not is_false(idle):
             text = f"`{player.agent}` has no action in some reachable state, where all stop"
             parts.append((_never(idle, f"{player.agent} has no action"), text))
+            places.append(player.span)
     going = OnPaths("E", Next(Atom(TRUE, "true")))
     able = conj(disj(action.allowed for action in player.actions) for player in system.players)
-    stuck = Or((Not(Atom(able, "everybody has an action")), going))
+    stuck = And((Atom(able, "everybody has an action"), Not(going)))
+    leaving = list(_leaving(system))
+    for text, condition, span in leaving:
+        never = OnPaths("A", Globally(Not(And((stuck, Atom(condition, f"{text} leaves its range"))))))
+        line = f" in line {span.position[0]}" if span is not None else ""
+        parts.append((never, f"`{text}`{line} leaves its range in some reachable state, where all stop"))
+        places.append(span)
+    others = Atom(negate(disj(condition for _, condition, _ in leaving)), "nothing else leaves its range")
     text = "in some reachable state all that can be done leads out of the range of a variable, and all stop"
-    parts.append((OnPaths("A", Globally(stuck)), text))
+    parts.append((OnPaths("A", Globally(Not(And((stuck, others))))), text))
+    places.append(None)
     return Question(
         name="deadlock_free",
         kind="check",
@@ -109,6 +124,34 @@ def goes_on(system: System) -> Question:
         text="every reachable state has a successor",
         advisory=True,
         findings=tuple(finding for _, finding in parts),
+        places=tuple(places),
+    )
+
+
+def _leaving(system: System) -> Iterator[tuple[str, Expr, Span | None]]:
+    """Yield the assignments that may lead out of a range, with where they do, whoever has to choose what for that."""
+    for player in system.players:
+        for change in (change for rule in player.rules for change in rule):
+            possible = _possible(system, change.guard)
+            for name, value in change.updates:
+                where = conj((possible, out_of_range(system.variable[name].domain, value)))
+                if not is_false(where):
+                    yield f"{name} = {expr_text(value)}", where, change.span
+
+
+def _possible(system: System, guard: Expr) -> Expr:
+    """Return where the players may choose such that the guard holds; everywhere, if there are many ways to choose."""
+    asked = [player for player in system.players if player.choice in reads(guard)]
+    if prod(len(player.actions) for player in asked) > _MOST_CHOICES:
+        return TRUE
+    return disj(
+        conj(
+            (
+                *(action.allowed for action in actions),
+                replaced(guard, {p.choice: Const(action.name) for p, action in zip(asked, actions, strict=True)}),
+            )
+        )
+        for actions in product(*(player.actions for player in asked))
     )
 
 

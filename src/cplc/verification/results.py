@@ -41,6 +41,8 @@ class Question:
     """Quantifiers that have no instance, where the formula is true for want of one."""
     findings: tuple[str, ...] = field(default=(), repr=False)
     """Of a conjunction, what the failure of each operand means."""
+    places: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
+    """Where it lies if an operand fails; for a question that has no place itself."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,13 @@ class Result:
     """How many variables the question does not depend on; the evidence leaves them out."""
     engine_reason: str = ""
     """Why it was this engine."""
+
+    @property
+    def span(self) -> Span | None:
+        """Where it lies: in the file's question or, of a question that is not there, in what it finds."""
+        asked = self.question
+        found = zip(asked.findings, asked.places, strict=True) if asked.places else ()
+        return next((place for finding, place in found if finding in self.findings), asked.span)
 
     @property
     def as_expected(self) -> bool:

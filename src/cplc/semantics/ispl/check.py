@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -104,6 +104,7 @@ class _Checking:
             tuple(dict.fromkeys(name.text for name in other)),
             _present(evolution),
             span=node.span,
+            protocol_span=_spanned([line.span for line in node.protocol]),
         )
 
     def _in(self, declared: Declared, place: Place) -> Conditions:
@@ -170,6 +171,11 @@ class _Checking:
 
 def _specified(node: ast.Specification, formula: model.Formula) -> model.Specification:
     return model.Specification(node.logic, formula, " ".join(node.span.text.split()), span=node.span)
+
+
+def _spanned(spans: Sequence[Span]) -> Span | None:
+    """Return what reaches from the first to the last of them."""
+    return Span(spans[0].source, spans[0].start, spans[-1].end) if spans else None
 
 
 def _present(parts: Iterable[Part | None]) -> tuple[Part, ...]:

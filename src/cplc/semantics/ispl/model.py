@@ -278,6 +278,7 @@ class Agent:
     other: tuple[str, ...]
     evolution: tuple[EvolutionLine, ...]
     span: Span = field(compare=False, repr=False, kw_only=True)
+    protocol_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property
     def local_state(self) -> tuple[Variable, ...]:
