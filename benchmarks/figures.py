@@ -59,6 +59,7 @@ def measured(arguments: tuple[str, ...]) -> tuple[float, float, int]:
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, 1)
         os.dup2(sink, 2)
+        os.environ["CPLC_CACHE"] = "off"
         os.execv(sys.executable, [sys.executable, "-m", "cplc", *arguments])
     _, status, usage = os.wait4(child, 0)
     return time.perf_counter() - began, usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status)

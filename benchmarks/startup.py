@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
-_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(_ROOT / "src")}
+_ENVIRONMENT = {**os.environ, "CPLC_CACHE": "off", "PYTHONPATH": str(_ROOT / "src")}
 _ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)  # users have what is compiled
 _RUNS = 11
 _COMMANDS = {

@@ -30,7 +30,10 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep what the developer has set for `cplc` out of the tests."""
     for name in ("CPLC_OUTPUT_FORMAT", "CPLC_DEBUG", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    # A verdict is found anew each time, unless a test is about those that are not.
+    monkeypatch.setenv("CPLC_CACHE", "off")
+    monkeypatch.setenv("CPLC_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))

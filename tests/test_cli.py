@@ -22,6 +22,7 @@ _FILES = [
     "test",
     [pytest.param(test, id=f"{path.stem}::{test.name}") for path in _FILES for test in console_tests(path)],
 )
-def test_transcript(test: ConsoleTest, tmp_path: Path, update_golden: bool) -> None:
+def test_transcript(test: ConsoleTest, tmp_path: Path, update_golden: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CPLC_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "examples").symlink_to(_ROOT / "examples", target_is_directory=True)
     check_console(test, tmp_path, update=update_golden)

@@ -20,7 +20,8 @@ _NAMES = commands.list_commands(_CONTEXT)
 def test_a_page_has_every_option_and_example(name: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["man", *([name] if name else [])]) == 0
     page = capsys.readouterr().out
-    told = page.replace("\\-", "-").replace("\\(aq", "'").replace("\\(ga", "`").replace("\\e", "\\")
+    told = page.replace("\\-", "-").replace("\\(aq", "'").replace("\\(ga", "`").replace("\\(ti", "~")
+    told = told.replace("\\(ha", "^").replace("\\e", "\\")
     command = commands if name is None else commands.get_command(_CONTEXT, name)
     assert command is not None
     for option in (parameter for parameter in command.params if isinstance(parameter, click.Option)):

@@ -30,6 +30,7 @@ _COMMANDS = (
     "fmt",
     "lsp",
     "new",
+    "cache",
     "explain",
     "man",
 )

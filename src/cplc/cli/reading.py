@@ -53,6 +53,20 @@ def contents(reading: Compilation | IsplReading) -> Contents:
     return found
 
 
+def description(reading: Compilation | IsplReading) -> dict[str, object]:
+    """Return all that the system was made from."""
+    from cplc.pipeline import Compilation
+
+    told: dict[str, object] = {"files": contents(reading), "name": reading.source.name, "by": reading.strategies}
+    if isinstance(reading, Compilation):
+        told |= {
+            "parameters": dict(reading.parameters),
+            "channels": reading.channels,
+            "protocol": reading.protocol,
+        }
+    return told
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

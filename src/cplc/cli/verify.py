@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.keeping import answers, cache_option, is_wanted
 from cplc.cli.limits import Interrupted, Limits, supervised
 from cplc.cli.load import Channels, asked_of, questions_of, reading_of
 from cplc.cli.options import (
@@ -20,6 +21,7 @@ from cplc.cli.options import (
     strict_option,
 )
 from cplc.cli.output import AnyFormat, Colour
+from cplc.cli.reading import description
 from cplc.cli.run import Questions, Run
 from cplc.cli.watching import watch_option, watched
 from cplc.diagnostics.core import Diagnostic
@@ -88,6 +90,7 @@ Examples:
     metavar="DIR",
     help="Write each run that is shown into this folder, in the Informal Trace Format.",
 )
+@cache_option
 @watch_option
 @colour_option
 def command(
@@ -107,6 +110,7 @@ def command(
     vacuity: bool,
     strict: bool,
     itf: Path | None,
+    cache: bool | None,
     watch: bool,
     colour: Colour,
 ) -> Exit:
@@ -129,7 +133,8 @@ def command(
             return
         yield tuple(warning for one in asked.asked for warning in one.warnings)
         yield asked
-        yield from _answered(compilation, asked.asked, engine, vacuity=vacuity, settled=run.settle)
+        keep = is_wanted(cache)
+        yield from _answered(compilation, asked.asked, engine, vacuity=vacuity, keep=keep, settled=run.settle)
 
     run = Run(
         file=file,
@@ -185,11 +190,19 @@ def _answered(
     engine: EngineName,
     *,
     vacuity: bool,
+    keep: bool,
     settled: Settled,
 ) -> Iterator[Result]:
-    """Yield the answers; thresholds of participants come last."""
+    """Yield the answers; thresholds of participants come last, and are found anew every time."""
     others = [one for one in asked if one.question.kind != "analysis"]
-    yield from compilation.verify(others, engine, vacuity=vacuity, settled=settled)
+
+    def verify(some: Sequence[Asked]) -> Iterator[Result]:
+        return compilation.verify(some, engine, vacuity=vacuity, settled=settled)
+
+    if keep:
+        yield from answers(others, {**description(compilation), "engine": engine, "vacuity": vacuity}, verify)
+    else:
+        yield from verify(others)
     if len(others) < len(asked):
         from cplc.analysing import Judge
         from cplc.pipeline import Compilation

@@ -17,7 +17,8 @@ def concise(result: Result) -> str:
     question = result.question
     where = place(result.span)
     verdict = f"{result.answer} {question.name}{expectation(result)}: {shortened(question.text)}"
-    notes = (*_parts(result), *result.findings, *(remark.message for remark in result.remarks), result.reason or "")
+    remarks = (remark.message for remark in result.remarks)
+    notes = (*_parts(result), *result.findings, *remarks, result.reason or "", "cached" if result.cached else "")
     return "; ".join((f"{where}: {verdict}" if where else verdict, *filter(None, notes)))
 
 

@@ -37,6 +37,7 @@ def result_data(result: Result) -> Data:
         "engine": result.engine,
         "engine_reason": result.engine_reason,
         "seconds": round(result.seconds, 6),
+        "cached": result.cached,
         "reason": result.reason,
         "findings": list(result.findings),
         "remarks": [_remark(remark) for remark in result.remarks],

@@ -105,7 +105,8 @@ def headline(result: Result, style: Style = plain) -> str:
     expected = expectation(result)
     where = place(result.span)
     end = style(f"  {where}", "place") if where else ""
-    return f"{verdict} {style(question.name, 'strong')}{assuming}: {shortened(question.text)}{expected}{end}"
+    cached = style("  (cached)", "faint") if result.cached else ""
+    return f"{verdict} {style(question.name, 'strong')}{assuming}: {shortened(question.text)}{expected}{end}{cached}"
 
 
 def shortened(text: str) -> str:

@@ -98,6 +98,8 @@ class Result:
     """How many variables the question does not depend on; the evidence leaves them out."""
     engine_reason: str = ""
     """Why it was this engine."""
+    cached: bool = False
+    """It was found by an earlier run, of the same question on the same files."""
 
     @property
     def span(self) -> Span | None:

@@ -1,0 +1,45 @@
+"""``cplc cache``: where verdicts of earlier runs are, and how to be rid of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from cplc.caching.store import MOST, Store, folder
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+
+
+@click.command(
+    "cache",
+    short_help="Say where verdicts of earlier runs are kept, count or remove them.",
+    epilog=f"""{EXPLAINED}
+\b
+Examples:
+  cplc cache stats
+  cplc cache clear
+  cplc verify examples/netbill.cpl --no-cache
+""",
+)
+@click.argument("action", type=click.Choice(["stats", "path", "clear"]))
+def command(action: Literal["stats", "path", "clear"]) -> Exit:
+    """Say where verdicts of earlier runs are kept (`path`), count them (`stats`), or remove them (`clear`)."""
+    place = folder()
+    if place is None:
+        output.write("verdicts are not kept: there is no home for them; CPLC_CACHE_DIR may name one\n", err=True)
+        return Exit.EXPECTED
+    store = Store(place)
+    match action:
+        case "path":
+            output.write(f"{place}\n")
+        case "stats":
+            number, size = store.count()
+            output.write(f"{place}: {_verdicts(number)}, {size / 2**20:.1f} of {MOST // 2**20} MB\n")
+        case "clear":
+            output.write(f"{place}: {_verdicts(store.clear())} removed\n")
+    return Exit.EXPECTED
+
+
+def _verdicts(number: int) -> str:
+    return "1 verdict" if number == 1 else f"{number} verdicts"
