@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.lowering.cases import Cases, Outcome, replaced
+from cplc.lowering.cases import Cases, Outcome
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
 from cplc.verification.interpreter import value
@@ -90,7 +90,7 @@ def test_what_has_many_cases_gets_a_name_and_stays_equal(first: Expr, condition:
 
 def test_expressions_are_put_in_the_place_of_names() -> None:
     stands_for = {"?0": e.And((e.Read("a"), e.Read("b")))}
-    assert replaced(e.Ite(e.Read("?0"), e.Const("x"), e.Read("c")), stands_for) == e.Ite(
+    assert e.replaced(e.Ite(e.Read("?0"), e.Const("x"), e.Read("c")), stands_for) == e.Ite(
         stands_for["?0"], e.Const("x"), e.Read("c")
     )
 
