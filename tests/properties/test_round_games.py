@@ -1,0 +1,65 @@
+"""What groups enforce in random models in ISPL: all engines say the same as trying every choice."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.engines.every_engine import ENGINES, members
+from tests.ispl_models import Wanted, model
+from tests.naive_round_games import NaiveRoundGame
+from tests.naive_rounds import NaiveRounds
+
+from cplc.pipeline import IsplReading
+from cplc.source import Source
+from cplc.system.formula import Enforces
+
+_seeds = st.integers(0, 1_000_000)
+_STATES = 60
+_STRATEGIES = 600
+_ENGINES = [name for name in ENGINES if name in ("explicit", "symbolic-oxidd")]
+_GOALS = ("X p0", "F p1", "G p0", "F (p0 and p2)", "G (p1 or p2)", "(p0 U p1)", "(!p1 U p2)")
+
+
+def _reading(seed: int, *, uniform: bool = False) -> IsplReading:
+    """Return a random model that asks every goal of each of its groups."""
+    begun = model(Random(seed), Wanted(fairness=False)).partition("Formulae")[0]
+    asked = "".join(f"  <{group}> {goal};\n" for group in "ghk" for goal in _GOALS)
+    source = Source("model.ispl", f"{begun}Formulae\n{asked}end Formulae\n")
+    reading = IsplReading(source, strategies="uniform" if uniform else "full")
+    assume(reading.ok)
+    return reading
+
+
+@pytest.mark.parametrize("name", _ENGINES)
+@settings(max_examples=30)
+@given(_seeds)
+def test_every_choice_is_tried(name: str, seed: int) -> None:
+    reading = _reading(seed)
+    naive = NaiveRounds(reading.system)
+    assume(len(naive.rounds) <= _STATES)
+    engine = ENGINES[name](reading.system)
+    for asked in reading.questions():
+        formula = asked.question.formula
+        if isinstance(formula, Enforces):
+            found = {tuple(state.values()) for state in members(engine, engine.satisfying(formula))}
+            assert found == NaiveRoundGame(naive, formula.group).winning(formula.goal), asked.question.text
+
+
+@pytest.mark.parametrize("name", _ENGINES)
+@settings(max_examples=20)
+@given(_seeds)
+def test_every_uniform_strategy_is_tried(name: str, seed: int) -> None:
+    reading = _reading(seed, uniform=True)
+    naive = NaiveRounds(reading.system)
+    assume(len(naive.rounds) <= _STATES)
+    engine = ENGINES[name](reading.system)
+    for asked in reading.questions():
+        formula = asked.question.formula
+        if isinstance(formula, Enforces):
+            game = NaiveRoundGame(naive, formula.group)
+            if game.strategies <= _STRATEGIES:
+                found = {tuple(state.values()) for state in members(engine, engine.satisfying(formula))}
+                assert found == game.winning_uniformly(formula.goal), asked.question.text
