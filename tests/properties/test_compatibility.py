@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 
 from hypothesis import assume, given, note, settings
@@ -13,7 +14,7 @@ from cplc.compatibility.compare import compare
 from cplc.compatibility.matching import Match
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import ResourceExhausted
-from cplc.lowering import lower
+from cplc.lowering.lower import lower
 from cplc.pipeline import Compilation
 from cplc.quality.mutants import mutants
 from cplc.source import Source
@@ -29,8 +30,9 @@ Label = tuple[object, ...]
 class Traces:
     """The states that a system may be in after what was seen, straight from its meaning."""
 
-    def __init__(self, system: System, *, is_timed: bool) -> None:
+    def __init__(self, system: System, *, is_timed: bool, hidden: str = "") -> None:
         self.system = system
+        self.label_of = partial(label_of, system, hidden)
         self._interpreter = Interpreter(system)
         self._stands_still = is_timed and all(step.kind != "tick" for step in system.steps)
 
@@ -41,9 +43,9 @@ class Traces:
         found: dict[Label, list[State]] = {}
         for state in states.values():
             for number, step in enumerate(self.system.steps):
-                if label_of(step):
+                if self.label_of(step):
                     for target in self._interpreter.after(state, number):
-                        found.setdefault(label_of(step), []).append(target)
+                        found.setdefault(self.label_of(step), []).append(target)
         if self._stands_still:
             found["tick",] = list(states.values())
         return {label: self._closed(targets) for label, targets in found.items()}
@@ -54,7 +56,7 @@ class Traces:
         while waiting:
             state = waiting.pop()
             for number, step in enumerate(self.system.steps):
-                if not label_of(step):
+                if not self.label_of(step):
                     for target in self._interpreter.after(state, number):
                         if key(target) not in found:
                             found[key(target)] = target
@@ -62,8 +64,11 @@ class Traces:
         return found
 
 
-def label_of(step: Step) -> Label:
-    """Return what is seen of a step of a protocol whose roles are all there: nothing of a restart."""
+def label_of(system: System, hidden: str, step: Step) -> Label:
+    """Return what is seen of a step: nothing of a restart, and of messages from and to a hidden role."""
+    message = system.message.get(step.event)
+    if message is not None and hidden in (message.sender, message.receiver):
+        return ()
     match step.kind:
         case "restart":
             return ()
@@ -88,18 +93,21 @@ def is_weaker(new: object, old: object) -> bool:
             return False
 
 
-def weakened(system: System, new: State, states: dict[Key, State]) -> Iterator[str]:
-    for commitment in system.commitments:
-        if all(is_weaker(new[commitment.variable], old[commitment.variable]) for old in states.values()):
+def weakened(here: Traces, new: State, states: dict[Key, State], hidden: str) -> Iterator[str]:
+    for commitment in here.system.commitments:
+        if hidden not in (commitment.debtor, commitment.creditor) and all(
+            is_weaker(new[commitment.variable], old[commitment.variable]) for old in states.values()
+        ):
             yield commitment.name
 
 
-def labels(system: System, run: Run) -> list[Label]:
-    seen = [("tick",) if move.step is None else label_of(system.steps[move.step]) for move in run.moves]
+def labels(here: Traces, run: Run) -> list[Label]:
+    steps = here.system.steps
+    seen = [("tick",) if move.step is None else here.label_of(steps[move.step]) for move in run.moves]
     return [label for label in seen if label]
 
 
-def check_run(run: Run, here: System, there: Traces) -> tuple[bool, dict[Key, State]]:
+def check_run(run: Run, here: Traces, there: Traces) -> tuple[bool, dict[Key, State]]:
     """Return whether the other system can do all of it, and the states it is in before it cannot, or at the end."""
     states = there.start()
     seen = labels(here, run)
@@ -128,14 +136,14 @@ def pairs(here: Traces, there: Traces) -> Iterator[tuple[dict[Key, State], dict[
         level = following
 
 
-def check(old: System, new: System) -> None:
-    found = compare(Match(old, new, {}))
+def check(old: System, new: System, hidden: str = "") -> None:
+    found = compare(Match(old, new, {hidden: "Nobody"} if hidden else {}))
     is_timed = any(step.kind == "tick" for system in (old, new) for step in system.steps)
-    before, after = Traces(old, is_timed=is_timed), Traces(new, is_timed=is_timed)
+    before, after = (Traces(system, is_timed=is_timed, hidden=hidden) for system in (old, new))
     for findings, here, there in ((found.newly, after, before), (found.no_longer, before, after)):
         assert findings.incomplete is None
         for novelty in findings.novelties:
-            possible, states = check_run(novelty.run, here.system, there)
+            possible, states = check_run(novelty.run, here, there)
             assert not possible
             offered = {label[:2] for label in there.after(states) if label != ("tick",)}
             assert {(event.what, event.message) for event in novelty.instead} == offered
@@ -144,13 +152,13 @@ def check(old: System, new: System) -> None:
             more = here.after(mine).keys() - there.after(others).keys()
             assert {label[:2] for label in more} <= names
     for breach in found.newly.breaches:
-        possible, states = check_run(breach.run, new, before)
+        possible, states = check_run(breach.run, after, before)
         assert possible
-        assert breach.commitment in weakened(old, breach.run.states[-1], states)
+        assert breach.commitment in weakened(before, breach.run.states[-1], states, hidden)
     broken = {breach.commitment for breach in found.newly.breaches}
     for mine, others, _ in pairs(after, before):
         for state in mine.values():
-            assert set(weakened(old, state, others)) <= broken
+            assert set(weakened(before, state, others, hidden)) <= broken
 
 
 def is_small(system: System) -> bool:
@@ -171,9 +179,9 @@ def test_no_protocol_breaks_itself(sample: Sample) -> None:
     assert not found.has_lost
 
 
-@given(protocols(), st.integers(0, 12))
-@settings(max_examples=20)
-def test_what_is_found_is_so_and_nothing_is_missed(sample: Sample, first: int) -> None:
+@given(protocols(), st.integers(0, 12), st.integers(0, 8))
+@settings(max_examples=40)
+def test_what_is_found_is_so_and_nothing_is_missed(sample: Sample, first: int, hidden: int) -> None:
     note(sample.text)
     compilation = Compilation(Source("generated.cpl", sample.text))
     assume(compilation.ok and is_small(compilation.system))
@@ -181,5 +189,7 @@ def test_what_is_found_is_so_and_nothing_is_missed(sample: Sample, first: int) -
         note(mutant.change)
         changed = lower(mutant.model)
         if is_small(changed):
-            check(compilation.system, changed)
-            check(changed, compilation.system)
+            names = [*(agent.name for agent in changed.agents), "", "", ""]
+            nobody = names[hidden % len(names)]
+            check(compilation.system, changed, nobody)
+            check(changed, compilation.system, nobody)

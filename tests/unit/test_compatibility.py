@@ -1,0 +1,67 @@
+"""Limits of comparisons: what was found until then is said, and nothing else is."""
+
+from __future__ import annotations
+
+from cplc.compatibility.compare import Comparison, compare
+from cplc.compatibility.matching import Match
+from cplc.pipeline import Compilation
+from cplc.source import Source
+from cplc.system.model import System
+
+_OLD = """protocol P {
+  role A
+  role B
+  commitment c = C(A, B, true, m)
+  A -> B : k  means create c
+  A -> B : m  after k
+  B -> A : x
+  B -> A : y
+}
+"""
+
+
+def system(text: str) -> System:
+    compilation = Compilation(Source("p.cpl", text))
+    assert compilation.ok
+    return compilation.system
+
+
+def compared(new: str, *, states: int = 1000, situations: int = 1000) -> Comparison:
+    return compare(Match(system(_OLD), system(new), {}), states=states, situations=situations)
+
+
+def test_too_many_states_leave_everything_open() -> None:
+    found = compared(_OLD, states=5)
+    assert not found.is_breaking
+    assert not found.has_lost
+    assert found.newly.incomplete == found.no_longer.incomplete == "more than 5 reachable states"
+
+
+def test_what_is_found_before_there_are_too_many_situations_counts() -> None:
+    new = _OLD.replace("B -> A : y", "B -> A : y\n  B -> A : z")
+    found = compared(new, situations=4)
+    assert [novelty.event.message for novelty in found.newly.novelties] == ["z"]
+    assert found.newly.incomplete == "more than 4 situations to compare"
+    assert found.is_breaking
+    assert compared(_OLD, situations=3).newly.incomplete
+    assert not compared(_OLD, situations=3).is_breaking
+
+
+def test_the_smallest_sets_are_enough() -> None:
+    """Of two ways to a state, the one after which the other version is surely in one state is followed."""
+    hidden = "  role H\n  H -> A : h\n  A -> B : m  after k & h\n"
+    old = _OLD.replace("  A -> B : m  after k\n", hidden)
+    match = Match(system(old), system(_OLD), {})
+    found = compare(match)
+    assert not found.newly.novelties, "somebody hidden may always have sent h"
+    assert found.lost_roles == ("H",)
+
+
+def test_names_of_families_and_parts_are_renamed_as_wholes() -> None:
+    match = Match(system(_OLD), system(_OLD), {"pay": "money", "pay.early": "first", "shop": "store"})
+    assert match.renamed("pay[1,2]") == "money[1,2]"
+    assert match.renamed("pay.late") == "money.late"
+    assert match.renamed("pay.early[3]") == "first[3]"
+    assert match.renamed("payment") == "payment"
+    assert match.renamed("shop.pay") == "store.pay"
+    assert match.unused() == ("pay", "pay.early", "shop")
