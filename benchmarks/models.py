@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from cplc.lowering import lower, lower_formula
+from cplc.lowering.formulas import lower_formula
+from cplc.lowering.lower import lower
 from cplc.semantics.model import (
     Assignment,
     CheckedModel,

@@ -13,7 +13,7 @@ from hypothesis import assume, given, note, settings
 from tests.naive_games import Game
 from tests.strategies_formulas import Sample, protocols
 
-from cplc.lowering import all_views, lower
+from cplc.lowering.lower import all_views, lower
 from cplc.pipeline import Compilation
 from cplc.source import Source
 from cplc.system.expr import Expr
