@@ -13,7 +13,7 @@ import pytest_lsp
 from lsprotocol import types as lsp
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
-_SERVER = ClientServerConfig(server_command=[sys.executable, "-m", "cplc", "lsp"])
+SERVER = ClientServerConfig(server_command=[sys.executable, "-m", "cplc", "lsp"])
 
 
 class Editor:
@@ -95,7 +95,7 @@ def applied(text: str, edits: Any) -> str:
     return text
 
 
-@pytest_lsp.fixture(config=_SERVER)  # type: ignore[untyped-decorator]
+@pytest_lsp.fixture(config=SERVER)  # type: ignore[untyped-decorator]
 async def client(request: pytest.FixtureRequest, lsp_client: LanguageClient, tmp_path: Path) -> AsyncIterator[None]:
     folder = tmp_path.as_uri()
 

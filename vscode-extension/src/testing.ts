@@ -171,9 +171,10 @@ function messageOf(result: Result, item: vscode.TestItem): vscode.TestMessage {
   if (item.uri !== undefined && item.range !== undefined) message.location = new vscode.Location(item.uri, item.range);
   message.contextValue = result.story === null ? undefined : 'run';
   message.stackTrace = result.story?.steps
-    .map((step, index) => {
-      const location = step.place === null ? undefined : locationOf(step.place);
-      return new vscode.TestMessageStackFrame(`${index + 1}. ${step.text}`, location?.uri, location?.range.start);
+    .flatMap((step, index) => {
+      if (step.place === null) return [];
+      const { uri, range } = locationOf(step.place);
+      return [new vscode.TestMessageStackFrame(`${index + 1}. ${step.text}`, uri, range.start)];
     })
     .reverse();
   return message;

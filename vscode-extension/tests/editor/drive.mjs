@@ -5,7 +5,7 @@ import { Editor } from './editor.mjs';
 import { scenarios } from './scenarios.mjs';
 
 const given = JSON.parse(process.argv[2]);
-const chosen = Object.entries(scenarios).filter(([name]) => given.only === undefined || name.includes(given.only));
+const chosen = Object.entries(scenarios).filter(([name]) => given.only === undefined || new RegExp(given.only).test(name));
 const editor = await Editor.start({ ...given, settings: { 'cplc.server.command': given.command } });
 try {
   for (const [name, scenario] of chosen) {
