@@ -101,13 +101,12 @@ def _advised(workshop: Workshop, pieces: Sequence[Piece]) -> Advice | None:
         if isinstance(piece.built, Large):
             one = piece.built.solved(piece.condition, workshop.exact).advice
         else:
-            explored = piece.built.explored
             one = advice(
-                piece.built.part.system,
+                piece.parts[0].system,
                 workshop.participant.agents,
                 piece.built.ordered,
                 workshop.values(piece.built, piece.wanted, True).low,
-                lambda at, explored=explored: explored.packing.unpack(explored.states[at]),  # type: ignore[misc]
+                lambda at, piece=piece, built=piece.built: piece.in_words(built.state_at(at)),  # type: ignore[misc]
             )
         if one is not None:
             found.append(one)
@@ -138,15 +137,15 @@ def _end(workshop: Workshop, piece: Piece, wanted: bool) -> int | None:
 
 
 def _state(piece: Piece, at: int) -> State:
-    return piece.built.state(at) if isinstance(piece.built, Large) else piece.built.state_at(at)
+    return piece.in_words(piece.built.state(at) if isinstance(piece.built, Large) else piece.built.state_at(at))
 
 
 def _because(piece: Piece, state: State) -> str:
     """Return what the conditions that fail there are about."""
-    system = piece.built.part.system
+    system = piece.parts[0].system
     packing = Packing(system)
     packed = packing.pack(state)
-    failing = [one for one in conjuncts(piece.condition) if not packing.condition(one)(packed)]
+    failing = [one for one in conjuncts(piece.asked) if not packing.condition(one)(packed)]
     about = dict.fromkeys(system.variable[name].about for one in failing for name in sorted(reads(one)))
     return ", ".join(about)
 
@@ -160,12 +159,12 @@ def _remarks(workshop: Workshop) -> Iterator[Remark]:
     beliefs = workshop.participant.beliefs
     for piece, part in copies(pieces):
         seen = piece.built.seen
-        example = piece.built.part.order == part.order
+        example = part is piece.parts[0]
         for index in range(len(part.beliefs)):
             mine = part.beliefs[index]
             if index in seen.partial:
                 times, state = seen.partial[index]
-                where = state() if example else None
+                where = piece.in_words(state()) if example else None
                 text = f"in {times:,} states the condition holds and only some of the events are possible"
                 yield Remark("partial-belief", f"{beliefs[mine].text}: {text}", (mine,), where)
             elif index not in seen.applied:
@@ -173,10 +172,10 @@ def _remarks(workshop: Workshop) -> Iterator[Remark]:
         for (one, other), state in seen.overlapping.items():
             pair = part.beliefs[one], part.beliefs[other]
             text = f"{beliefs[pair[0]].text} and {beliefs[pair[1]].text} apply together"
-            yield Remark("overlapping-beliefs", text, pair, state() if example else None)
+            yield Remark("overlapping-beliefs", text, pair, piece.in_words(state()) if example else None)
         if seen.stuck is not None and example:
             text = "a run ends where something can happen, but only what the participant would not do"
-            yield Remark("stuck", text, (), seen.stuck())
+            yield Remark("stuck", text, (), piece.in_words(seen.stuck()))
     if not all(piece.built.is_acyclic for piece in pieces):
         yield Remark("endless-runs", "there are runs that go round in circles; those that never end attain nothing")
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from cplc.engines.interface import ResourceExhausted
 from cplc.risk.advice import advice
 from cplc.risk.large import Large
-from cplc.risk.lottery import NOTHING, lottery
+from cplc.risk.lottery import lottery, product
 from cplc.risk.parts import amounts
 from cplc.risk.results import Bounds, Distribution, Figure, Gain, Number
 from cplc.risk.sums import counted_sums
@@ -122,9 +122,7 @@ def _distributed(
     else:
         if exact:
             raise ResourceExhausted("what is made differs in too many ways")
-        sums = NOTHING
-        for one, lot in zip(each, lots, strict=True):
-            sums *= lottery(one) ** lot.times
+        sums = product(lottery(one) ** lot.times for one, lot in zip(each, lots, strict=True))
         bounds = Bounds(sums.above(0), min(Fraction(1), sums.above(0) + sums.missing))
         found = Distribution(tuple((amount * unit, float(share)) for amount, share in sums.chances().items()))
     if not exact:

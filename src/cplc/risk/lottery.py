@@ -6,7 +6,7 @@ rounding is downwards, what the shares lack of one is all that they can be wrong
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -59,6 +59,15 @@ class Lottery:
 
 
 NOTHING = Lottery(0, (1 << _BITS,))
+
+
+def product(lotteries: Iterable[Lottery]) -> Lottery:
+    """Return the distribution of the sum of all; short ones are multiplied first."""
+    left = [NOTHING, *lotteries]
+    while len(left) > 1:
+        pairs = zip(left[::2], left[1::2], strict=False)
+        left = [one * other for one, other in pairs] + left[len(left) & ~1 :]
+    return left[0]
 
 
 def _packed(shares: tuple[int, ...]) -> int:

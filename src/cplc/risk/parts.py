@@ -79,8 +79,8 @@ class Part:
         )
 
     @cached_property
-    def form(self) -> object:
-        """Equal for parts that are copies of each other, but for names."""
+    def shape(self) -> object:
+        """Equal for parts that are copies of each other, but for names and probabilities."""
         names = {name: at for at, name in enumerate(self.order)}
         new = {index: at for at, index in enumerate(self.steps)}
         mine = frozenset(self.participant_of_whole.agents)
@@ -104,7 +104,7 @@ class Part:
                 (
                     agents.setdefault(beliefs[index].agent, len(agents)),
                     form_of(beliefs[index].condition, names),
-                    tuple((tuple(new[s] for s in one.steps), one.low, one.high) for one in beliefs[index].events),
+                    tuple((tuple(new[s] for s in one.steps), one.high > 0) for one in beliefs[index].events),
                 )
                 for index in self.beliefs
             ),
@@ -113,6 +113,12 @@ class Part:
                 for one in map(self.participant_of_whole.decisions.__getitem__, self.decisions)
             ),
         )
+
+    @cached_property
+    def bounds(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """The probabilities of all that is believed, in order."""
+        beliefs = map(self.participant_of_whole.beliefs.__getitem__, self.beliefs)
+        return tuple((one.low, one.high) for belief in beliefs for one in belief.events)
 
     def form_of(self, condition: Expr) -> object:
         return form_of(condition, {name: at for at, name in enumerate(self.order)})

@@ -6,7 +6,7 @@ time: each has beliefs of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -14,6 +14,7 @@ from itertools import accumulate
 
 from cplc.risk.model import Chance
 from cplc.risk.results import Bounds, Number, Sensitivity, judged
+from cplc.risk.side_by_side import solve_together
 from cplc.risk.sweep import Question, solve
 from cplc.risk.workshop import Built, Piece, Workshop, multiplied
 from cplc.system.participant import Aspect, Threshold
@@ -34,6 +35,7 @@ def sensitivities(
     effort = sum(one.states * len(one.explored.model.chances) for one in built)
     if len(built) < len(pieces) or effort > _EFFORT:
         return
+    exact = workshop.exact
     own = [workshop.bounds_of(piece, True) for piece in pieces]
     each = [(bounds, len(piece.parts)) for bounds, piece in zip(own, pieces, strict=True)]
     before = list(accumulate(each, _times, initial=_SURE))
@@ -41,16 +43,24 @@ def sensitivities(
     for at, piece in enumerate(pieces):
         rest = multiplied(((before[at], 1), (after[at + 1], 1), (own[at], len(piece.parts) - 1)))
         one, chances = built[at], built[at].explored.model.chances
-        for number, chance in enumerate(chances):
-            if not _varies(chances, number):
-                continue
-
+        varied = [number for number in range(len(chances)) if _varies(chances, number)]
+        probes = [(number, probability) for number in varied for probability in _probes(chances[number])]
+        changes = [with_probability(chances, number, probability) for number, probability in probes]
+        solved = None if exact else solve_together(one.ordered, piece.wanted, one.initial, changes)
+        known = dict(zip(probes, solved or (), strict=False))
+        for number in varied:
+            chance = chances[number]
             changed = partial(_changed, workshop, one, piece.wanted, number)
 
             def figure(
-                probability: Fraction, changed: Callable[[Fraction], Bounds] = changed, rest: Bounds = rest
+                probability: Fraction,
+                number: int = number,
+                changed: Callable[[Fraction], Bounds] = changed,
+                rest: Bounds = rest,
+                known: Mapping[tuple[int, Fraction], Bounds] = known,
             ) -> Bounds:
-                return multiplied(((rest, 1), (changed(probability), 1)))
+                mine = known.get((number, probability)) or changed(probability)
+                return multiplied(((rest, 1), (mine, 1)))
 
             found = _measured(aspect, chance, figure, mine)
             yield from (replace(found, belief=part.beliefs[chance.belief]) for part in piece.parts)
@@ -65,6 +75,15 @@ def _varies(chances: Sequence[Chance], number: int) -> bool:
     chance = chances[number]
     family = [one for one in chances if one.belief == chance.belief]
     return chance.belief >= 0 and 0 < chance.low < 1 and all(one.low == one.high for one in family)
+
+
+def _step(chance: Chance) -> Fraction:
+    return min(_STEP, chance.low, 1 - chance.low)
+
+
+def _probes(chance: Chance) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    """Return never, always, and a little more and less often than believed."""
+    return Fraction(0), Fraction(1), chance.low + _step(chance), chance.low - _step(chance)
 
 
 def _changed(workshop: Workshop, built: Built, wanted: bytes, number: int, probability: Fraction) -> Bounds:
@@ -90,9 +109,8 @@ def with_probability(chances: Sequence[Chance], number: int, probability: Fracti
 def _measured(
     aspect: Aspect, chance: Chance, figure: Callable[[Fraction], Bounds], thresholds: Sequence[Threshold]
 ) -> Sensitivity:
-    at_zero, at_one = figure(Fraction(0)), figure(Fraction(1))
-    step = min(_STEP, chance.low, 1 - chance.low)
-    above, below = figure(chance.low + step), figure(chance.low - step)
+    at_zero, at_one, above, below = map(figure, _probes(chance))
+    step = _step(chance)
     slope = _middle(above) - _middle(below)
     flips = [
         flip

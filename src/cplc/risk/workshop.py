@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 
@@ -72,6 +72,18 @@ class Built:
             None if explored.stuck is None else partial(unpack, explored.stuck),
         )
 
+    def believing(self, part: Part) -> Built:
+        """Return the same with the probabilities of a part that is a copy but for these."""
+        known, *mine = self.explored.model.chances
+        bounds = zip(mine, part.bounds, strict=True)
+        model = with_chances(
+            self.explored.model, [known, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
+        )
+        found = Built(self.part, replace(self.explored, model=model))
+        assert self.ordered.is_acyclic or self.ordered.roundings  # known once, for all of them
+        found.__dict__["ordered"] = self.ordered.changed(model)
+        return found
+
     def with_chances(self, chances: Sequence[Chance]) -> Ordered:
         return self.ordered.changed(with_chances(self.explored.model, chances))
 
@@ -85,6 +97,12 @@ class Piece:
     wanted: bytes
     """The ends where the condition holds, of a part that is not large."""
     parts: tuple[Part, ...]
+    asked: Expr
+    """The condition in the words of the first of them; a copy may be what was built."""
+
+    def in_words(self, state: State) -> State:
+        """Return the state in the words of the first of the parts."""
+        return dict(zip(self.parts[0].order, state.values(), strict=True))
 
 
 @dataclass
@@ -99,6 +117,9 @@ class Workshop:
     forms: dict[object, int] = field(default_factory=dict)
     form_of: dict[tuple[str, ...], int] = field(default_factory=dict)
     """The number of the form of each part, by its variables."""
+    shapes: dict[object, int] = field(default_factory=dict)
+    shape_of: dict[tuple[str, ...], int] = field(default_factory=dict)
+    first_of_shape: dict[int, Built] = field(default_factory=dict)
     answers: dict[tuple[int, object, bool], Values] = field(default_factory=dict)
     sums: list[Counted] = field(default_factory=list)
     """What was found by counting, with what was made so far in the states."""
@@ -153,8 +174,14 @@ class Workshop:
         known = self.built.get(key)
         if known is None and limit > self._more_than.get(key, 0):
             most = self.limit - self.states
+            like = self.first_of_shape.get(self.shape(part))
             try:
-                known = self.built[key] = Built(part, explore(part.system, part.participant, min(limit, most)))
+                if like is not None and like.states <= most:
+                    known = like.believing(part)
+                else:
+                    known = Built(part, explore(part.system, part.participant, min(limit, most)))
+                    self.first_of_shape[self.shape(part)] = known
+                self.built[key] = known
             except ResourceExhausted:
                 if limit >= most:
                     raise
@@ -171,7 +198,14 @@ class Workshop:
         """Return a number that is the same for copies."""
         found = self.form_of.get(part.order)
         if found is None:
-            found = self.form_of[part.order] = self.forms.setdefault(part.form, len(self.forms))
+            found = self.form_of[part.order] = self.forms.setdefault((self.shape(part), part.bounds), len(self.forms))
+        return found
+
+    def shape(self, part: Part) -> int:
+        """Return a number that is the same for what are copies but for probabilities."""
+        found = self.shape_of.get(part.order)
+        if found is None:
+            found = self.shape_of[part.order] = self.shapes.setdefault(part.shape, len(self.shapes))
         return found
 
     @property
@@ -194,12 +228,12 @@ class Workshop:
         return tuple(self._piece(members, conj(mine.get(first[id(members[0])], ()))) for members in found.values())
 
     def _piece(self, members: Sequence[Part], condition: Expr) -> Piece:
-        built = self.build(members[0])
+        built, asked = self.build(members[0]), condition
         if built.part is not members[0]:  # a copy was built: what is asked there has other names
             names = dict(zip(members[0].order, built.part.order, strict=True))
             condition = renamed(condition, names)
         wanted = b"" if isinstance(built, Large) else built.wanted(condition)
-        return Piece(built, condition, wanted, tuple(members))
+        return Piece(built, condition, wanted, tuple(members), asked)
 
     def values(self, built: Built, wanted: bytes, worst: bool) -> Values:
         key = (id(built), wanted, worst)
