@@ -193,3 +193,15 @@ def test_what_is_found_is_so_and_nothing_is_missed(sample: Sample, first: int, h
             nobody = names[hidden % len(names)]
             check(compilation.system, changed, nobody)
             check(changed, compilation.system, nobody)
+
+
+@given(protocols())
+@settings(max_examples=25)
+def test_messages_that_arrive_at_once_do_nothing_that_others_could_not(sample: Sample) -> None:
+    note(sample.text)
+    source = Source("generated.cpl", sample.text)
+    travelling, at_once = (Compilation(source, channels=channels) for channels in ("async", "sync"))
+    assume(travelling.ok and at_once.ok and is_small(travelling.system) and is_small(at_once.system))
+    found = compare(Match(travelling.system, at_once.system, {}))
+    assert not found.is_breaking
+    assert found.no_longer.incomplete is None
