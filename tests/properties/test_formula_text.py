@@ -159,6 +159,8 @@ def shape(formula: Formula) -> Shape:
             return "O", None, shape(operand)
         case f.Historically(operand):
             return "H", None, shape(operand)
+        case f.Adjacent() | f.Regardless():
+            raise AssertionError("nothing of protocols is said so")
 
 
 @settings(max_examples=300)

@@ -391,7 +391,7 @@ def test_lifecycle_atoms_are_sets_of_states() -> None:
         expr, problems = parse_formula(Source("--formula", text))
         assert not problems
         assert expr is not None
-        assert analysis.resolve_formula(expr) == (wanted, ()), text
+        assert analysis.resolve_formula(expr) == (wanted, (), ()), text
     closed = parse_formula(Source("--formula", "closed(goods[1])"))[0]
     assert closed is not None
     term = analysis.resolve_formula(closed)[0]
@@ -411,7 +411,7 @@ def test_formulas_of_the_command_line_are_checked() -> None:
     }.items():
         expr, _ = parse_formula(Source("--formula", text))
         assert expr is not None
-        term, problems = analysis.resolve_formula(expr)
+        term, _, problems = analysis.resolve_formula(expr)
         assert term is None
         assert [problem.code for problem in problems] == [code]
         assert problems[0].span.source.name == "--formula"

@@ -278,7 +278,7 @@ def given(expr: Expr, values: Mapping[str, Value]) -> Expr:
 
 
 def _joined(
-    kind: type[And] | type[Or], operands: tuple[Expr, ...], values: Mapping[str, Value], neutral: Expr, settling: Expr
+    kind: type[And] | type[Or], operands: tuple[Expr, ...], values: Mapping[str, Value], neutral: Const, settling: Const
 ) -> Expr:
     """Return what is left of a conjunction or disjunction."""
     kept: list[Expr] = []
