@@ -41,6 +41,7 @@ for (const section of sections) {
   output.textContent = last + " steps";
 }
 if (editor) {
+  for (const each of document.querySelectorAll(".sights")) each.open = true;
   for (const each of document.querySelectorAll("[data-line]")) {
     each.title = each.textContent;
     each.textContent = each.textContent.split(/[\\/]/).pop();
