@@ -154,6 +154,8 @@ class Diagrams(ABC, Generic[N, U]):
 
     def support(self, function: N) -> frozenset[int] | None:
         """Return the levels that a function depends on, or None if it is too large to say quickly."""
+        if self.size(function) > _SUPPORT_EFFORT:
+            return None
         found: set[int] = set()
         seen: set[N] = {self.true, self.false}
         stack = [function]
@@ -161,8 +163,6 @@ class Diagrams(ABC, Generic[N, U]):
             node = stack.pop()
             if node in seen:
                 continue
-            if len(seen) > _SUPPORT_EFFORT:
-                return None
             seen.add(node)
             level, low, high = self.branches(node)
             found.add(level)

@@ -20,6 +20,9 @@ from cplc.syntax.wording import character
 
 Node = TypeVar("Node")
 
+MAX_SIZE: Final = 5_000_000
+"""How many characters a model may have: most are written by programs. That is some seconds of reading."""
+
 _COMMENT: Final = re.compile(r"--[^\n]*")
 _STRANGE: Final = re.compile(r"[^\t\n\r\f -~]+|[\"#$%'?@\\`]|//[^\n]*|/\*")
 _LOGIC: Final = re.compile(r"\s*(?:(LTL)(?![A-Za-z_0-9])|(CTL\s*\*))?")
@@ -38,7 +41,7 @@ _SINGLE: Final = {"RedStates": "red states", "InitStates": "initial states"}
 
 def parse(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     """Read a file: as much of its tree as can be read, and everything that is wrong with it."""
-    problem = unreadable(source)
+    problem = unreadable(source, MAX_SIZE)
     if problem:
         return _Reading(Source(source.name, "")).file(()), (problem,)
     reading = _Reading(source)
@@ -50,7 +53,7 @@ def parse(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
 def parse_formula(source: Source, logic: ast.Logic = "CTL") -> tuple[ast.Formula | None, tuple[Diagnostic, ...]]:
     """Read a text that is one formula."""
     reading = _Reading(source)
-    problem = unreadable(source)
+    problem = unreadable(source, MAX_SIZE)
     if problem:
         return None, (problem,)
     text = reading.prepared()
@@ -63,7 +66,7 @@ def parse_formula(source: Source, logic: ast.Logic = "CTL") -> tuple[ast.Formula
 def parse_specification(source: Source) -> tuple[ast.Specification | None, tuple[Diagnostic, ...]]:
     """Read a text that is one of the `Formulae`, with its logic before it if that is not CTL."""
     reading = _Reading(source)
-    problem = unreadable(source)
+    problem = unreadable(source, MAX_SIZE)
     if problem:
         return None, (problem,)
     text = reading.prepared()
