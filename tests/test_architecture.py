@@ -27,7 +27,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "compatibility": {"engines", "verification", "system"},
     "caching": {"verification", "system", "resources", "__init__"},
     "simulation": {"engines", "verification", "system", "source"},
-    "drawing": {"report", "simulation", "verification", "system", "source"},
+    "drawing": {"report", "simulation", "engines", "verification", "system", "source"},
     "report": {"simulation", "verification", "quality", "risk", "compatibility", "system", "diagnostics", "source"},
     "export": {"system"},
 }

@@ -1,0 +1,222 @@
+"""``cplc draw``: pictures of a protocol or of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, compilation_of, exit_for, finished
+from cplc.cli.options import colour_option, files, model_options, resource_options
+from cplc.cli.output import Colour
+from cplc.diagnostics.core import Diagnostic, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cplc.drawing.graph import Graph
+    from cplc.drawing.sequence import Chart
+    from cplc.pipeline import Compilation
+    from cplc.simulation.recorded import Recorded
+    from cplc.system.model import Claim, Commitment, System
+    from cplc.system.trace import Run
+
+What = Literal["chart", "role", "commitment", "owes", "messages"]
+Target = Literal["svg", "mermaid", "plantuml", "dot"]
+
+
+@click.command(
+    "draw",
+    short_help="Draw a protocol or a run.",
+    epilog=f"""{EXPLAINED}
+chart is who says what to whom, of a run or of every message once; role is the states of one role as it sees them;
+commitment is what becomes of a commitment; owes is who commits to whom; messages is which message waits for which.
+What is too large to be looked at is drawn in less detail, and the drawing says so.
+
+\b
+Examples:
+  cplc draw examples/netbill.cpl --what messages -o netbill.svg
+  cplc draw examples/netbill.cpl --what role --name Mer --to dot | dot -Tpdf > mer.pdf
+  cplc draw examples/netbill.cpl --what commitment --name goods --to mermaid
+  cplc draw examples/netbill.cpl --run run.json -o run.svg
+""",
+)
+@model_options
+@click.option(
+    "--what",
+    type=click.Choice(["chart", "role", "commitment", "owes", "messages"]),
+    default="chart",
+    show_default=True,
+    help="What to draw.",
+)
+@click.option("--name", metavar="NAME", help="Which role, commitment or claim; a family stands for its first member.")
+@click.option("--run", "record", shell_complete=files, metavar="RUN", help="A recorded run, for chart and owes.")
+@click.option("--run-name", metavar="NAME", help="Which run of the record: its number, or the property it shows.")
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(["svg", "mermaid", "plantuml", "dot"]),
+    default="svg",
+    show_default=True,
+    help="What to write.",
+)
+@click.option(
+    "-o", "--output", "path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Write to this file.  [default: standard output]",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@resource_options
+@colour_option
+def command(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    what: What,
+    name: str | None,
+    record: str | None,
+    run_name: str | None,
+    target: Target,
+    path: Path | None,
+    force: bool,
+    timeout: float | None,
+    memory: int | None,
+    colour: Colour,
+) -> Exit:
+    """Draw the protocol of FILE."""
+    if record is not None and what not in ("chart", "owes"):
+        raise click.UsageError("--run goes with --what chart and --what owes")
+    if run_name is not None and record is None:
+        raise click.UsageError("--run-name goes with --run")
+    if name is not None and what not in ("role", "commitment"):
+        raise click.UsageError("--name goes with --what role and --what commitment")
+    if path is not None and path.exists() and not force:
+        raise click.UsageError(f"`{path}` is there already; --force replaces it")
+    recorded = None if record is None else _recorded(record, file, run_name)
+
+    def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
+        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+        drawn = None if compilation is None else _drawn(compilation, what, name, recorded, target)
+        return drawn, diagnostics
+
+    outcome = finished(work, Limits(timeout, memory), "drawing")
+    if isinstance(outcome, str):
+        output.write(f"{outcome}\n", err=True)
+        return Exit.UNKNOWN
+    text, diagnostics = outcome
+    output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
+    if text is not None and path is not None:
+        output.write_file(path, text)
+    elif text is not None:
+        output.write(text)
+    return exit_for(diagnostics, strict=False)
+
+
+def _recorded(record: str, file: str, name: str | None) -> Recorded:
+    from cplc.cli.replay import chosen, record_in
+
+    runs = chosen(record_in(record, file, (), None, None).recording, name)
+    if len(runs) > 1:
+        names = ", ".join(f"`{one.name}`" for one in runs[:12])
+        raise click.UsageError(f"`{record}` records {len(runs)} runs; --run-name says which: {names}")
+    return runs[0]
+
+
+def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Recorded | None, target: Target) -> str:
+    from cplc.drawing import pictures
+    from cplc.drawing.sequence import of_protocol
+    from cplc.report.runs import family
+
+    system = compilation.system
+    title = system.name
+    match what:
+        case "chart" if recorded is not None:
+            return _chart_of_run(compilation, recorded, target)
+        case "chart":
+            return _chart(of_protocol(system, title, family), target)
+        case "role":
+            agent = system.agent[_named(name, "role", system.agent)]
+            return _graph(pictures.role(system, agent, f"{title}: {agent.name}"), target)
+        case "commitment":
+            kept: dict[str, Commitment | Claim] = {**system.commitment, **system.claim}
+            one = kept[_named(name, "commitment or claim", kept)]
+            return _graph(pictures.lifecycle(system, one, f"{title}: {one.name}"), target)
+        case "owes":
+            state = None
+            if recorded is not None:
+                system, run = _taken(compilation, recorded)
+                state = run.states[-1]
+                title = f"{title}, run {recorded.name}"
+            return _graph(pictures.owes(system, f"{title}: who owes whom", state), target)
+        case "messages":
+            return _graph(pictures.messages(system, f"{title}: what messages wait for"), target)
+
+
+def _chart_of_run(compilation: Compilation, recorded: Recorded, target: Target) -> str:
+    from cplc.drawing.sequence import of_run
+    from cplc.report.runs import family
+
+    system, run = _taken(compilation, recorded)
+    return _chart(of_run(system, run, f"{system.name}, run {recorded.name}", family), target)
+
+
+def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:
+    """Return the run, if the protocol can take it: what it cannot do is not drawn as if it could."""
+    from cplc.replaying import replayed_on
+
+    system, again = replayed_on(compilation, recorded)
+    if again.run is None or again.misfit is not None:
+        at = again.misfit.at if again.misfit else 0
+        message = again.misfit.message if again.misfit else ""
+        raise click.UsageError(f"the run does not fit the protocol at step {at}: {message}; `cplc replay` says more")
+    return system, again.run
+
+
+def _named(name: str | None, what: str, known: Iterable[str]) -> str:
+    """Return what is meant: the only one there is, one of this name, or the first of this family."""
+    names = list(known)
+    if name is None and len(names) == 1:
+        return names[0]
+    listed = f"there are {', '.join(names[:12])}{' …' if len(names) > 12 else ''}" if names else "there is none"
+    if name is None:
+        raise click.UsageError(f"--name says which {what}; {listed}")
+    found = [one for one in names if one == name] or [one for one in names if one.startswith(f"{name}[")]
+    if not found:
+        hints = [note.message for note in did_you_mean(name, names)]
+        raise click.UsageError(f"no {what} is called `{name}`; {(hints or [listed])[0]}")
+    return found[0]
+
+
+def _graph(graph: Graph, target: Target) -> str:
+    from cplc.drawing import graph_text
+    from cplc.drawing.graph_svg import graph_svg
+
+    match target:
+        case "svg":
+            return graph_svg(graph)
+        case "mermaid":
+            return graph_text.mermaid(graph)
+        case "plantuml":
+            return graph_text.plantuml(graph)
+        case "dot":
+            return graph_text.dot(graph)
+
+
+def _chart(chart: Chart, target: Target) -> str:
+    from cplc.drawing import sequence_text
+    from cplc.drawing.sequence_svg import chart_svg
+
+    match target:
+        case "svg":
+            return chart_svg(chart)
+        case "mermaid":
+            return sequence_text.chart_mermaid(chart)
+        case "plantuml":
+            return sequence_text.chart_plantuml(chart)
+        case "dot":
+            return sequence_text.chart_dot(chart)

@@ -1,0 +1,94 @@
+"""A graph as text that Mermaid, PlantUML and Graphviz draw. Names are never ids: every text is quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from cplc.drawing.graph import Edge, Graph
+from cplc.drawing.quoting import dot_text, mermaid_text, plantuml_text, remark
+
+
+def mermaid(graph: Graph) -> str:
+    return "".join(f"{line}\n" for line in _mermaid(graph))
+
+
+def _mermaid(graph: Graph) -> Iterator[str]:
+    ids = _ids(graph)
+    yield "---"
+    yield f"title: {mermaid_title(graph.title)}"
+    yield "---"
+    yield "flowchart TD"
+    for said in (graph.said, *graph.left_out):
+        yield f"  %% {remark(said)}"
+    for node in graph.nodes:
+        opened, closed = _MERMAID[node.shape]
+        first = ":::first" if node.is_first else ""
+        yield f'  {ids[node.key]}{opened}"{mermaid_text(*node.lines)}"{closed}{first}'
+    for edge in graph.edges:
+        label = f'|"{mermaid_text(*edge.lines)}"|' if edge.lines else ""
+        yield f"  {ids[edge.source]} {_mermaid_arrow(edge)}{label} {ids[edge.target]}"
+    yield "  classDef first stroke-width:3px"
+
+
+_MERMAID: Final = {"box": ("[", "]"), "round": ("(", ")"), "plain": ("[", "]")}
+
+
+def mermaid_title(title: str) -> str:
+    """Return the title as YAML reads it."""
+    escaped = remark(title).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _mermaid_arrow(edge: Edge) -> str:
+    if edge.is_mutual:
+        return "-.-" if edge.is_dashed else "---"
+    return "-.->" if edge.is_dashed else "-->"
+
+
+def plantuml(graph: Graph) -> str:
+    return "".join(f"{line}\n" for line in _plantuml(graph))
+
+
+def _plantuml(graph: Graph) -> Iterator[str]:
+    ids = _ids(graph)
+    yield "@startuml"
+    for said in (graph.said, *graph.left_out):
+        yield f"' {remark(said)}"
+    yield f"title {plantuml_text(graph.title)}"
+    for node in graph.nodes:
+        shape = "rectangle" if node.shape == "box" else "card"
+        yield f'{shape} "{plantuml_text(*node.lines)}" as {ids[node.key]}{" #line.bold" if node.is_first else ""}'
+    for edge in graph.edges:
+        arrow = ("." if edge.is_dashed else "-") * 2 + ("" if edge.is_mutual else ">")
+        label = f" : {plantuml_text(*edge.lines)}" if edge.lines else ""
+        yield f"{ids[edge.source]} {arrow} {ids[edge.target]}{label}"
+    yield "@enduml"
+
+
+def dot(graph: Graph) -> str:
+    return "".join(f"{line}\n" for line in _dot(graph))
+
+
+def _dot(graph: Graph) -> Iterator[str]:
+    ids = _ids(graph)
+    for said in (graph.said, *graph.left_out):
+        yield f"// {remark(said)}"
+    yield "digraph {"
+    yield f"  label={dot_text(graph.title)}; labelloc=t"
+    yield '  node [fontname="sans-serif", fontsize=11]; edge [fontname="sans-serif", fontsize=10]'
+    for node in graph.nodes:
+        style = {"box": "shape=box", "round": "shape=box, style=rounded", "plain": "shape=plaintext"}[node.shape]
+        bold = ", penwidth=2" if node.is_first else ""
+        yield f"  {ids[node.key]} [label={dot_text(*node.lines)}, {style}{bold}]"
+    for edge in graph.edges:
+        marks = [f"label={dot_text(*edge.lines)}"] if edge.lines else []
+        marks += ["style=dashed"] if edge.is_dashed else []
+        marks += ["dir=none"] if edge.is_mutual else []
+        written = f" [{', '.join(marks)}]" if marks else ""
+        yield f"  {ids[edge.source]} -> {ids[edge.target]}{written}"
+    yield "}"
+
+
+def _ids(graph: Graph) -> dict[str, str]:
+    return {node.key: f"n{at}" for at, node in enumerate(graph.nodes)}

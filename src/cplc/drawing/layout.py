@@ -1,0 +1,348 @@
+"""Where nodes and arrows go: in layers from top to bottom, with few crossings (Sugiyama, Tagawa and Toda 1981).
+
+Layers are doubled: nodes stand in the even ones, what an arrow says in an odd one, as wide as it is, so that no text
+covers another. Everything is decided by the order of nodes and edges: the same graph is always laid out the same.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+_SWEEPS: Final = 12
+_APART: Final = 26.0
+_APART_LINES: Final = 14.0
+_LAYER: Final = 30.0
+_EMPTY_LAYER: Final = 16.0
+_MARGIN: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An arrow to be drawn, and how large what it says is."""
+
+    source: str
+    target: str
+    label: Size
+    is_flat: bool = False
+    """It has no direction, and no say in what stands above what."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """The way of an arrow from its source to its target, and the middle of what it says."""
+
+    strokes: tuple[tuple[tuple[float, float], ...], ...]
+    """The points of each part of the line; between the parts stands what it says."""
+    label: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Layout:
+    width: float
+    height: float
+    places: Mapping[str, tuple[float, float]]
+    """The middle of each node."""
+    routes: tuple[Route, ...]
+    """One for each link; a loop has one point, beside its node."""
+
+
+@dataclass
+class _Item:
+    """Something that stands in a layer: a node, what an arrow says, or a point of its way."""
+
+    width: float
+    height: float
+    x: float = 0.0
+    up: list[int] = field(default_factory=list)
+    down: list[int] = field(default_factory=list)
+    is_node: bool = False
+
+
+def layout(sizes: Mapping[str, Size], links: Sequence[Link], top: float = 0.0) -> Layout:
+    """Return where everything goes."""
+    names = list(sizes)
+    number = {name: at for at, name in enumerate(names)}
+    straight = [(number[link.source], number[link.target]) for link in links]
+    upright = [at for at, link in enumerate(links) if not link.is_flat]
+    backward = {upright[at] for at in _backward(len(names), [straight[at] for at in upright])}
+    ahead = [(target, source) if at in backward else (source, target) for at, (source, target) in enumerate(straight)]
+    depth = _layers(len(names), [ahead[at] for at in upright if ahead[at][0] != ahead[at][1]])
+    loops = _loop_room(names, links)
+    items = [_Item(sizes[name].width + 2 * loops.get(name, 0.0), sizes[name].height, is_node=True) for name in names]
+    layers: list[list[int]] = [[] for _ in range(2 * max(depth, default=0) + 1)]
+    for at, layer in enumerate(depth):
+        layers[2 * layer].append(at)
+    ways = {at: _way(items, layers, depth, ahead[at], links[at].label) for at in upright}
+    _order(items, layers)
+    _spread(items, layers)
+    tops = _heights(items, layers, top + _MARGIN)
+    left = min((item.x - item.width / 2 for item in items), default=0.0)
+    for item in items:
+        item.x += _MARGIN - left
+    width = max((item.x + item.width / 2 for item in items), default=0.0) + _MARGIN
+    bands = [(0.0, 0.0)] * len(items)
+    for layer, members in enumerate(layers):
+        for member in members:
+            bands[member] = tops[layer], tops[layer + 1] - _gap(layer)
+    middle = [(above + below) / 2 for above, below in bands]
+    places = {name: (items[at].x, middle[at]) for at, name in enumerate(names)}
+    ends = _ends(items, [way for way in ways.values() if len(way) > 1], [sizes[name].width for name in names])
+    routes = tuple(
+        _route(items, middle, ways[at], sizes[link.source], sizes[link.target], ends, bands, is_back=at in backward)
+        if at in ways
+        else _across(places[link.source], places[link.target], sizes[link.source], sizes[link.target])
+        for at, link in enumerate(links)
+    )
+    return Layout(width, tops[-1] + _MARGIN, places, routes)
+
+
+def _ends(
+    items: Sequence[_Item], ways: Sequence[Sequence[int]], widths: Sequence[float]
+) -> dict[tuple[int, int], float]:
+    """Return where on the border of a node the way to each neighbour begins or ends, from left to right."""
+    beside: dict[tuple[int, bool], set[int]] = {}
+    for way in ways:
+        beside.setdefault((way[0], False), set()).add(way[1])
+        beside.setdefault((way[-1], True), set()).add(way[-2])
+    found: dict[tuple[int, int], float] = {}
+    for (node, _), others in beside.items():
+        apart = min(18.0, widths[node] * 0.7 / len(others))
+        for at, other in enumerate(sorted(others, key=lambda other: (items[other].x, other))):
+            found[node, other] = items[node].x + apart * (at - (len(others) - 1) / 2)
+    return found
+
+
+def _across(one: tuple[float, float], other: tuple[float, float], size: Size, other_size: Size) -> Route:
+    """Return a straight line between two nodes, from side to side where one stands beside the other."""
+    (left, left_size), (right, right_size) = sorted([(one, size), (other, other_size)], key=lambda end: end[0])
+    start, end = left[0] + left_size.width / 2, right[0] - right_size.width / 2
+    if start > end:
+        start, end = left[0], right[0]
+    return Route((((start, left[1]), (end, right[1])),), ((start + end) / 2, (left[1] + right[1]) / 2))
+
+
+def _loop_room(names: Sequence[str], links: Sequence[Link]) -> dict[str, float]:
+    """Return how much room beside a node its loops need."""
+    room = dict.fromkeys(names, 0.0)
+    for link in links:
+        if link.source == link.target:
+            room[link.source] = max(room[link.source], link.label.width + 34)
+    return room
+
+
+def _backward(count: int, pairs: Sequence[tuple[int, int]]) -> set[int]:
+    """Return the arrows that lead back to where a search from the first nodes came from."""
+    out: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+    for at, (source, target) in enumerate(pairs):
+        if source != target:
+            out[source].append((at, target))
+    state = [0] * count
+    found: set[int] = set()
+    for root in range(count):
+        if state[root]:
+            continue
+        state[root] = 1
+        path = [(root, iter(out[root]))]
+        while path:
+            here, rest = path[-1]
+            for at, target in rest:
+                if state[target] == 1:
+                    found.add(at)
+                elif not state[target]:
+                    state[target] = 1
+                    path.append((target, iter(out[target])))
+                    break
+            else:
+                state[here] = 2
+                path.pop()
+    return found
+
+
+def _layers(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Return for each node how many arrows lead to it at most, one after the other."""
+    waiting = [0] * count
+    out: list[list[int]] = [[] for _ in range(count)]
+    for source, target in pairs:
+        waiting[target] += 1
+        out[source].append(target)
+    depth = [0] * count
+    ready = [at for at in range(count) if not waiting[at]]
+    for here in ready:
+        for target in out[here]:
+            depth[target] = max(depth[target], depth[here] + 1)
+            waiting[target] -= 1
+            if not waiting[target]:
+                ready.append(target)
+    return depth
+
+
+def _way(
+    items: list[_Item], layers: list[list[int]], depth: Sequence[int], pair: tuple[int, int], label: Size
+) -> list[int]:
+    """Add the points of an arrow to the layers between its ends; what it says stands in the middle one."""
+    source, target = pair
+    if source == target:
+        return [source]
+    first, last = 2 * depth[source], 2 * depth[target]
+    saying = (first + last) // 2 | 1
+    way = [source]
+    for layer in range(first + 1, last):
+        size = label if layer == saying else Size(0.0, 0.0)
+        items.append(_Item(size.width, size.height))
+        layers[layer].append(len(items) - 1)
+        way.append(len(items) - 1)
+    way.append(target)
+    for above, below in pairwise(way):
+        items[above].down.append(below)
+        items[below].up.append(above)
+    return way
+
+
+# --- order within layers
+
+
+def _order(items: list[_Item], layers: list[list[int]]) -> None:
+    """Put the members of each layer in an order with few crossings: each near the middle of its neighbours."""
+    best = [list(layer) for layer in layers]
+    fewest = _crossings(items, layers)
+    for sweep in range(_SWEEPS):
+        is_down = sweep % 2 == 0
+        sequence = range(1, len(layers)) if is_down else range(len(layers) - 2, -1, -1)
+        for layer in sequence:
+            fixed = layers[layer - 1 if is_down else layer + 1]
+            place = {member: at for at, member in enumerate(fixed)}
+            now = {member: float(at) for at, member in enumerate(layers[layer])}
+            weight = {
+                member: _middle([place[other] for other in (items[member].up if is_down else items[member].down)])
+                for member in layers[layer]
+            }
+            layers[layer].sort(key=lambda member: w if (w := weight[member]) is not None else now[member])
+        crossings = _crossings(items, layers)
+        if crossings < fewest:
+            best, fewest = [list(layer) for layer in layers], crossings
+        if not fewest:
+            break
+    for layer, ordered in enumerate(best):
+        layers[layer][:] = ordered
+
+
+def _middle(places: list[int]) -> float | None:
+    return sum(places) / len(places) if places else None
+
+
+def _crossings(items: Sequence[_Item], layers: Sequence[Sequence[int]]) -> int:
+    found = 0
+    for above, below in pairwise(layers):
+        place = {member: at for at, member in enumerate(below)}
+        seen: list[int] = []
+        for member in above:
+            ends = sorted(place[other] for other in items[member].down)
+            found += sum(len(seen) - bisect_right(seen, end) for end in ends)
+            for end in ends:
+                insort(seen, end)
+    return found
+
+
+# --- places
+
+
+def _spread(items: list[_Item], layers: Sequence[Sequence[int]]) -> None:
+    """Give every member a place: side by side, and as near as that allows to the middle of its neighbours."""
+    for layer in layers:
+        x = 0.0
+        for before, member in zip([None, *layer], layer, strict=False):
+            x += _distance(items, before, member)
+            items[member].x = x
+    for sweep in range(2 * _SWEEPS):
+        is_down = sweep % 2 == 0
+        for layer in layers if is_down else reversed(layers):
+            wished = []
+            for member in layer:
+                near = items[member].up if is_down else items[member].down
+                near = near or (items[member].down if is_down else items[member].up)
+                wish = sum(items[other].x for other in near) / len(near) if near else items[member].x
+                wished.append((wish, 1.0 if items[member].is_node else 2.0))
+            _settle(items, layer, wished)
+
+
+def _distance(items: Sequence[_Item], before: int | None, member: int) -> float:
+    if before is None:
+        return 0.0
+    one, other = items[before], items[member]
+    apart = _APART if one.is_node and other.is_node else _APART_LINES
+    return (one.width + other.width) / 2 + apart
+
+
+def _settle(items: list[_Item], layer: Sequence[int], wished: Sequence[tuple[float, float]]) -> None:
+    """Move to the places that are nearest to the wishes and keep order and distance (pool adjacent violators)."""
+    offsets: list[float] = []
+    offset = 0.0
+    for before, member in zip([None, *layer], layer, strict=False):
+        offset += _distance(items, before, member)
+        offsets.append(offset)
+    blocks: list[tuple[float, float, int]] = []
+    for at, (wish, weight) in enumerate(wished):
+        total, heavy, count = (wish - offsets[at]) * weight, weight, 1
+        while blocks and blocks[-1][0] / blocks[-1][1] > total / heavy:
+            before_total, before_heavy, before_count = blocks.pop()
+            total, heavy, count = total + before_total, heavy + before_heavy, count + before_count
+        blocks.append((total, heavy, count))
+    at = 0
+    for total, heavy, count in blocks:
+        for _ in range(count):
+            items[layer[at]].x = round(total / heavy + offsets[at], 3)
+            at += 1
+
+
+def _heights(items: Sequence[_Item], layers: Sequence[Sequence[int]], top: float) -> list[float]:
+    """Return where each layer begins, and where the last one ends."""
+    tops = [top]
+    for layer, members in enumerate(layers):
+        height = max((items[member].height for member in members), default=0.0)
+        tops.append(tops[-1] + height + _gap(layer))
+    return tops
+
+
+def _gap(layer: int) -> float:
+    return _LAYER if layer % 2 == 0 else _EMPTY_LAYER
+
+
+def _route(
+    items: Sequence[_Item],
+    middle: Sequence[float],
+    way: Sequence[int],
+    source: Size,
+    target: Size,
+    ends: Mapping[tuple[int, int], float],
+    bands: Sequence[tuple[float, float]],
+    *,
+    is_back: bool,
+) -> Route:
+    if len(way) == 1:
+        item = items[way[0]]
+        beside = item.x + source.width / 2
+        return Route((((beside, middle[way[0]]),),), (beside + 34, middle[way[0]]))
+    above, below = (target, source) if is_back else (source, target)
+    strokes = [[(ends[way[0], way[1]], middle[way[0]] + above.height / 2)]]
+    label = None
+    for at in way[1:-1]:
+        item, (top, bottom) = items[at], bands[at]
+        if item.height:  # the line makes room for what it says
+            label = item.x, middle[at]
+            strokes[-1].append((item.x, middle[at] - item.height / 2))
+            strokes.append([(item.x, middle[at] + item.height / 2)])
+        else:
+            strokes[-1] += [(item.x, top), (item.x, bottom)] if bottom > top else [(item.x, top)]
+    strokes[-1].append((ends[way[-1], way[-2]], middle[way[-1]] - below.height / 2))
+    drawn = [tuple(reversed(stroke)) for stroke in reversed(strokes)] if is_back else [tuple(one) for one in strokes]
+    return Route(tuple(drawn), label or drawn[0][-1])

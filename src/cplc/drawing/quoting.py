@@ -1,0 +1,40 @@
+"""Texts as the languages of other tools take them: nothing in a name is ever read as a command there."""
+
+from __future__ import annotations
+
+import re
+
+
+def dot_text(*lines: str) -> str:
+    """Return a string of DOT."""
+    escaped = (_controlled(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"{}"'.format("\\n".join(escaped))
+
+
+def mermaid_text(*lines: str) -> str:
+    """Return what may stand in a label or a message of Mermaid; what means something there is written by its number."""
+    return "<br/>".join(
+        re.sub(r"[^\w .,:()=+?→⇒…\[\]@!-]", lambda found: f"#{ord(found[0])};", _controlled(line)) or "#8203;"
+        for line in lines
+    )
+
+
+def plantuml_text(*lines: str) -> str:
+    """Return a text of PlantUML; what its markup reads is written by its number."""
+    return "\\n".join(
+        re.sub(r"[^\w .,:()=+?→⇒…@!]|__+|!(?=include|pragma)", _numbered, _controlled(line)) for line in lines
+    )
+
+
+def _numbered(found: re.Match[str]) -> str:
+    return "".join(f"<U+{ord(char):04X}>" for char in found[0])
+
+
+def remark(words: str) -> str:
+    """Return words for a comment: one line."""
+    return _controlled(words)
+
+
+def _controlled(words: str) -> str:
+    """Return the words without what no text has."""
+    return re.sub(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff\ufffe\uffff]", " ", words)

@@ -1,0 +1,120 @@
+"""A sequence chart as SVG: a line of life for each agent, time goes down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Final
+
+from cplc.drawing import svg
+from cplc.drawing.sequence import Chart, Event
+
+_TOP: Final = 82.0
+_ROW: Final = 34.0
+_LEAST: Final = 120.0
+_LONGEST: Final = 44
+_NOTE: Final = 70
+
+
+def chart_svg(chart: Chart) -> str:
+    """Return the drawing."""
+    places = _places(chart)
+    right = max(places.values(), default=_LEAST) + 60
+    rows = [_TOP + _ROW * at for at in range(len(chart.events))]
+    bottom = _TOP + _ROW * len(rows)
+    body = [*_lives(places, bottom), *_frames(chart, right)]
+    width = right
+    for at, event in enumerate(chart.events):
+        body += _event(event, places, rows, at, right)
+        said = ", ".join(event.notes)
+        if event.kind == "wide":  # across the lines of life there is no room for words
+            said = f"{event.label}: {said}" if said else event.label
+        notes = svg.shortened(said, _NOTE)
+        if notes:
+            body.append(svg.text(right + 8, rows[at] + 4, notes, "small"))
+            width = max(width, right + 24 + svg.text_width(notes))
+    if not chart.events:
+        body.append(svg.text(16, _TOP, "nothing happens", "faint"))
+    height = bottom + 24
+    for remark in (chart.said, *(f"left out: {one}" for one in chart.left_out)):
+        body.append(svg.text(16, height, remark, "small"))
+        width = max(width, 32 + svg.text_width(remark))
+        height += svg.LINE
+    return svg.document(chart.title, _told(chart), width, height + 4, body)
+
+
+def _told(chart: Chart) -> str:
+    said = (
+        f"{event.source} to {event.target}: {event.label}" if event.source else event.label
+        for event in chart.events
+        if event.kind != "comes"
+    )
+    return f"{chart.said} {'; '.join(said)}"
+
+
+def _places(chart: Chart) -> dict[str, float]:
+    """Return where each line of life is: far enough apart for the names, and for what neighbours say to each other."""
+    number = {name: at for at, name in enumerate(chart.lives)}
+    gaps = [_LEAST] * max(0, len(chart.lives) - 1)
+    for at, (one, other) in enumerate(zip(chart.lives, chart.lives[1:], strict=False)):
+        gaps[at] = max(gaps[at], (svg.text_width(one) + svg.text_width(other)) / 2 + 40)
+    for event in chart.events:
+        if event.source and event.kind != "sends":
+            low, high = sorted((number[event.source], number[event.target]))
+            wanted = svg.text_width(svg.shortened(event.label, _LONGEST)) + 40
+            missing = wanted - sum(gaps[low:high])
+            if missing > 0 and high > low:
+                for at in range(low, high):
+                    gaps[at] += missing / (high - low)
+    left = max(60.0, svg.text_width(chart.lives[0]) / 2 + 24) if chart.lives else 60.0
+    left = max([left, *(svg.text_width(frame.label) + 34 for frame in chart.frames)])
+    return dict(zip(chart.lives, accumulate(gaps, initial=left), strict=False))
+
+
+def _lives(places: dict[str, float], bottom: float) -> Iterator[str]:
+    for name, x in places.items():
+        width = svg.text_width(name) + 20
+        yield svg.line(x, 62, x, bottom, "lane")
+        yield svg.rectangle(x - width / 2, 38, width, 24, "box", round_by=3)
+        yield svg.text(x, 54, name, "middle strong")
+
+
+def _frames(chart: Chart, right: float) -> Iterator[str]:
+    for frame in chart.frames:
+        top = _TOP + _ROW * frame.first - 22
+        height = _ROW * (frame.last - frame.first + 1)
+        yield svg.rectangle(10, top, right - 14, height, "edge dashed", round_by=4)
+        yield svg.text(16, top + 13, frame.label, "small halo")
+
+
+def _event(event: Event, places: dict[str, float], rows: list[float], at: int, right: float) -> Iterator[str]:
+    y = rows[at]
+    if event.kind == "wide":
+        yield svg.line(24, y, right - 24, y, "edge dashed")
+        return
+    x1, x2 = places[event.source], places[event.target]
+    label = svg.shortened(event.label, _LONGEST)
+    if event.kind == "sends":
+        yield f'<circle class="head" cx="{svg.number(x1)}" cy="{svg.number(y)}" r="3.5"/>'
+        return
+    start = rows[event.since] if event.since is not None else y
+    if x1 == x2:  # members of one family that share a line
+        n = svg.number
+        yield svg.path(
+            f"M{n(x1)},{n(y - 6)}C{n(x1 + 44)},{n(y - 8)} {n(x1 + 44)},{n(y + 8)} {n(x1)},{n(y + 6)}", "edge"
+        )
+        yield svg.head(x1, y + 6, -40, 2)
+        yield svg.text(x1 + 40, y + 4, label, "halo")
+        return
+    if event.kind == "lost":
+        middle = (x1 + x2) / 2
+        yield svg.line(x1, y, middle, y, "edge dashed")
+        yield svg.text(middle + (4 if x2 > x1 else -14), y + 4, "✕")
+        yield svg.text((x1 + middle) / 2, y - 6, label, "halo middle")
+        return
+    yield svg.line(x1, start, x2, y, "edge")
+    yield svg.head(x2, y, x2 - x1, y - start)
+    if start == y:
+        yield svg.text((x1 + x2) / 2, y - 6, label, "halo middle")
+    else:  # near the sender: where messages cross, their middles meet
+        yield svg.text(x1 + (x2 - x1) * 0.3, start + (y - start) * 0.3 - 6, label, "halo middle")
