@@ -27,7 +27,7 @@ def _reading(seed: int) -> IsplReading:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in ENGINES if name in ("explicit", "symbolic-oxidd", "symbolic-dd.cudd")]
+    "name", [name for name in ENGINES if name in ("explicit", "symbolic-oxidd", "symbolic-dd.autoref")]
 )
 @settings(max_examples=40)
 @given(_seeds)
