@@ -39,6 +39,9 @@ def _mermaid_event(event: Event, ids: dict[str, str]) -> Iterator[str]:
     everybody = ",".join(dict.fromkeys([next(iter(ids.values()), ""), *list(ids.values())[-1:]]))
     label = mermaid_text(event.label)
     match event.kind:
+        case "wide" if not ids:  # a note needs somebody to stand over
+            yield f"%% {remark(', '.join((event.label, *event.notes)))}"
+            return
         case "wide":
             yield f"Note over {everybody}: {label}"
         case "sends":
@@ -112,7 +115,8 @@ def _dot(chart: Chart) -> Iterator[str]:
     yield "digraph {"
     yield f"  label={dot_text(chart.title)}; labelloc=t; nodesep=1"
     yield '  node [fontname="sans-serif", fontsize=11]; edge [fontname="sans-serif", fontsize=10]'
-    yield f"  {{ rank=same; {' '.join(ids.values())} }}"
+    if ids:
+        yield f"  {{ rank=same; {' '.join(ids.values())} }}"
     for name, key in ids.items():
         yield f"  {key} [label={dot_text(name)}, shape=box]"
     for row in range(len(chart.events)):  # before the lines of life: who is named first has the shape that holds then

@@ -1,0 +1,150 @@
+"""Drawings are well-formed whatever is in them, always the same, and small enough to be looked at."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from cplc.drawing import graph_text
+from cplc.drawing.graph import MOST_NODES, Edge, Graph, Node, folded
+from cplc.drawing.graph_svg import graph_svg
+from cplc.drawing.layout import Link, Size, layout
+from cplc.drawing.pictures import messages, owes, role
+from cplc.drawing.sequence import MOST_ROWS, Chart, Event, of_protocol, of_run
+from cplc.drawing.sequence_svg import chart_svg
+from cplc.drawing.sequence_text import chart_dot, chart_mermaid, chart_plantuml
+from cplc.pipeline import Compilation, load
+from cplc.report.runs import family
+from cplc.simulation.walks import draw
+from cplc.system.model import System
+
+_EXAMPLES = Path(__file__).parents[2] / "examples"
+_NASTY = '"]-->|end\n\\<b>&;#%{}`__**//'
+_ID = r"[an]\d+(?:_\d+)?"
+_QUOTED = r'"(?:[^"\\\n]|\\.)*"'
+_LANGUAGES = {
+    "mermaid": re.compile(
+        rf"---|title: {_QUOTED}|flowchart TD|sequenceDiagram|  %% .*|  classDef first stroke-width:3px"
+        rf'|  {_ID}[\[(]"[^"\n]*"[\])](?::::first)?|  {_ID} (?:-->|-\.->|---|-\.-)(?:\|"[^"\n]*"\|)? {_ID}'
+        rf"|  participant {_ID} as [^;\n]+(?:;[^;\n]*)*|  (?:alt|else|loop) .*|  end"
+        rf"|  {_ID}(?:->>|-->>|-x){_ID}: .+|  Note over {_ID}(?:,{_ID})?: .+"
+    ),
+    "plantuml": re.compile(
+        rf"@startuml|@enduml|' .*|title .*|hide footbox|(?:rectangle|card|participant) \"[^\"\n]*\" as {_ID}"
+        rf"(?: #line\.bold)?|{_ID} (?:-->|\.\.>|--|\.\.|->|->x) {_ID}(?: : .+)?|(?:alt|else|loop) .*|end"
+        rf"|note over {_ID} : .+|== .+ =="
+    ),
+    "dot": re.compile(
+        rf"// .*|digraph \{{|\}}|  label={_QUOTED}; labelloc=t(?:; nodesep=1)?"
+        rf"|  node \[fontname={_QUOTED}, fontsize=11\]; edge \[fontname={_QUOTED}, fontsize=10\]"
+        rf"|  \{{ rank=same; (?:node \[shape=point, width=0\.02\]; )?{_ID}(?: {_ID})* \}}"
+        rf"|  {_ID}(?: -> {_ID})*(?: \[(?:\w+=(?:{_QUOTED}|[\w.]+)(?:, )?)+\])?"
+    ),
+}
+
+
+def _system(name: str, **parameters: str) -> System:
+    compilation = load(str(_EXAMPLES / f"{name}.cpl"), parameters)
+    assert isinstance(compilation, Compilation)
+    return compilation.system
+
+
+def _accept(language: str, text: str) -> None:
+    for line in text.splitlines():
+        assert _LANGUAGES[language].fullmatch(line), (language, line)
+
+
+def _check(graph: Graph) -> None:
+    ElementTree.fromstring(graph_svg(graph))
+    _accept("mermaid", graph_text.mermaid(graph))
+    _accept("plantuml", graph_text.plantuml(graph))
+    _accept("dot", graph_text.dot(graph))
+
+
+def _check_chart(chart: Chart) -> None:
+    ElementTree.fromstring(chart_svg(chart))
+    _accept("mermaid", chart_mermaid(chart))
+    _accept("plantuml", chart_plantuml(chart))
+    _accept("dot", chart_dot(chart))
+
+
+@pytest.mark.parametrize("name", ["netbill", "persuasion", "insurance_claim", "deadlines", "agent_payments"])
+def test_examples(name: str) -> None:
+    system = _system(name)
+    drawn, _ = next(draw(system, "coverage", None, seed=1, runs=1, most=30, keep=1))
+    assert drawn is not None
+    for graph in (messages(system, name), owes(system, name), owes(system, name, drawn.run.states[-1])):
+        _check(graph)
+    _check(role(system, system.agents[0], name))
+    _check_chart(of_protocol(system, name, family))
+    _check_chart(of_run(system, drawn.run, name, family))
+
+
+def test_no_name_is_a_command() -> None:
+    graph = Graph(_NASTY, _NASTY, (Node("a", (_NASTY,)), Node("b", ("end",))), (Edge("a", "b", (_NASTY,)),), (_NASTY,))
+    _check(graph)
+    _check_chart(Chart(_NASTY, _NASTY, (_NASTY, "b"), (Event("said", _NASTY, "b", _NASTY, (_NASTY,)),), (), (_NASTY,)))
+
+
+def test_nothing_to_draw() -> None:
+    _check(Graph("", "", (), ()))
+    _check_chart(Chart("", "", (), ()))
+    _check_chart(Chart("", "", (), (Event("wide", "", "", "time passes", ("a note",)),)))
+
+
+def test_large_graphs_are_summarised() -> None:
+    system = _system("netbill", customers="40")
+    for graph in (messages(system, ""), owes(system, ""), role(system, system.agents[0], "")):
+        assert len(graph.nodes) <= MOST_NODES
+        assert graph.left_out
+        _check(graph)
+    drawn, _ = next(draw(system, "uniform", None, seed=1, runs=1, most=600, keep=1))
+    assert drawn is not None
+    chart = of_run(system, drawn.run, "", family)
+    assert len(chart.events) <= MOST_ROWS + 1
+    assert chart.left_out
+    _check_chart(chart)
+
+
+def test_what_has_no_families_is_cut() -> None:
+    nodes = tuple(Node(f"n{at}", (f"n{at}",)) for at in range(200))
+    graph = folded(Graph("", "", nodes, tuple(Edge(f"n{at}", f"n{at + 1}") for at in range(199))), family)
+    assert len(graph.nodes) == MOST_NODES
+    assert "only 59 of 200 are drawn" in graph.left_out[0]
+
+
+def test_nodes_stand_apart() -> None:
+    names = [f"n{at}" for at in range(30)]
+    links = [Link(names[at], names[(at * 7 + step) % 30], Size(40, 16)) for at in range(30) for step in (1, 3)]
+    plan = layout({name: Size(60, 30) for name in names}, links)
+    places = list(plan.places.values())
+    for at, (x, y) in enumerate(places):
+        assert all(abs(x - a) >= 60 or abs(y - b) >= 30 for a, b in places[:at])
+        assert 0 <= x <= plan.width
+        assert 0 <= y <= plan.height
+
+
+def test_the_same_bytes_in_every_process() -> None:
+    def drawn(seed: str) -> bytes:
+        command = [sys.executable, "-m", "cplc", "draw", str(_EXAMPLES / "persuasion.cpl"), "--what", "messages"]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+
+    assert drawn("1") == drawn("2") != b""
+
+
+@pytest.mark.skipif("CPLC_DOT" not in os.environ, reason="CPLC_DOT names no Graphviz")
+def test_graphviz_draws_it() -> None:
+    system = _system("netbill")
+    for text in (graph_text.dot(messages(system, _NASTY)), chart_dot(of_protocol(system, _NASTY, family))):
+        done = subprocess.run(
+            [os.environ["CPLC_DOT"], "-Tjson"], input=text, capture_output=True, text=True, check=True
+        )
+        assert json.loads(done.stdout)["objects"]
