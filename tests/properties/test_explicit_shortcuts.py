@@ -45,7 +45,7 @@ def test_sizes_do_not_matter(data: st.DataObject) -> None:
     with (
         patch.object(explicit_graph, "_SAMPLE", 8),
         patch.object(explicit_graph, "_REGROUPING", (1, 2, 5, 9)),
-        patch.object(explicit_states, "_TABLE_SIZE", 2),
+        patch.object(explicit_states, "TABLE_SIZE", 2),
         patch.object(explicit, "_WIDE", 0),
         patch.object(explicit, "_REMEMBERED_BYTES", 0),
     ):
