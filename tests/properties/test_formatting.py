@@ -21,9 +21,8 @@ from cplc.syntax.parser import parse
 from cplc.syntax.scanner import scan
 
 _ROOT = Path(__file__).parents[2]
-_WRITTEN = sorted(
-    path for folder in ("examples", "stdlib", "src", "tests", "benchmarks") for path in (_ROOT / folder).glob("**/*.cpl")
-)
+_FOLDERS = ("examples", "stdlib", "src", "tests", "benchmarks")
+_WRITTEN = sorted(path for folder in _FOLDERS for path in (_ROOT / folder).glob("**/*.cpl"))
 
 _BLANKS = (" ", "   ", "\t", "\n", "\n\n", "\n \n\n\n", "\r\n")
 _COMMENTS = (" /* c */ ", "/* a\n     * b\n */", " /* f\n   g */", " // d  \n", "\n// e\n")
