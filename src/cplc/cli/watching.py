@@ -154,21 +154,34 @@ def _run(arguments: Sequence[str], told: str) -> Iterator[subprocess.Popen[bytes
     command = [sys.executable, "-m", "cplc", *arguments]
     environment = os.environ | {FILES_READ: told}
     sys.stdout.flush()
-    if sys.platform == "win32":
-        flags = subprocess.CREATE_NEW_PROCESS_GROUP
-        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, creationflags=flags)
-    else:
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which the new process inherits
-        try:
-            process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
-        finally:
-            signal.signal(signal.SIGINT, before)
+    process = None
     try:
+        with _held_back():
+            if sys.platform == "win32":
+                flags = subprocess.CREATE_NEW_PROCESS_GROUP
+                process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, creationflags=flags)
+            else:
+                process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, process_group=0)
         yield process
     finally:
-        if process.poll() is None:
+        if process is not None and process.poll() is None:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """Let a request to end wait: the new process is there before anybody holds it, and would be left to itself."""
+    waiting: list[int] = []
+    wanted = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, lambda number, _: waiting.append(number)) for number in wanted}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if waiting:
+        raise KeyboardInterrupt
 
 
 @contextmanager
