@@ -1,0 +1,42 @@
+"""What a log says: events in the terms of a protocol, and what could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened. What a log does not say is None, or empty."""
+
+    place: str
+    """Where it is written: ``orders.csv:12``."""
+    case: str
+    """Which instance of the protocol it belongs to."""
+    message: str
+    """The name of a message as in the protocol, qualified where a part of it declares it: ``payment.pay``."""
+    sender: str | None = None
+    """A role, with its index if there are several (``Bidder[2]``), or the name of a participant."""
+    recipients: tuple[str, ...] | None = None
+    """Likewise."""
+    bindings: Mapping[str, int] = field(default_factory=dict)
+    """The indices of families, by the names that `for` gives them."""
+    values: Mapping[str, object] = field(default_factory=dict)
+    """The payload, by its names."""
+    time: int | None = None
+    """Nanoseconds since 1970, UTC."""
+    kind: Literal["message", "sent", "received"] = "message"
+    offset: int = 0
+    """Where its record ends, in bytes of the log (unpacked, if it is packed): who starts there reads on with the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """A record that could not be read. It is reported and skipped."""
+
+    place: str
+    reason: str
+    offset: int = 0
+    """As that of an event."""
