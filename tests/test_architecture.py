@@ -26,12 +26,14 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "quality": {"semantics", "lowering", "verification", "system", "source"},
     "compatibility": {"engines", "verification", "system"},
     "caching": {"verification", "system", "resources", "__init__"},
+    "logs": {"simulation", "system", "source"},
     "simulation": {"engines", "verification", "system", "source"},
     "drawing": {"report", "simulation", "engines", "verification", "system", "source"},
     "report": {"simulation", "verification", "quality", "risk", "compatibility", "system", "diagnostics", "source"},
     "export": {"system"},
 }
 _MAY_IMPORT["asking"] = {"verification", "system", "diagnostics"}
+_MAY_IMPORT["ispl_reading"] = {*_MAY_IMPORT, "__init__"}
 _MAY_IMPORT["pipeline"] = {*_MAY_IMPORT, "__init__"}
 _MAY_IMPORT["analysing"] = {*_MAY_IMPORT}
 _MAY_IMPORT["replaying"] = {"pipeline", "simulation", "lowering", "system"}
@@ -84,6 +86,7 @@ _AT_HOME = {
     "jinja2": "export report",
     "oxidd": "engines",
     "numpy": "risk",
+    "ijson": "logs",
     "dd": "engines",
 }
 """The parts that each library may be imported in: one, but for templates, which print in two."""

@@ -15,12 +15,7 @@ def mermaid(graph: Graph) -> str:
 
 def _mermaid(graph: Graph) -> Iterator[str]:
     ids = _ids(graph)
-    yield "---"
-    yield f"title: {mermaid_title(graph.title)}"
-    yield "---"
-    yield "flowchart TD"
-    for said in (graph.said, *graph.left_out):
-        yield f"  %% {remark(said)}"
+    yield from mermaid_heading("flowchart TD", graph.title, graph.said, *graph.left_out)
     for node in graph.nodes:
         opened, closed = _MERMAID[node.shape]
         first = ":::first" if node.is_first else ""
@@ -34,10 +29,15 @@ def _mermaid(graph: Graph) -> Iterator[str]:
 _MERMAID: Final = {"box": ("[", "]"), "round": ("(", ")"), "plain": ("[", "]")}
 
 
-def mermaid_title(title: str) -> str:
-    """Return the title as YAML reads it."""
+def mermaid_heading(kind: str, title: str, *remarks: str) -> Iterator[str]:
+    """Yield what a Mermaid file begins with; the title is quoted as YAML reads it."""
     escaped = remark(title).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    yield "---"
+    yield f'title: "{escaped}"'
+    yield "---"
+    yield kind
+    for said in remarks:
+        yield f"  %% {remark(said)}"
 
 
 def _mermaid_arrow(edge: Edge) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cplc.drawing.graph_text import mermaid_title
+from cplc.drawing.graph_text import mermaid_heading
 from cplc.drawing.quoting import dot_text, mermaid_text, plantuml_text, remark
 from cplc.drawing.sequence import Chart, Event
 
@@ -15,12 +15,7 @@ def chart_mermaid(chart: Chart) -> str:
 
 def _mermaid(chart: Chart) -> Iterator[str]:
     ids = _ids(chart)
-    yield "---"
-    yield f"title: {mermaid_title(chart.title)}"
-    yield "---"
-    yield "sequenceDiagram"
-    for said in (chart.said, *chart.left_out):
-        yield f"  %% {remark(said)}"
+    yield from mermaid_heading("sequenceDiagram", chart.title, chart.said, *chart.left_out)
     for name, key in ids.items():
         yield f"  participant {key} as {mermaid_text(name)}"
     for row, event in enumerate(chart.events):

@@ -50,6 +50,7 @@ from cplc.system.formula import (
     Until,
     WeakUntil,
     ctl_path,
+    ways_to_fail,
 )
 from cplc.system.model import State, System
 
@@ -227,7 +228,7 @@ class ExplicitEngine(Engine[States]):
                 return self._some_run(path, along, assuming)
             case OnPaths(_, path, along):
                 if (ctl := ctl_path(formula)) is not None:
-                    return self.complement(self._any(self._some_path(way, assuming) for way in _ways_to_fail(ctl)))
+                    return self.complement(self._any(self._some_path(way, assuming) for way in ways_to_fail(ctl)))
                 return self.complement(self._some_run(Not(path), along, assuming))
             case Commits(debtor, creditor, operand):
                 return self._commits(debtor, creditor, states(operand))
@@ -435,20 +436,3 @@ class ExplicitEngine(Engine[States]):
         lacking = self.without(self._considered, content)
         missing = {sides.to_creditor(state) for state in compress(self._graph.states, lacking)}
         return bytes([sides.from_debtor(state) not in missing for state in self._graph.states])
-
-
-def _ways_to_fail(path: Path) -> tuple[Path, ...]:
-    """Return paths one of which is there exactly where the path is not."""
-    match path:
-        case Next(operand):
-            return (Next(Not(operand)),)
-        case Finally(operand, bound):
-            return (Globally(Not(operand), bound),)
-        case Globally(operand, bound):
-            return (Finally(Not(operand), bound),)
-        case Until(left, right, bound):
-            return (Until(Not(right), And((Not(left), Not(right))), bound), Globally(Not(right), bound))
-        case WeakUntil(left, right):
-            return (Until(Not(right), And((Not(left), Not(right)))),)
-        case Release(left, right):
-            return (Until(Not(left), Not(right)),)

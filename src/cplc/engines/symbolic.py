@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
+from cplc.engines.accessibility import Accessibilities
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
 from cplc.engines.enforcing import round_solution, solution
@@ -432,22 +432,8 @@ class SymbolicEngine(Engine[Node]):
         return self._reachable & self._alike(agents, states)
 
     @cached_property
-    def _accessibility(self) -> dict[tuple[str, str], _Accessibility]:
-        return {}
-
-    def _between(self, debtor: str, creditor: str) -> _Accessibility:
-        known = self._accessibility.get((debtor, creditor))
-        if known is None:
-            pairs = self.system.shared_between(debtor, creditor)
-            caught_up = self._encoding.true
-            for at_debtor, at_creditor in pairs:
-                caught_up = caught_up & self._encoding.equal_variables(at_debtor, at_creditor)
-            own = set(self.system.agent[creditor].local) - {at_creditor for _, at_creditor in pairs}
-            kept = own.union(self.system.agent[debtor].local)
-            free = self._encoding.cube(self.system.variable.keys() - kept)
-            known = _Accessibility(frozenset(name for pair in pairs for name in pair), caught_up, free)
-            self._accessibility[debtor, creditor] = known
-        return known
+    def _accessibility(self) -> Accessibilities:
+        return Accessibilities(self.system, self._encoding)
 
     @_bounded
     def accessible(self, debtor: str, creditor: str, states: Node) -> Node:
@@ -455,26 +441,12 @@ class SymbolicEngine(Engine[Node]):
 
     def _image(self, debtor: str, creditor: str, states: Node) -> Node:
         """Return where accessibility leads to from the reachable states of a set."""
-        between = self._between(debtor, creditor)
+        between = self._accessibility.between(debtor, creditor)
         seen = self._encoding.diagrams.exists(self._around(states, between.shared), between.free)
         return between.caught_up & seen
 
     def _commits(self, debtor: str, creditor: str, content: Node) -> Node:
         """Return the states from which accessibility leads to reachable states of a set only."""
-        between = self._between(debtor, creditor)
+        between = self._accessibility.between(debtor, creditor)
         missing = self._around(~content, between.shared)
         return ~self._encoding.diagrams.and_exists(between.caught_up, missing, between.free)
-
-
-@dataclass(frozen=True)
-class _Accessibility:
-    """What ``debtor -> creditor`` asks of two states, the first of which it leads from and the second to.
-
-    The copies of the debtor are the same in both, so the second is one in which the creditor has caught up; the
-    debtor's local state and what the creditor does not share with it agree; everything else is free. So images and
-    preimages are one projection each.
-    """
-
-    shared: frozenset[str]
-    caught_up: Node
-    free: Node

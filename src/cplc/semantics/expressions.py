@@ -9,7 +9,7 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
 from cplc.semantics import tree, types
 from cplc.semantics.lookups import Lookups
-from cplc.semantics.modalities import Modalities, path_word
+from cplc.semantics.modalities import Modalities, path_word, quantified
 from cplc.semantics.problems import Problems
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
 from cplc.semantics.terms import Op
@@ -112,7 +112,7 @@ class Expressions:
                 return found
             case types.Path():
                 message = f"`{path_word(found) or 'does'}` speaks of a run, and here a state decides"
-                self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, _quantified(expr))
+                self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, quantified(expr))
             case _:
                 self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not a condition")
         return tree.FALSE
@@ -415,22 +415,6 @@ class Expressions:
 
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _quantified(expr: ast.Expr) -> Note:
-    """Say how what is said of runs becomes a formula that a state decides."""
-    text = expr.span.text
-    if "\n" in text or len(text) > 50:
-        return Note("put `A` before it for every run, or `E` for some run")
-    match expr:
-        case ast.Unary("X" | "F" | "G", bound=None):
-            return Note(f"write `A{text}` for every run, or `E{text}` for some run")
-        case ast.Unary("X" | "F" | "G" | "Y" | "O" | "H") | ast.Does():
-            return Note(f"write `A {text}` for every run, or `E {text}` for some run")
-        case ast.Binary("U" | "W" | "R" | "S"):
-            return Note(f"write `A[{text}]` for every run, or `E[{text}]` for some run")
-        case _:
-            return Note(f"write `A ({text})` for every run, or `E ({text})` for some run")
 
 
 def _bare_name(expr: ast.Expr) -> str | None:

@@ -185,3 +185,19 @@ def _no_goal(goal: tree.Tree) -> str | None:
         case _:
             word = path_word(goal)
             return f"`{word}`" if word not in _GOALS else f"a combination of goals like `{word}`"
+
+
+def quantified(expr: ast.Expr) -> Note:
+    """Say how what is said of runs becomes a formula that a state decides."""
+    text = expr.span.text
+    if "\n" in text or len(text) > 50:
+        return Note("put `A` before it for every run, or `E` for some run")
+    match expr:
+        case ast.Unary("X" | "F" | "G", bound=None):
+            return Note(f"write `A{text}` for every run, or `E{text}` for some run")
+        case ast.Unary("X" | "F" | "G" | "Y" | "O" | "H") | ast.Does():
+            return Note(f"write `A {text}` for every run, or `E {text}` for some run")
+        case ast.Binary("U" | "W" | "R" | "S"):
+            return Note(f"write `A[{text}]` for every run, or `E[{text}]` for some run")
+        case _:
+            return Note(f"write `A ({text})` for every run, or `E ({text})` for some run")

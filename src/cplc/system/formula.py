@@ -286,3 +286,20 @@ def ctl_path(formula: OnPaths) -> Path | None:
             return path if all(map(is_state_formula, children(path))) else None
         case _:
             return None
+
+
+def ways_to_fail(path: Path) -> tuple[Path, ...]:
+    """Return paths one of which is there exactly where the path is not."""
+    match path:
+        case Next(operand):
+            return (Next(Not(operand)),)
+        case Finally(operand, bound):
+            return (Globally(Not(operand), bound),)
+        case Globally(operand, bound):
+            return (Finally(Not(operand), bound),)
+        case Until(left, right, bound):
+            return (Until(Not(right), And((Not(left), Not(right))), bound), Globally(Not(right), bound))
+        case WeakUntil(left, right):
+            return (Until(Not(right), And((Not(left), Not(right)))),)
+        case Release(left, right):
+            return (Until(Not(left), Not(right)),)

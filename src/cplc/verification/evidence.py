@@ -6,7 +6,7 @@ rests on all of them is marked `exhaustive`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from typing import Generic
 
@@ -30,14 +30,12 @@ from cplc.system.formula import (
     Or,
     Path,
     Regardless,
-    children,
     ctl_path,
-    is_state_formula,
-    subformulas,
 )
 from cplc.system.model import State
 from cplc.system.trace import Evidence, Move, Run
 from cplc.verification.acting import actions_between
+from cplc.verification.deciding import Shown, fewest, is_exhaustive, is_plain, looked_at
 from cplc.verification.elsewhere import Elsewhere
 from cplc.verification.facts import Facts
 from cplc.verification.interpreter import Key, key
@@ -49,8 +47,6 @@ from cplc.verification.shapes import Claim, Once, Reach, Stay, shapes
 from cplc.verification.strategies import enforced
 
 Part = tuple[int, Evidence]
-_Shown = tuple[int, Formula, bool]
-"""A formula and its value at a position of a run."""
 
 
 def explain(
@@ -194,7 +190,7 @@ class _Explainer(Generic[S]):
 
     def _cheapest(self, claims: list[Claim], state: State) -> list[Claim]:
         """Return what one true claim among these needs: one of the state alone or, at least, not of everything."""
-        for claim in sorted(claims, key=lambda claim: (not _is_plain(claim[0]), _is_exhaustive(*claim))):
+        for claim in sorted(claims, key=lambda claim: (not is_plain(claim[0]), is_exhaustive(*claim))):
             if self.is_so(claim, state):
                 return self._needs(claim, state)
         raise EvidenceError("a formula has a value that none of its parts gives it")
@@ -286,11 +282,11 @@ class _Explainer(Generic[S]):
     def _watched(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
         """Return a run on which the path formula has its value, with no more parts than it takes to see that."""
         for run in self._seen(formula, self.engine.single(state), holds):
-            shown = [(position, part, self.is_so((part, True), at)) for position, part, at in _looked_at(formula, run)]
-            shown.sort(key=lambda one: not _is_exhaustive(one[1], one[2]))
+            shown = [(position, part, self.is_so((part, True), at)) for position, part, at in looked_at(formula, run)]
+            shown.sort(key=lambda one: not is_exhaustive(one[1], one[2]))
             if not self._decides(formula, run, holds, shown):
                 continue
-            needed = _fewest(shown, partial(self._decides, formula, run, holds))
+            needed = fewest(shown, partial(self._decides, formula, run, holds))
             parts: list[Part] = []
             for position, at in enumerate(run.states):
                 claims = [(part, value) for place, part, value in needed if place == position]
@@ -318,7 +314,7 @@ class _Explainer(Generic[S]):
             raise EvidenceError("a run is said to exist and none can be found")
         yield run
 
-    def _decides(self, formula: OnPaths, run: Run, holds: bool, shown: list[_Shown]) -> bool:
+    def _decides(self, formula: OnPaths, run: Run, holds: bool, shown: list[Shown]) -> bool:
         return Facts(self.engine.system, run, shown).truth(formula.path) is holds
 
     # --- pairs of states
@@ -394,65 +390,3 @@ def _conjunction(claims: tuple[Claim, ...]) -> Formula:
 
 def _negation(formula: Formula) -> Formula:
     return formula.operand if isinstance(formula, Not) else Not(formula)
-
-
-def _is_plain(formula: Formula) -> bool:
-    """Whether the variables of one state decide it."""
-    return not any(
-        isinstance(part, OnPaths | Enforces | Knows | Commits | Fulfils | Adjacent | Regardless)
-        for part in subformulas(formula)
-    )
-
-
-def _looked_at(formula: OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
-    """Yield what more than the variables decides, at each position of the run that is asked about."""
-    parts = tuple(dict.fromkeys(part for part in _said_of_states(formula.path) if not _is_plain(part)))
-    states = run.states if run.loop is None else run.states[:-1]
-    return ((position, part, state) for position, state in enumerate(states) for part in parts)
-
-
-def _said_of_states(formula: Formula) -> Iterator[Formula]:
-    """Yield the largest parts that a state decides."""
-    if is_state_formula(formula):
-        yield formula
-    else:
-        for child in children(formula):
-            yield from _said_of_states(child)
-
-
-def _is_exhaustive(formula: Formula, holds: bool) -> bool:
-    """Whether its value rests on all runs or all states."""
-    match formula:
-        case OnPaths(quantifier):
-            return holds == (quantifier == "A")
-        case Knows() | Commits():
-            return holds
-        case Fulfils() | Enforces():
-            return not holds
-        case Adjacent():
-            return not holds
-        case Not(operand):
-            return _is_exhaustive(operand, not holds)
-        case Regardless(operand):
-            return _is_exhaustive(operand, holds)
-        case And(operands) if holds:
-            return any(_is_exhaustive(operand, True) for operand in operands)
-        case Or(operands) if not holds:
-            return any(_is_exhaustive(operand, False) for operand in operands)
-        case _:
-            return False
-
-
-def _fewest(claims: list[_Shown], enough: Callable[[list[_Shown]], bool]) -> list[_Shown]:
-    """Leave out what is not needed, much at a time first."""
-    size = len(claims)
-    while size:
-        position = 0
-        while position < len(claims):
-            fewer = claims[:position] + claims[position + size :]
-            if enough(fewer):
-                claims = fewer
-            else:
-                position += size
-        size //= 2
-    return sorted(claims, key=lambda claim: claim[0])
