@@ -78,6 +78,9 @@ NOT_AN_ACTION = Rule("not-an-action", "a restriction of steps that is about some
 NOT_A_GOAL = Rule("not-a-goal", "a strategy for something else than one goal on states")
 NEVER_DONE = Rule("never-done", "an operation in `does(…)` that no message performs", severity="warning")
 NOTHING_SHARED = Rule("nothing-shared", "a commitment modality between agents who share no variable")
+MISREAD_FORMULA = Rule(
+    "misread-formula", "a formula without parentheses that is easily taken for another one", severity="warning"
+)
 UNKNOWN_CHECK = Rule("unknown-check", "a built-in check that does not exist")
 DUPLICATE_PROPERTY = Rule("duplicate-property", "two properties of one name", severity="warning")
 

@@ -16,6 +16,7 @@ from cplc.semantics.ground import Ground
 from cplc.semantics.index import Index, index_of
 from cplc.semantics.lints import Guards
 from cplc.semantics.loading import Load, load_program
+from cplc.semantics.misreadings import misreadings
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.operations import check_commitments, check_operations
 from cplc.semantics.parameters import has_defaults, parameter_values
@@ -82,6 +83,7 @@ class _Instances:
         signature = self.frame.template.signature
         expressions = Expressions(problems, self.library.reporting_to(problems).macro)
         found = expressions.condition(expr, Scope(signature.unit, signature), Purpose.FORMULA)
+        problems.extend(misreadings(expr))
         if problems.errors:
             return None, (), problems.sorted()
         world = replace(self.world, problems=problems, nodes=0, full=False)
@@ -133,6 +135,7 @@ def analyse(
             instances = _Instances(world, frame, library)
     if chosen is not None and not problems.errors:
         report_unused(library, chosen, expressions.references.used)
+    problems.extend(misreadings(file))
     index = index_of(library, expressions.references.places)
     return Analysis(checked, problems.sorted(), index, instances)
 

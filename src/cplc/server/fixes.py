@@ -24,7 +24,14 @@ from cplc.syntax.parser import parse
 _DID_YOU_MEAN: Final = re.compile(r"did you mean `([^`]+)`\?")
 _INSTEAD: Final = re.compile(r"`([^`…]+)`")
 _REPLACED: Final = frozenset(
-    rule.code for rule in (rules.NOT_A_STATE_FORMULA, rules.WRONG_INDICES, rules.WRONG_KIND, rules.WRONG_TARGET)
+    rule.code
+    for rule in (
+        rules.MISREAD_FORMULA,
+        rules.NOT_A_STATE_FORMULA,
+        rules.WRONG_INDICES,
+        rules.WRONG_KIND,
+        rules.WRONG_TARGET,
+    )
 )
 """Rules whose hints, `write …`, say what to put in the place of what is marked."""
 _TELLS: Final = re.compile(r"a message would tell: `([^`]+) -> ([^`]+) : …`")
