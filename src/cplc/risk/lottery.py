@@ -45,7 +45,7 @@ class Lottery:
         shares = tuple(
             int.from_bytes(product[at : at + _SLOT], "little") >> _BITS for at in range(0, length * _SLOT, _SLOT)
         )
-        return Lottery(self.least + other.least, shares)
+        return _trimmed(self.least + other.least, shares)
 
     def __pow__(self, times: int) -> Lottery:
         found, base = NOTHING, self
@@ -56,6 +56,16 @@ class Lottery:
             if times:
                 base *= base
         return found
+
+
+def _trimmed(least: int, shares: tuple[int, ...]) -> Lottery:
+    """Return them without the ends that are too improbable to be told from nothing: most of the length of a power."""
+    begin, end = 0, len(shares)
+    while begin < end - 1 and not shares[begin]:
+        begin += 1
+    while end > begin + 1 and not shares[end - 1]:
+        end -= 1
+    return Lottery(least + begin, shares[begin:end])
 
 
 NOTHING = Lottery(0, (1 << _BITS,))

@@ -11,14 +11,14 @@ run of every part, so with restarts nothing is split.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, is_true, reads
+from cplc.system.expr import And, Arith, Const, Equal, Expr, Or, Read, children, is_true, reads
 from cplc.system.model import System
-from cplc.system.participant import Belief, Decision, Event, Participant, Worth
+from cplc.system.participant import Belief, Event, Participant, Worth
 
 
 @dataclass(frozen=True)
@@ -81,36 +81,51 @@ class Part:
     @cached_property
     def shape(self) -> object:
         """Equal for parts that are copies of each other, but for names and probabilities."""
-        names = {name: at for at, name in enumerate(self.order)}
+        names = self.places
         new = {index: at for at, index in enumerate(self.steps)}
         mine = frozenset(self.participant_of_whole.agents)
-        whole, beliefs = self.whole, self.participant_of_whole.beliefs
+        whole, participant = self.whole, self.participant_of_whole
         agents: dict[str, int] = {}
+        known: dict[int, tuple[object, ...]] = {}
+
+        def form(expr: Expr) -> tuple[object, ...]:
+            found = known.get(id(expr))
+            if found is None:
+                found = known[id(expr)] = form_of(expr, names)
+            return found
+
         return (
-            tuple((whole.variable[name].domain, whole.variable[name].initial) for name in self.order),
+            tuple([(whole.variable[name].domain, whole.variable[name].initial) for name in self.order]),
             tuple(
-                (
-                    step.kind,
-                    step.actor in mine,
-                    form_of(step.guard, names),
-                    tuple((names[name], form_of(value, names)) for name, value in step.updates),
-                    tuple(names[name] for name in step.free),
-                    self.worth.get(index),
-                )
-                for index in self.steps
-                for step in (whole.steps[index],)
+                [
+                    (
+                        step.kind,
+                        step.actor in mine,
+                        form(step.guard),
+                        tuple([(names[name], form(value)) for name, value in step.updates]),
+                        tuple([names[name] for name in step.free]),
+                        self.worth.get(index),
+                    )
+                    for index in self.steps
+                    for step in (whole.steps[index],)
+                ]
             ),
             tuple(
-                (
-                    agents.setdefault(beliefs[index].agent, len(agents)),
-                    form_of(beliefs[index].condition, names),
-                    tuple((tuple(new[s] for s in one.steps), one.high > 0) for one in beliefs[index].events),
-                )
-                for index in self.beliefs
+                [
+                    (
+                        agents.setdefault(belief.agent, len(agents)),
+                        form(belief.condition),
+                        tuple([(tuple([new[s] for s in one.steps]), one.high > 0) for one in belief.events]),
+                    )
+                    for index in self.beliefs
+                    for belief in (participant.beliefs[index],)
+                ]
             ),
             tuple(
-                (form_of(one.condition, names), tuple(new[step] for step in one.steps))
-                for one in map(self.participant_of_whole.decisions.__getitem__, self.decisions)
+                [
+                    (form(one.condition), tuple([new[step] for step in one.steps]))
+                    for one in map(participant.decisions.__getitem__, self.decisions)
+                ]
             ),
         )
 
@@ -118,10 +133,19 @@ class Part:
     def bounds(self) -> tuple[tuple[Fraction, Fraction], ...]:
         """The probabilities of all that is believed, in order."""
         beliefs = map(self.participant_of_whole.beliefs.__getitem__, self.beliefs)
-        return tuple((one.low, one.high) for belief in beliefs for one in belief.events)
+        return tuple([(one.low, one.high) for belief in beliefs for one in belief.events])
 
-    def form_of(self, condition: Expr) -> object:
-        return form_of(condition, {name: at for at, name in enumerate(self.order)})
+    @cached_property
+    def ratios(self) -> tuple[tuple[int, int], ...]:
+        """The same as whole numbers, which are compared sooner than fractions."""
+        return tuple([one.as_integer_ratio() for pair in self.bounds for one in pair])
+
+    def form_of(self, condition: Expr) -> tuple[object, ...]:
+        return form_of(condition, self.places)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        return {name: at for at, name in enumerate(self.order)}
 
 
 def amounts(participant: Participant) -> dict[int, Fraction]:
@@ -140,27 +164,30 @@ def _moved(belief: Belief, new: Mapping[int, int]) -> Belief:
     return replace(belief, events=events)
 
 
-def form_of(expr: Expr, names: Mapping[str, int]) -> object:
-    """Return the expression with numbers for its variables."""
-    match expr:
-        case Const(value):
-            return type(value).__name__, value
-        case Read(name):
-            return names[name]
-        case Not(operand):
-            return "!", form_of(operand, names)
-        case And(operands):
-            return ("&", *(form_of(operand, names) for operand in operands))
-        case Or(operands):
-            return ("|", *(form_of(operand, names) for operand in operands))
-        case Equal(left, right):
-            return "=", form_of(left, names), form_of(right, names)
-        case Less(left, right):
-            return "<", form_of(left, names), form_of(right, names)
-        case Arith(op, left, right):
-            return op, form_of(left, names), form_of(right, names)
-        case Ite(condition, then, otherwise):
-            return "?", form_of(condition, names), form_of(then, names), form_of(otherwise, names)
+def form_of(expr: Expr, names: Mapping[str, int]) -> tuple[object, ...]:
+    """Return the expression with numbers for its variables: operators before their operands, types before values."""
+    found: list[object] = []
+    stack = [expr]
+    while stack:
+        top = stack.pop()
+        match top:
+            case Read(name):
+                found.append(names[name])
+                continue
+            case Const(value):
+                found += (type(value), value)
+                continue
+            case Equal(Read(name), Const(value)):  # so are most of them
+                found += (Equal, type(value), value, names[name])
+                continue
+            case And(operands) | Or(operands):
+                found += (type(top), -len(operands))
+            case Arith(op):
+                found += (Arith, op)
+            case _:
+                found.append(type(top))
+        stack += children(top)
+    return tuple(found)
 
 
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
@@ -200,53 +227,43 @@ class Splitting:
         self.participant = participant
         self._worth = amounts(participant)
         self._made: dict[tuple[str, ...], Part] = {}
-        self._connected = [*map(frozenset, self._connections())]
+        self._beliefs = [
+            self._steps_and(one.condition, [step for event in one.events for step in event.steps])
+            for one in participant.beliefs
+        ]
+        self._decisions = [self._steps_and(one.condition, one.steps) for one in participant.decisions]
+        steps = (step.footprint for step in system.steps)
+        variables = {name: name for name in system.variable}
+        self._leader = _joined(variables, (*steps, reads(system.start), *self._beliefs, *self._decisions))
 
-    def _connections(self) -> Iterator[frozenset[str]]:
-        for step in self.system.steps:
-            yield step.footprint
-        yield reads(self.system.start)
-        for belief in self.participant.beliefs:
-            yield self._of_belief(belief)
-        for decision in self.participant.decisions:
-            yield self._of_decision(decision)
-
-    def _of_belief(self, belief: Belief) -> frozenset[str]:
-        steps = (self.system.steps[step].footprint for event in belief.events for step in event.steps)
-        return reads(belief.condition).union(*steps)
-
-    def _of_decision(self, decision: Decision) -> frozenset[str]:
-        return reads(decision.condition).union(*(self.system.steps[step].footprint for step in decision.steps))
+    def _steps_and(self, condition: Expr, steps: Iterable[int]) -> frozenset[str]:
+        return reads(condition).union(*(self.system.steps[step].footprint for step in steps))
 
     def parts(self, together: Iterable[frozenset[str]]) -> tuple[Part, ...]:
         """Return as many parts as possible, in each of which one of these sets of variables is whole."""
-        leader = {name: name for name in self.system.variable}
+        leader = self._leader
+        wider = [names for names in together if len({leader[name] for name in names}) > 1]
+        return self._split(_joined(leader, wider)) if wider else self._smallest
 
-        def find(name: str) -> str:
-            while leader[name] != name:
-                leader[name] = leader[leader[name]]
-                name = leader[name]
-            return name
+    @cached_property
+    def _smallest(self) -> tuple[Part, ...]:
+        return self._split(self._leader)
 
-        for group in (*self._connected, *together):
-            first, *others = group or ("",)
-            for other in others:
-                leader[find(other)] = find(first)
+    def _split(self, leader: Mapping[str, str]) -> tuple[Part, ...]:
         variables: dict[str, list[str]] = {}
-        for name in self.system.variable:
-            variables.setdefault(find(name), []).append(name)
-        steps: dict[str, list[int]] = {name: [] for name in variables}
-        beliefs: dict[str, list[int]] = {name: [] for name in variables}
-        decisions: dict[str, list[int]] = {name: [] for name in variables}
-        for index, step in enumerate(self.system.steps):
-            if step.footprint:
-                steps[find(next(iter(step.footprint)))].append(index)
-        for index, belief in enumerate(self.participant.beliefs):
-            beliefs[find(next(iter(self._of_belief(belief))))].append(index)
-        for index, decision in enumerate(self.participant.decisions):
-            names = self._of_decision(decision)
-            if names:
-                decisions[find(next(iter(names)))].append(index)
+        for name, root in leader.items():
+            variables.setdefault(root, []).append(name)
+        steps: dict[str, list[int]] = {root: [] for root in variables}
+        beliefs: dict[str, list[int]] = {root: [] for root in variables}
+        decisions: dict[str, list[int]] = {root: [] for root in variables}
+        for mine, about in (
+            (steps, [step.footprint for step in self.system.steps]),
+            (beliefs, self._beliefs),
+            (decisions, self._decisions),
+        ):
+            for index, names in enumerate(about):
+                if names:
+                    mine[leader[next(iter(names))]].append(index)
         return tuple(
             self._part(tuple(names), steps[root], beliefs[root], decisions[root]) for root, names in variables.items()
         )
@@ -258,3 +275,24 @@ class Splitting:
                 self.system, self.participant, names, tuple(steps), tuple(beliefs), tuple(decisions), self._worth
             )
         return self._made[names]
+
+
+def _joined(leader: Mapping[str, str], together: Iterable[frozenset[str]]) -> dict[str, str]:
+    """Return for each variable the one that speaks for all that belong with it, once these belong together as well."""
+    found = dict(leader)
+
+    def find(name: str) -> str:
+        while found[name] != name:
+            found[name] = found[found[name]]
+            name = found[name]
+        return name
+
+    for names in together:
+        first = ""
+        for name in names:
+            root = find(name)
+            if not first:
+                first = root
+            elif root != first:
+                found[root] = first
+    return {name: find(name) for name in found}

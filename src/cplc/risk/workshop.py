@@ -114,6 +114,8 @@ class Workshop:
     split: bool
     limit: int
     built: dict[object, Built | Large] = field(default_factory=dict)
+    states: int = 0
+    """Of all that was built."""
     forms: dict[object, int] = field(default_factory=dict)
     form_of: dict[tuple[str, ...], int] = field(default_factory=dict)
     """The number of the form of each part, by its variables."""
@@ -123,6 +125,7 @@ class Workshop:
     answers: dict[tuple[int, object, bool], Values] = field(default_factory=dict)
     sums: list[Counted] = field(default_factory=list)
     """What was found by counting, with what was made so far in the states."""
+    _pieces: dict[Expr, tuple[Piece, ...]] = field(default_factory=dict)
     _no_layers: set[object] = field(default_factory=set)
     _more_than: dict[int, int] = field(default_factory=dict)
     """How many states of parts there are more than."""
@@ -161,7 +164,7 @@ class Workshop:
         if key not in self._no_layers:
             found = large(part, asked, self.limit - self.states, self.exact, self.split)
             if found is not None:
-                self.built[key] = found
+                self._keep(key, found)
                 return found
             self._no_layers.add(key)
         listed = self.listed(part, self.limit)
@@ -181,12 +184,16 @@ class Workshop:
                 else:
                     known = Built(part, explore(part.system, part.participant, min(limit, most)))
                     self.first_of_shape[self.shape(part)] = known
-                self.built[key] = known
+                self._keep(key, known)
             except ResourceExhausted:
                 if limit >= most:
                     raise
                 self._more_than[key] = limit
         return known if isinstance(known, Built) else None
+
+    def _keep(self, key: object, built: Built | Large) -> None:
+        self.built[key] = built
+        self.states += built.states
 
     def _asked_of(self, part: Part) -> list[Expr]:
         """Return all that may be asked of the ends of the part."""
@@ -198,7 +205,7 @@ class Workshop:
         """Return a number that is the same for copies."""
         found = self.form_of.get(part.order)
         if found is None:
-            found = self.form_of[part.order] = self.forms.setdefault((self.shape(part), part.bounds), len(self.forms))
+            found = self.form_of[part.order] = self.forms.setdefault((self.shape(part), part.ratios), len(self.forms))
         return found
 
     def shape(self, part: Part) -> int:
@@ -208,12 +215,13 @@ class Workshop:
             found = self.shape_of[part.order] = self.shapes.setdefault(part.shape, len(self.shapes))
         return found
 
-    @property
-    def states(self) -> int:
-        return sum(one.states for one in self.built.values())
-
     def pieces(self, condition: Expr) -> tuple[Piece, ...]:
         """Return what decides whether the condition holds at the end: its conjuncts by the parts they are about."""
+        if condition not in self._pieces:
+            self._pieces[condition] = self._found_pieces(condition)
+        return self._pieces[condition]
+
+    def _found_pieces(self, condition: Expr) -> tuple[Piece, ...]:
         asked = conjuncts(condition)
         parts = self.parts(reads(one) for one in asked)
         home = {name: at for at, part in enumerate(parts) for name in part.order}

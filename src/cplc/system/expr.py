@@ -6,7 +6,7 @@ arithmetic on what is not a number does not occur, and lowering guards every par
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -215,17 +215,15 @@ def length(expr: Expr, limit: int) -> int:
 
 def reads(expr: Expr) -> frozenset[str]:
     """Return the variables that occur."""
-    return frozenset(_reads(expr))
-
-
-def _reads(expr: Expr) -> Iterator[str]:
+    found: set[str] = set()
     stack = [expr]
     while stack:
         top = stack.pop()
         if isinstance(top, Read):
-            yield top.variable
-        else:
-            stack.extend(children(top))
+            found.add(top.variable)
+        elif not isinstance(top, Const):
+            stack += children(top)
+    return frozenset(found)
 
 
 def replaced(expr: Expr, meanings: Mapping[str, Expr]) -> Expr:
