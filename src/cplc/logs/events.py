@@ -29,7 +29,7 @@ class Event:
     """Nanoseconds since 1970, UTC."""
     kind: Literal["message", "sent", "received"] = "message"
     offset: int = 0
-    """Where its record ends, in bytes of the log (unpacked, if it is packed): who starts there reads on with the next."""
+    """A position behind its record that grows along the log: who starts there reads on with the next."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,295 @@
+"""What the fields of a log mean: from its records to events in the terms of a protocol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from fnmatch import fnmatchcase
+from typing import Final, Literal
+
+from cplc.logs.events import Event, Garbage
+from cplc.logs.ocel import Notion
+from cplc.logs.records import Record
+from cplc.logs.records import field as found_in
+from cplc.logs.tables import Dialect
+from cplc.logs.times import clock
+from cplc.logs.vocabulary import Vocabulary, family_of
+from cplc.system.expr import Value
+
+Kind = Literal["message", "sent", "received", "ignore"]
+Aspect = Literal["case", "message", "sender", "recipients", "time", "kind"]
+
+FIELDS: Final[Mapping[Aspect, tuple[str, ...]]] = {
+    "case": ("case", "case_id", "caseid", "case:concept:name", "trace", "conversation"),
+    "message": ("message", "activity", "event", "concept:name", "type"),
+    "sender": ("sender", "from", "org:resource", "resource", "org:role"),
+    "recipients": ("recipients", "to", "recipient", "receiver"),
+    "time": ("time", "timestamp", "time:timestamp", "date"),
+    "kind": ("kind", "lifecycle:transition", "lifecycle"),
+}
+"""Where a log that no mapping is given for may say what; the first that a record has counts."""
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "": "message",
+    "message": "message",
+    "complete": "message",
+    "sent": "sent",
+    "send": "sent",
+    "received": "received",
+    "receive": "received",
+    "receipt": "received",
+    "start": "ignore",
+    "schedule": "ignore",
+    "assign": "ignore",
+    "reassign": "ignore",
+    "suspend": "ignore",
+    "resume": "ignore",
+}
+"""What a log calls kinds of records. Of what takes time in an XES log, that it is complete counts."""
+
+_PATTERN: Final = re.compile(r"[*?\[]")
+_PLACE: Final = re.compile(r"\{([^{}]+)\}")
+_UNSEEN: Final = object()
+
+
+@dataclass(frozen=True)
+class LogMapping:
+    """What the fields of a log mean, and how its text is to be read."""
+
+    fields: Mapping[Aspect, tuple[str, ...]] = field(default_factory=lambda: FIELDS)
+    """Of each, the names that its field may have."""
+    messages: Mapping[str, str] = field(default_factory=dict)
+    """What the log calls something, and which message that is; `{name}` in it is a field of the record."""
+    ignored: tuple[str, ...] = ()
+    """Patterns of what is no message of the protocol, as file names have them."""
+    participants: Mapping[str, str] = field(default_factory=dict)
+    """Whom the log names, or a pattern, and which role that is; `{name}` in it is a field of the record."""
+    indices: Mapping[str, str] = field(default_factory=dict)
+    """The fields that say which member of a family is meant, by the name of the role or of its `for`."""
+    payload: Mapping[str, str] = field(default_factory=dict)
+    """The fields of what messages carry, by its names: `amount`, or `pay.amount` for one message only."""
+    values: Mapping[str, Value] = field(default_factory=dict)
+    """What the log calls values of payloads, and what they are."""
+    kinds: Mapping[str, Kind] = field(default_factory=lambda: KINDS)
+    separator: str = ","
+    """What is between several recipients in one field."""
+    time_format: str | None = None
+    zone: tzinfo = UTC
+    encoding: str | None = None
+    dialect: Dialect = field(default_factory=Dialect)
+    notion: Notion = field(default_factory=Notion)
+    vocabulary: Vocabulary | None = None
+    """The words of the protocol, if they are known: texts are then read as the values that payloads have."""
+
+
+class Translator:
+    """Says what records mean; what it finds out about a name is kept for the next record that has it."""
+
+    def __init__(self, mapping: LogMapping) -> None:
+        self._mapping = mapping
+        self._clock = clock(mapping.time_format, mapping.zone)
+        self._shapes: dict[tuple[str, ...], dict[Aspect, str | None]] = {}
+        self._messages: dict[str, str | None] = {}
+        self._roles: dict[str, str] = {}
+        self._payloads: dict[str, tuple[tuple[str, str, dict[str, Value]], ...]] = {}
+
+    def event(self, record: Record) -> Event | Garbage | None:
+        """Return what the record means; None if the mapping says that it is to be ignored."""
+        fields = record.fields
+        where = self._fields(fields)
+        called = _text(self._of(fields, where["message"]))
+        if not called:
+            return self._garbage(record, "it does not say what happened", "message")
+        message = self._message(called)
+        if message is None:
+            return None
+        kind = self._kind(_text(self._of(fields, where["kind"])))
+        if kind == "ignore":
+            return None
+        case = _text(self._of(fields, where["case"]))
+        if not case:
+            return self._garbage(record, "it does not say which case it belongs to", "case")
+        time: int | None = None
+        if (at := self._of(fields, where["time"])) is not None and at != "":
+            try:
+                time = self._clock(at)
+            except (ValueError, OverflowError) as problem:
+                reason = f"`{_short(at)}` in `{where['time']}` is no time that can be read: {_short(problem)}"
+                return Garbage(record.place, reason, record.offset)
+        if "{" in message:
+            message = self._filled(message, fields)
+        sender = _text(self._of(fields, where["sender"]))
+        indices = dict(self._indices(fields)) if self._mapping.indices else {}
+        return Event(
+            record.place,
+            case,
+            message,
+            self._role(sender, fields, indices) if sender else None,
+            self._recipients(self._of(fields, where["recipients"]), fields, indices),
+            indices,
+            self._values(message, fields),
+            time,
+            kind,
+            record.offset,
+        )
+
+    def _fields(self, fields: Mapping[str, object]) -> dict[Aspect, str | None]:
+        """Return which fields say what; records with the same fields say it alike."""
+        shape = tuple(fields)
+        found = self._shapes.get(shape)
+        if found is None:
+            if len(self._shapes) > _MOST_REMEMBERED:
+                self._shapes.clear()
+            found = self._shapes[shape] = {
+                aspect: next((name for name in names if found_in(fields, name) is not None), None)
+                for aspect, names in self._mapping.fields.items()
+            }
+        return found
+
+    @staticmethod
+    def _of(fields: Mapping[str, object], name: str | None) -> object:
+        if name is None:
+            return None
+        value = fields.get(name, _UNSEEN)
+        return found_in(fields, name) if value is _UNSEEN else value
+
+    def _garbage(self, record: Record, reason: str, aspect: Aspect) -> Garbage:
+        names = " or ".join(f"`{name}`" for name in self._mapping.fields[aspect][:4])
+        return Garbage(record.place, f"{reason}: there is no {names}", record.offset)
+
+    def _message(self, called: str) -> str | None:
+        """Return the message that the log calls so; None for what it is to ignore."""
+        if called in self._messages:
+            return self._messages[called]
+        mapping = self._mapping
+        found: str | None = mapping.messages.get(called)
+        if found is None and not any(fnmatchcase(called, pattern) for pattern in mapping.ignored):
+            found = called
+        if len(self._messages) < _MOST_REMEMBERED:
+            self._messages[called] = found
+        return found
+
+    def _kind(self, called: str) -> Kind:
+        kinds = self._mapping.kinds
+        return kinds.get(called) or kinds.get(called.lower(), "message")
+
+    def _role(self, called: str, fields: Mapping[str, object], indices: Mapping[str, int]) -> str:
+        role = self._roles.get(called)
+        if role is None:
+            participants = self._mapping.participants
+            role = participants.get(called)
+            if role is None:
+                patterns = (name for name in participants if _PATTERN.search(name) and fnmatchcase(called, name))
+                pattern = next(patterns, None)
+                role = called if pattern is None else participants[pattern]
+            if len(self._roles) < _MOST_REMEMBERED:
+                self._roles[called] = role
+        if "{" in role:
+            role = self._filled(role, fields)
+        return f"{role}[{indices[role]}]" if role in indices else role
+
+    @staticmethod
+    def _filled(template: str, fields: Mapping[str, object]) -> str:
+        return _PLACE.sub(lambda match: _text(found_in(fields, match[1])), template)
+
+    def _recipients(
+        self, found: object, fields: Mapping[str, object], indices: Mapping[str, int]
+    ) -> tuple[str, ...] | None:
+        if isinstance(found, list):
+            names = [_text(one) for one in found]
+        else:
+            text = _text(found)
+            names = _outside_brackets(text, self._mapping.separator) if text else []
+        roles = tuple(self._role(name.strip(), fields, indices) for name in names if name.strip())
+        return roles or None
+
+    def _indices(self, fields: Mapping[str, object]) -> Iterator[tuple[str, int]]:
+        for name, of in self._mapping.indices.items():
+            text = _text(found_in(fields, of))
+            if text.removeprefix("-").isdecimal() and len(text) <= _DIGITS:
+                yield name, int(text)
+
+    def _values(self, message: str, fields: Mapping[str, object]) -> dict[str, object]:
+        family = family_of(message)
+        sources = self._payloads.get(family)
+        if sources is None:
+            if len(self._payloads) > _MOST_REMEMBERED:
+                self._payloads.clear()
+            sources = self._payloads[family] = tuple(self._sources(family))
+        found: dict[str, object] = {}
+        for name, of, known in sources:
+            value = found_in(fields, of)
+            if value is None or value == "":
+                continue
+            found[name] = known.get(str(value), value) if known else _number(value)
+        return found
+
+    def _sources(self, family: str) -> Iterator[tuple[str, str, dict[str, Value]]]:
+        """Yield what messages of a family carry, where the log has it, and what its texts stand for."""
+        mapping = self._mapping
+        declared: Mapping[str, tuple[Value, ...]] = {}
+        names = list(dict.fromkeys(name.rpartition(".")[2] for name in mapping.payload))
+        if mapping.vocabulary is not None:
+            declared = mapping.vocabulary.payloads.get(family, {})
+            names = list(declared)
+        for name in names:
+            known = {text: value for value in declared.get(name, ()) for text in _texts(value)}
+            if known:
+                known |= mapping.values
+            of = mapping.payload.get(f"{family}.{name}") or mapping.payload.get(name) or name
+            yield name, of, known
+            if f"{family}.{name}" not in mapping.payload and name not in mapping.payload:
+                yield name, f"payload.{name}", known
+
+
+_MOST_REMEMBERED: Final = 10_000
+_DIGITS: Final = 18
+_SHORT: Final = 60
+
+
+def _outside_brackets(text: str, separator: str) -> list[str]:
+    """Split a list of names; a separator inside of an index belongs to its name."""
+    if separator != "," or "[" not in text:
+        return text.split(separator)
+    return re.split(r",(?![^\[]*\])", text)
+
+
+def _texts(value: Value) -> Iterator[str]:
+    """Yield how logs may write a value."""
+    if isinstance(value, bool):
+        yield from ("True", "true", "TRUE", "yes", "1") if value else ("False", "false", "FALSE", "no", "0")
+    elif isinstance(value, int):
+        yield from (str(value), f"{value}.0")
+    else:
+        yield value
+
+
+def _number(value: object) -> object:
+    """Return a text that is a number as one, where nothing is known of what it should be."""
+    if isinstance(value, str) and len(value) <= _DIGITS and value.removeprefix("-").isdecimal():
+        return int(value)
+    return value
+
+
+def _text(value: object) -> str:
+    """Return a field as text: a list of one thing is that thing."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return value.strip()
+        case [one]:
+            return _text(one)
+        case float() if value.is_integer():
+            return str(int(value))
+        case int() | float():
+            return str(value)
+        case _:
+            return ""
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"

@@ -1,0 +1,42 @@
+"""What a log consists of, before anything is known of its meaning: records with fields, at places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+More = Callable[[], bool]
+"""Is asked at the end of a log whether to look again; who follows a log waits in it."""
+
+LONGEST: Final = 1 << 20
+"""The bytes of the longest record that is read; what is longer is reported and skipped."""
+CHUNK: Final = 1 << 16
+
+
+class Stream(Protocol):
+    """What bytes are read from: a file, a pipe, or something that unpacks them."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    place: str
+    offset: int
+    """A position behind it that grows along the log."""
+    fields: Mapping[str, object]
+
+
+def stop() -> bool:
+    """Answer that a log that has ended will not grow."""
+    return False
+
+
+def field(fields: Mapping[str, object], name: str) -> object:
+    """Return a field; `a.b` is also the field `b` of the field `a`. What is not there is None."""
+    if name in fields:
+        return fields[name]
+    head, _, rest = name.partition(".")
+    inner = fields.get(head) if rest else None
+    return field(inner, rest) if isinstance(inner, dict) else None

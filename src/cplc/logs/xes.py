@@ -1,0 +1,139 @@
+"""XES, the standard of process mining for logs in XML: traces, and the events in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+from xml.parsers import expat
+
+from cplc.logs.events import Garbage
+from cplc.logs.records import CHUNK, LONGEST, More, Record, Stream
+
+_VALUES: Final = frozenset(["string", "date", "int", "float", "boolean", "id"])
+_GROUPS: Final = frozenset(["list", "container"])
+_DEEPEST: Final = 100
+_OF_THE_CASE: Final = "case:"
+"""Stands before the names of what a trace has, so that they are not those of its events."""
+
+
+class _Refused(Exception):
+    """Something in the log that is not read for good reasons."""
+
+
+@dataclass
+class _Reading:
+    """What has been read of the log, and what of it is done."""
+
+    name: str
+    start: int
+    parser: expat.XMLParserType = field(init=False)
+    ready: list[Record | Garbage] = field(default_factory=list)
+    is_over: bool = False
+    _open: list[str] = field(default_factory=list)
+    _keys: list[str] = field(default_factory=list)
+    """The keys of the attributes that are open, outermost first."""
+    _trace: dict[str, object] | None = None
+    _event: dict[str, object] | None = None
+    _line: int = 0
+    _traces: int = 0
+    done: int = 0
+    """The position up to which everything is read."""
+
+    def __post_init__(self) -> None:
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._begin
+        self.parser.EndElementHandler = self._end
+        self.parser.EntityDeclHandler = self._entity
+        self.parser.ExternalEntityRefHandler = self._external
+
+    def _entity(self, *_: object) -> None:
+        raise _Refused("the log declares XML entities, which no log needs and attacks are made of")
+
+    def _external(self, *_: object) -> int:
+        raise _Refused("the log refers to other files, which are not read")
+
+    def _begin(self, tag: str, attributes: dict[str, str]) -> None:
+        self._open.append(tag)
+        if len(self._open) > _DEEPEST:
+            raise _Refused("the log is nested too deep")
+        match tag:
+            case "trace":
+                self._traces += 1
+                self._trace = {}
+            case "event":
+                self._event = {}
+                self._line = self.parser.CurrentLineNumber
+            case _ if tag in _VALUES or tag in _GROUPS:
+                self._keys.append(attributes.get("key", ""))
+                if tag in _VALUES and "global" not in self._open:
+                    self._keep(attributes.get("value", ""))
+            case _:
+                pass
+
+    def _keep(self, value: str) -> None:
+        """Keep the value of an attribute: nested ones by their keys with points between them."""
+        key = ".".join(self._keys)
+        if self._event is not None:
+            self._event[key] = value
+        elif self._trace is not None:
+            self._trace[_OF_THE_CASE + key] = value
+
+    def _end(self, tag: str) -> None:
+        self._open.pop()
+        match tag:
+            case "trace":
+                self._trace = None
+            case "event" if self._event is not None:
+                self._done(self._event)
+                self._event = None
+            case "log":
+                self.is_over = True
+            case _ if tag in _VALUES or tag in _GROUPS:
+                self._keys.pop()
+            case _:
+                pass
+
+    def _done(self, event: dict[str, object]) -> None:
+        self.done = self.parser.CurrentByteIndex
+        if self.done <= self.start:
+            return
+        if self._trace is not None:
+            event = {_OF_THE_CASE + "concept:name": f"trace {self._traces}"} | self._trace | event
+        self.ready.append(Record(f"{self.name}:{self._line}", self.done, event))
+
+    @property
+    def place(self) -> str:
+        return f"{self.name}:{self.parser.CurrentLineNumber}"
+
+
+def xes_records(stream: Stream, name: str, start: int, more: More) -> Iterator[Record | Garbage]:
+    """Yield the events behind ``start``; what is no XML ends the log, as nothing after it can be told apart."""
+    reading = _Reading(name, start)
+    fed = 0
+    while True:
+        chunk = stream.read(CHUNK)
+        if not chunk and not reading.is_over and more():
+            continue
+        problem: str | None = None
+        line = 0
+        try:
+            reading.parser.Parse(chunk, not chunk)
+        except _Refused as refused:
+            problem = str(refused)
+        except expat.ExpatError as error:
+            line = error.lineno
+            said = expat.ErrorString(error.code)
+            problem = "the log ends in the middle" if not chunk else f"this is not XML: {said}"
+        except (ValueError, LookupError) as error:
+            problem = f"this is not XML: {error}"
+        fed += len(chunk)
+        yield from reading.ready
+        reading.ready.clear()
+        if problem is None and fed - max(reading.done, reading.parser.CurrentByteIndex) > LONGEST:
+            problem = f"something is longer than {LONGEST:,} bytes"
+        if problem is not None:
+            yield Garbage(f"{name}:{line}" if line else reading.place, f"{problem}; what follows is not read", fed)
+        if problem is not None or not chunk:
+            return
