@@ -10,18 +10,12 @@ import re
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from tests.reference_tools.said import Said
 
 MCMAS = os.environ.get("CPLC_MCMAS", "")
 MCMAS_PLUS = os.environ.get("CPLC_MCMAS_PLUS", "")
-
-
-@dataclass(frozen=True)
-class Said:
-    states: int
-    verdicts: tuple[bool, ...]
-    """Of the formulas, in the order of the file."""
 
 
 def ask(text: str, *, seconds: float = 120) -> Said:

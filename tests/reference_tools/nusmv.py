@@ -9,22 +9,14 @@ import os
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
-from cplc.export import Export
+from tests.reference_tools.said import Said
 
 NUSMV = os.environ.get("CPLC_NUSMV", "")
 NUSMV_ARCTL = os.environ.get("CPLC_NUSMV_ARCTL", "")
 
 _NAMED = re.compile(r"^(?:CTL|LTL)SPEC NAME (\w+) :=", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Said:
-    states: int
-    verdicts: tuple[bool, ...]
-    """Of the specifications, in the order of the file."""
 
 
 def ask(text: str, *, seconds: float = 120) -> Said:
@@ -43,20 +35,14 @@ def ask(text: str, *, seconds: float = 120) -> Said:
     return Said(round(float(count[1])), tuple(verdict == "true" for verdict in verdicts))
 
 
-def verdicts(exported: Export) -> dict[str, bool]:
-    """Return what NuSMV 2.6 says of each formula that is written."""
-    said = ask(exported.text).verdicts
-    return {name: true != (name in exported.negated) for name, true in zip(exported.written, said, strict=True)}
-
-
-def ask_arctl(text: str, *, seconds: float = 120) -> tuple[bool, ...]:
-    """Return what the extended NuSMV says of the specifications of the file, in its order."""
+def ask_arctl(text: str, *, seconds: float = 120) -> Said:
+    """Return what the extended NuSMV says of the file; it is not asked to count."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "exported.smv").write_text(text, encoding="ascii")
         said = _run([NUSMV_ARCTL, "-dcx", "-dynamic", "exported.smv"], folder, seconds)
     verdicts = re.findall(r"^-- specification .*?\bis (true|false)$", said, re.MULTILINE | re.DOTALL)
     assert len(verdicts) == len(re.findall(r"^SPEC$", text, re.MULTILINE)), said[-2000:]
-    return tuple(verdict == "true" for verdict in verdicts)
+    return Said(None, tuple(verdict == "true" for verdict in verdicts))
 
 
 def _run(command: list[str], folder: str, seconds: float) -> str:

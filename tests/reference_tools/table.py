@@ -1,4 +1,4 @@
-"""Prints what NuSMV says of the examples and cases beside what we say: ``python -m tests.reference_tools.table``."""
+"""Prints what the tools say of the examples and cases beside what we say: ``python -m tests.reference_tools.table``."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.cases.reader import cases, compiled
-from tests.reference_tools.nusmv import NUSMV, NUSMV_ARCTL, ask, ask_arctl, verdicts
+from tests.reference_tools.judges import JUDGES, Judge
 
 from cplc.export import export
 from cplc.pipeline import Compilation, count_reachable, load
 
-_ROW = "{:34} {:>10} {:>10} {:>16} {:>16}\n"
+_COLUMNS = tuple(judge for judge in JUDGES if judge.program)
 
 
 def main() -> None:
     """Write one line for each protocol: the states, and how many verdicts agree of how many that are written."""
-    sys.stdout.write(_ROW.format("protocol", "states", "NuSMV", "verdicts", "with ARCTL"))
+    _write("protocol", "states", *(judge.name for judge in _COLUMNS))
     for name, compilation in _protocols():
         request = compilation.to_be_exported(compilation.questions())
-        states = str(count_reachable(request.system))
-        theirs = str(ask(export("smv", replace(request, formulas=())).text).states) if NUSMV else "-"
-        found = [_agreement(compilation, target) for target in ("smv", "smv-arctl")]
-        sys.stdout.write(_ROW.format(name, states, theirs, *found))
-        sys.stdout.flush()
+        found = [_agreement(judge, compilation) for judge in _COLUMNS]
+        _write(name, str(count_reachable(request.system)), *found)
+
+
+def _write(name: str, states: str, *columns: str) -> None:
+    sys.stdout.write(f"{name:34} {states:>10}" + "".join(f" {column:>24}" for column in columns) + "\n")
+    sys.stdout.flush()
 
 
 def _protocols() -> Iterator[tuple[str, Compilation]]:
@@ -38,23 +40,18 @@ def _protocols() -> Iterator[tuple[str, Compilation]]:
         yield str(case), compiled(case)
 
 
-def _agreement(compilation: Compilation, target: str) -> str:
-    """Return how many verdicts agree, how many were given, and how many formulas there are."""
-    if not (NUSMV if target == "smv" else NUSMV_ARCTL):
-        return "-"
+def _agreement(judge: Judge, compilation: Compilation) -> str:
+    """Return the states counted, how many verdicts agree, how many were given, and how many formulas there are."""
     asked = compilation.questions()
-    exported = compilation.export(target, asked)
+    bare = replace(compilation.to_be_exported(asked), formulas=())
     try:
-        told = (
-            verdicts(exported)
-            if target == "smv"
-            else dict(zip(exported.written, ask_arctl(exported.text), strict=True))
-        )
+        states = judge.ask(export(judge.target, bare).text).states
+        told = judge.verdicts(compilation.export(judge.target, asked))
     except subprocess.TimeoutExpired:
         return "too long"
     results = compilation.verify([one for one in asked if one.question.name in told])
     agreeing = sum(told[result.question.name] == (result.answer != "fails") for result in results)
-    return f"{agreeing} of {len(told)} ({len(asked)})"
+    return f"{'-' if states is None else states}, {agreeing} of {len(told)} ({len(asked)})"
 
 
 if __name__ == "__main__":
