@@ -28,7 +28,8 @@ from tests.naive import Frozen, Naive, States
 from tests.naive_games import TooManyStrategies
 from tests.naive_rounds import NaiveRounds
 from tests.reference.logic import holds as holds_of_the_protocol
-from tests.reference.semantics import Reference, TooLarge
+from tests.reference.semantics import Reference
+from tests.reference.states import TooLarge
 from tests.strategies import roles, systems
 from tests.strategies_formulas import Sample, protocols
 from tests.strategies_guessing import guessing_games, guessing_goals

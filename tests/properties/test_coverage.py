@@ -6,7 +6,8 @@ from dataclasses import replace
 from itertools import islice
 
 from hypothesis import assume, given, settings
-from tests.reference.semantics import Graph, Reference, TooLarge
+from tests.reference.semantics import Reference
+from tests.reference.states import Graph, TooLarge
 from tests.strategies_formulas import Sample, protocols
 
 from cplc.pipeline import Compilation

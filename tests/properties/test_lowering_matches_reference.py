@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, given, note
 from tests.reference.lockstep import Apart, Lockstep, hazardous
 from tests.reference.logic import holds
-from tests.reference.semantics import Graph, Reference, TooLarge
+from tests.reference.semantics import Reference
+from tests.reference.states import Graph, TooLarge
 from tests.strategies_formulas import Sample, protocols, validities
 
 from cplc.engines.explicit import ExplicitEngine

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from tests.reference.semantics import Graph, Inapplicable, Move, Reference, State, World
+from tests.reference.semantics import Reference
+from tests.reference.states import Graph, Inapplicable, Move, State
 
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
@@ -164,7 +165,7 @@ class Lockstep:
     # --- what can be seen of a state
 
     def _seen_in_reference(self, number: int) -> Seen:
-        model, world = self.reference.model, World(self.reference, self.graph.states[number])
+        model, world = self.reference.model, self.reference.world(self.graph.states[number])
         seen: dict[str, object] = {}
         for message in model.messages:
             seen[f"sent {message.name}"] = world.sent[message.name] is not None

@@ -14,7 +14,9 @@ from functools import cached_property
 from tests.reference.dialogue import BINDS_ADDRESSEE, BINDS_MAKER
 from tests.reference.lifecycle import OPEN
 from tests.reference.runs import Field, is_about_states
-from tests.reference.semantics import Graph, Move, Reference, View, World, mentioned
+from tests.reference.semantics import Reference
+from tests.reference.states import Graph, Move, View, World
+from tests.reference.terms import mentioned
 
 from cplc.semantics import terms as t
 from cplc.semantics.terms import Term
@@ -112,7 +114,7 @@ class Logic:
 
     @cached_property
     def _worlds(self) -> list[World]:
-        return [World(self.reference, state) for state in self.graph.states]
+        return [self.reference.world(state) for state in self.graph.states]
 
     def _open_between(self, debtor: str, creditor: str) -> States:
         binding = [

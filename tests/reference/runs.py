@@ -14,7 +14,7 @@ from typing import cast
 
 from tests import naive_paths as way
 from tests.naive_paths import Path, Runs
-from tests.reference.semantics import Graph, Move
+from tests.reference.states import Graph, Move
 
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel

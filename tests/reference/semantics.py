@@ -10,118 +10,16 @@ mention). Other views are observers, and part of the state only when they are as
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import NamedTuple
 
-from tests.reference.lifecycle import NULL, Ledger, Life
+from tests.reference.lifecycle import NULL, Ledger
+from tests.reference.states import Copy, Graph, Inapplicable, Move, State, TooLarge, View, World
+from tests.reference.terms import calculate, compare, mentioned
 
 from cplc.semantics import terms as t
 from cplc.semantics.model import Assignment, CheckedModel, Message, Variable
 from cplc.semantics.terms import Term, Value
-
-
-class Copy(NamedTuple):
-    """A message that is there: its payload, and the alternating bit of a repeatable one."""
-
-    payload: tuple[Value, ...]
-    bit: bool
-
-
-class State(NamedTuple):
-    sent: tuple[Copy | None, ...]
-    received: tuple[Copy | None, ...]
-    own: tuple[Value, ...]
-    env: tuple[Life, ...]
-    views: tuple[Life, ...]
-
-
-class Move(NamedTuple):
-    """A step by name. ``kind`` is send, receive, exchange, restart or tick; only what sends has a payload."""
-
-    kind: str
-    event: str
-    payload: tuple[Value, ...] = ()
-
-
-class Inapplicable(NamedTuple):
-    """An operation that was performed where it does not apply."""
-
-    message: str
-    verb: str
-    commitment: str
-    state: str
-
-    def __str__(self) -> str:
-        return f"{self.message}: {self.verb} {self.commitment} in {self.state}"
-
-
-View = tuple[str, str]
-"""A commitment and the role that looks at it."""
-
-
-class TooLarge(Exception):
-    """There are more reachable states than was allowed for."""
-
-
-@dataclass
-class Graph:
-    """The reachable states in the order found, and the labelled steps between them (without the idle step)."""
-
-    states: list[State] = field(default_factory=list)
-    number: dict[State, int] = field(default_factory=dict)
-    initial: list[int] = field(default_factory=list)
-    steps: list[list[tuple[Move, int]]] = field(default_factory=list)
-
-    def add(self, state: State) -> int:
-        if state not in self.number:
-            self.number[state] = len(self.states)
-            self.states.append(state)
-            self.steps.append([])
-        return self.number[state]
-
-
-class World:
-    """One state taken apart, to be read and changed."""
-
-    def __init__(self, reference: Reference, state: State) -> None:
-        model = reference.model
-        self.sent = dict(zip((m.name for m in model.messages), state.sent, strict=True))
-        self.received = dict(zip((m.name for m in model.messages), state.received, strict=True))
-        self.own = dict(zip((v.name for v in model.variables), state.own, strict=True))
-        self.env = dict(zip(reference.names, state.env, strict=True))
-        self.views = dict(zip(reference.views, state.views, strict=True))
-
-    def state(self) -> State:
-        return State(
-            tuple(self.sent.values()),
-            tuple(self.received.values()),
-            tuple(self.own.values()),
-            tuple(self.env.values()),
-            tuple(self.views.values()),
-        )
-
-    def in_flight(self, message: str) -> bool:
-        return self.sent[message] is not None and self.sent[message] != self.received[message]
-
-
-def mentioned(model: CheckedModel, term: Term) -> Iterator[t.InState]:
-    """Yield every mention of a commitment's state, those inside facts included."""
-    match term:
-        case t.InState():
-            yield term
-        case t.FactRef(fact):
-            yield from mentioned(model, model.fact[fact].meaning)
-        case t.Apply(_, operands, _):
-            for operand in operands:
-                yield from mentioned(model, operand)
-        case t.OverPaths(_, path, _) | t.Strategic(_, path):
-            yield from mentioned(model, path)
-        case t.Social(_, _, _, body) | t.Knowledge(_, _, body):
-            yield from mentioned(model, body)
-        case _:
-            pass
 
 
 class Reference:
@@ -137,6 +35,9 @@ class Reference:
         self.local_views = self._local_views()
         self.views: tuple[View, ...] = tuple(sorted(self._needed(self.local_views | set(observers))))
         self.parent = {scope.name: scope.parent for scope in model.scopes}
+
+    def world(self, state: State) -> World:
+        return World(self.model, self.names, self.views, state)
 
     # --- views
 
@@ -296,7 +197,7 @@ class Reference:
 
     def moves(self, state: State) -> Iterator[tuple[Move, State]]:
         """Yield every enabled step and where it leads. What goes wrong on the way is noted."""
-        world = World(self, state)
+        world = self.world(state)
         for message in self.model.messages:
             if self._may_send(message, world):
                 for payload in product(*(parameter.domain for parameter in message.parameters)):
@@ -344,7 +245,7 @@ class Reference:
 
     def _sendings(self, message: Message, payload: tuple[Value, ...], state: State) -> Iterator[tuple[Move, State]]:
         """Yield the sending of this payload, if the guard and the domains of the sender's variables allow it."""
-        before, world = World(self, state), World(self, state)
+        before, world = self.world(state), self.world(state)
         own = {parameter.name: value for parameter, value in zip(message.parameters, payload, strict=True)}
         if not self.holds(message.guard, before, message.sender, own):
             return
@@ -359,7 +260,7 @@ class Reference:
             yield Move("exchange", message.name, payload), world.state()
 
     def _receiving(self, message: Message, state: State) -> Iterator[tuple[Move, State]]:
-        before, world = World(self, state), World(self, state)
+        before, world = self.world(state), self.world(state)
         copy = world.sent[message.name]
         assert copy is not None
         own = {parameter.name: value for parameter, value in zip(message.parameters, copy.payload, strict=True)}
@@ -435,7 +336,7 @@ class Reference:
         return any(c.within is not None or c.expires is not None for c in self.model.commitments)
 
     def _ticked(self, state: State) -> State:
-        before, world = World(self, state), World(self, state)
+        before, world = self.world(state), self.world(state)
         ledger = self._env_ledger(before, world)
         ledger.tick()
         world.env = ledger.lives
@@ -459,7 +360,7 @@ class Reference:
         return any(m.restarts and m.scope == scope and world.received[m.name] is not None for m in self.model.messages)
 
     def _restarted(self, scope: str, state: State) -> Iterator[State]:
-        world = World(self, state)
+        world = self.world(state)
         for message in self._inside(scope):
             world.sent[message.name] = world.received[message.name] = None
         scopes = {kept.name: kept.scope for kept in self.model.commitments}
@@ -487,7 +388,7 @@ class Reference:
 
     def local(self, state: State, role: str) -> dict[View, object]:
         """Return the local state of a role: its variables, its copies of messages, its views that guards mention."""
-        world = World(self, state)
+        world = self.world(state)
         found: dict[View, object] = {}
         for variable in self.model.variables:
             if variable.role == role:
@@ -499,39 +400,3 @@ class Reference:
             if viewer == role:
                 found["view", name] = world.views[name, role].state
         return found
-
-
-def compare(op: str, left: Value | None, right: Value | None) -> bool:
-    """Compare; false where either side is not there."""
-    if left is None or right is None:
-        return False
-    if op in ("=", "!="):
-        return (left == right) == (op == "=")
-    assert isinstance(left, int)
-    assert isinstance(right, int)
-    match op:
-        case "<":
-            return left < right
-        case "<=":
-            return left <= right
-        case ">":
-            return left > right
-        case _:
-            return left >= right
-
-
-def calculate(op: str, left: Value | None, right: Value | None) -> int | None:
-    """Calculate with whole numbers; the remainder has the sign of the divisor and is 0 for a divisor of 0."""
-    if left is None or right is None:
-        return None
-    assert isinstance(left, int)
-    assert isinstance(right, int)
-    match op:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case _:
-            return left % right if right else 0
