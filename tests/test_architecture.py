@@ -26,7 +26,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "quality": {"semantics", "lowering", "verification", "system", "source"},
     "compatibility": {"engines", "verification", "system"},
     "caching": {"verification", "system", "resources", "__init__"},
-    "logs": {"simulation", "system", "source"},
+    "logs": {"system", "diagnostics", "source"},
     "simulation": {"engines", "verification", "system", "source"},
     "drawing": {"report", "simulation", "engines", "verification", "system", "source"},
     "report": {"simulation", "verification", "quality", "risk", "compatibility", "system", "diagnostics", "source"},

@@ -15,6 +15,7 @@ FILE_TOO_LARGE = Rule("file-too-large", "a file larger than can be read")
 
 # --- what is switched off
 BAD_SETTINGS = Rule("bad-settings", "settings that cannot be read or do not exist")
+BAD_MAPPING = Rule("bad-mapping", "a mapping of a log that cannot be read or says what does not exist")
 BAD_IGNORE = Rule("bad-ignore", "an attempt to switch off what is no warning", severity="warning")
 UNNEEDED_IGNORE = Rule("unneeded-ignore", "a comment that switches off a warning that never comes", severity="warning")
 

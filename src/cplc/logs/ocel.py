@@ -16,6 +16,9 @@ Opening = Callable[[], Stream]
 """Opens the log anew: objects may come after the events that they are needed for."""
 
 
+OBJECT: Final = "object:"
+"""Begins the name of a field with the objects of a type that an event is about."""
+
 _MOST_TYPES: Final = 12
 
 
@@ -82,7 +85,7 @@ def _records(one: object, place: str, number: int, notion: Notion, of: dict[str,
         if notion.type in (None, kind) and notion.qualifier in (None, qualifier):
             cases[identity] = None
         if kind is not None:
-            related.setdefault(f"object:{kind}", []).append(identity)
+            related.setdefault(f"{OBJECT}{kind}", []).append(identity)
         if isinstance(qualifier, str):
             related.setdefault(f"qualifier:{qualifier}", []).append(identity)
     fields |= related
@@ -122,7 +125,7 @@ def _types(opening: Opening, name: str) -> tuple[list[str], Garbage | None]:
 
 def _which(found: list[str]) -> str:
     named = ", ".join(f"`{one}`" for one in found[:_MOST_TYPES]) + (" …" if len(found) > _MOST_TYPES else "")
-    return f"`case` in the table [ocel] of a mapping says which type of objects is the case: {named}"
+    return f"`case_type` in a mapping says objects of which type are the cases: {named}"
 
 
 def _items(stream: Stream, prefix: str, name: str) -> Iterator[object]:

@@ -74,15 +74,13 @@ def records(
     with ExitStack() as stack:
 
         def opened(file: BinaryIO) -> tuple[Stream, bytes]:
-            """Return what is in a file, unpacked, with the beginning of it."""
+            """Return what is in a file, unpacked, behind its first bytes, and these."""
             plain = _AsItComes(file)
             first = _beginning(plain, more)
-            stream: Stream = Begun(first, plain)
             if not first.startswith(_PACKED):
-                return stream, first
-            stream = _Unpacked(stream, called)
-            first = _beginning(stream, more)
-            return stream, first
+                return plain, first
+            unpacked = _Unpacked(Begun(first, plain), called)
+            return unpacked, _beginning(unpacked, more)
 
         stream, first = opened(stack.enter_context(source.open("rb")) if isinstance(source, Path) else source)
         found = form or format_of(called, first)

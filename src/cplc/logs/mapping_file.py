@@ -1,0 +1,230 @@
+"""Mapping files: TOML that says what the fields and names of a log mean, and what is wrong with it, and where."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, cast, get_args
+
+from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
+from cplc.diagnostics.rules import BAD_MAPPING
+from cplc.logs.mapping import FIELDS, KINDS, Aspect, Kind, LogMapping
+from cplc.logs.ocel import OBJECT, Notion
+from cplc.logs.tables import Dialect
+from cplc.logs.times import UNITS, zone
+from cplc.logs.vocabulary import Vocabulary, family_of
+from cplc.source import Source, Span
+
+_AT_LINE: Final = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
+_ASPECTS: Final = get_args(Aspect)
+_WORDS: Final = (
+    "separator",
+    "encoding",
+    "delimiter",
+    "quote",
+    "time_format",
+    "time_zone",
+    "case_type",
+    "case_qualifier",
+)
+_TABLES: Final = ("messages", "participants", "indices", "payload", "values", "kinds")
+_KEYS: Final = (*_ASPECTS, "ignore", *_WORDS, *_TABLES)
+_KINDS: Final = get_args(Kind)
+
+
+def parse_mapping(source: Source, vocabulary: Vocabulary | None) -> tuple[LogMapping, tuple[Diagnostic, ...]]:
+    """Return what a mapping file says, and every mistake in it; with a vocabulary its words must be of the protocol."""
+    try:
+        document: dict[str, object] = tomllib.loads(source.text.replace("\r\n", "\n"))
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        return LogMapping(vocabulary=vocabulary), (_unreadable(source, str(problem)),)
+    reading = _Reading(source, vocabulary)
+    return reading.mapping(document), tuple(reading.problems)
+
+
+def _unreadable(source: Source, problem: str) -> Diagnostic:
+    at = _AT_LINE.search(problem)
+    offset = len(source.text.rstrip())
+    if at and at[1]:
+        lines = source.text.split("\n")
+        offset = min(offset, sum(len(line) + 1 for line in lines[: int(at[1]) - 1]) + int(at[2]) - 1)
+    said = _AT_LINE.sub("", problem).splitlines() or ["it is nested too deep"]
+    return BAD_MAPPING.at(Span(source, offset, offset + 1), f"This is not TOML: {said[0]}")
+
+
+@dataclass
+class _Reading:
+    source: Source
+    vocabulary: Vocabulary | None
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def mapping(self, document: Mapping[str, object]) -> LogMapping:
+        for key in document:
+            if key not in _KEYS:
+                notes = did_you_mean(key, _KEYS) or (Note("there are " + ", ".join(f"`{known}`" for known in _KEYS)),)
+                self._report(key, f"A mapping has no `{key}`", *notes)
+        fields = dict(FIELDS)
+        for aspect in _ASPECTS:
+            if aspect in document and (names := self._names(document[aspect], aspect)):
+                fields[cast(Aspect, aspect)] = names
+        words = {word: text for word in _WORDS if (text := self._word(document, word)) is not None}
+        found = LogMapping(
+            fields=fields,
+            messages=dict(self._messages(self._table(document, "messages"))),
+            ignored=self._names(document.get("ignore", []), "ignore"),
+            participants=dict(self._participants(self._table(document, "participants"))),
+            indices=dict(self._texts(self._table(document, "indices"), "indices")),
+            payload=dict(self._payload(self._table(document, "payload"))),
+            values=dict(self._values(self._table(document, "values"))),
+            kinds={**KINDS, **dict(self._kinds(self._table(document, "kinds")))},
+            separator=words.get("separator") or ",",
+            dialect=self._dialect(words),
+            vocabulary=self.vocabulary,
+        )
+        used = [
+            *(name for names in fields.values() for name in names),
+            *found.indices.values(),
+            *found.payload.values(),
+        ]
+        types = frozenset(name.removeprefix(OBJECT) for name in used if name.startswith(OBJECT))
+        notion = Notion(words.get("case_type"), words.get("case_qualifier"), types)
+        return self._with_text(replace(found, notion=notion), words)
+
+    def _with_text(self, found: LogMapping, words: Mapping[str, str]) -> LogMapping:
+        """Return the mapping with what is said of how the log writes texts and times."""
+        if "encoding" in words:
+            try:
+                "".encode(codecs.lookup(words["encoding"]).name)
+                found = replace(found, encoding=words["encoding"])
+            except (LookupError, ValueError):
+                self._report(words["encoding"], f"There is no encoding `{words['encoding']}`")
+        if "time_zone" in words:
+            try:
+                found = replace(found, zone=zone(words["time_zone"]))
+            except ValueError as problem:
+                text = f"{problem}; zones are called `Europe/Berlin` or `UTC`"
+                self._report(words["time_zone"], text[0].upper() + text[1:])
+        if "time_format" in words:
+            form = words["time_format"]
+            if "%" not in form and form != "iso" and form not in UNITS:
+                known = ("iso", *UNITS)
+                notes = did_you_mean(form, known) or (Note("or one with fields such as `%d.%m.%Y %H:%M`"),)
+                text = f"A time format is one of {', '.join(f'`{one}`' for one in known)}, not `{form}`"
+                self._report(form, text, *notes)
+            else:
+                found = replace(found, time_format=form)
+        return found
+
+    def _dialect(self, words: Mapping[str, str]) -> Dialect:
+        for word in ("delimiter", "quote"):
+            if word in words and (len(words[word]) != 1 or words[word] in "\n\r\0"):
+                self._report(word, f"`{word}` is one character")
+                return Dialect()
+        if "delimiter" in words and words["delimiter"] == words.get("quote", '"'):
+            self._report("delimiter", "What separates fields cannot be what is around them")
+            return Dialect()
+        return Dialect(words.get("delimiter"), words.get("quote", '"'))
+
+    # --- tables
+
+    def _messages(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+        for called, message in self._texts(table, "messages"):
+            if self._is_word(message, self.vocabulary.messages if self.vocabulary else None, "message", "messages"):
+                yield called, message
+
+    def _participants(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+        vocabulary = self.vocabulary
+        known = vocabulary.roles | vocabulary.participants if vocabulary else None
+        for called, role in self._texts(table, "participants"):
+            if self._is_word(role, known, "role", "participants"):
+                yield called, role
+
+    def _is_word(self, word: str, known: frozenset[str] | None, kind: str, table: str) -> bool:
+        """Tell whether the protocol has this word; what is filled in from fields can only be known with the log."""
+        if known is None or word in known or (family_of(word) in known and "{" in word):
+            return True
+        if family_of(word) in known:
+            self._report(word, f"The {kind} `{family_of(word)}` has no `{word}`", table=table)
+            return False
+        families = sorted({family_of(name) for name in known})
+        notes = did_you_mean(word, families) or (Note("there are " + ", ".join(f"`{name}`" for name in families[:20])),)
+        self._report(word, f"The protocol has no {kind} `{word}`", *notes, table=table)
+        return False
+
+    def _payload(self, table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+        for name, of in self._texts(table, "payload"):
+            message, _, parameter = name.rpartition(".")
+            if self.vocabulary is not None:
+                payloads = self.vocabulary.payloads
+                carried = payloads.get(message, {}) if message else [one for each in payloads.values() for one in each]
+                if parameter not in carried:
+                    whose = f"the message `{message}` carries" if message else "any message carries"
+                    notes = did_you_mean(parameter, carried)
+                    self._report(name, f"There is no `{parameter}` that {whose}", *notes, table="payload")
+                    continue
+            yield name, of
+
+    def _values(self, table: Mapping[str, object]) -> Iterator[tuple[str, int | bool | str]]:
+        for called, value in table.items():
+            if isinstance(value, int | str):
+                yield called, value
+            else:
+                self._report(called, f"`{called}` stands for a number, a truth value or a name", table="values")
+
+    def _kinds(self, table: Mapping[str, object]) -> Iterator[tuple[str, Kind]]:
+        for called, kind in self._texts(table, "kinds"):
+            if kind in _KINDS:
+                yield called, cast(Kind, kind)
+            else:
+                known = ", ".join(f"`{one}`" for one in _KINDS)
+                self._report(
+                    kind, f"A kind is one of {known}, not `{kind}`", *did_you_mean(kind, _KINDS), table="kinds"
+                )
+
+    # --- forms
+
+    def _table(self, document: Mapping[str, object], key: str) -> dict[str, object]:
+        found = document.get(key, {})
+        if isinstance(found, dict):
+            return found
+        self._report(key, f"`{key}` is a table: write `[{key}]` and what belongs to it below")
+        return {}
+
+    def _texts(self, table: Mapping[str, object], key: str) -> Iterator[tuple[str, str]]:
+        for called, text in table.items():
+            if isinstance(text, str) and text:
+                yield called, text
+            else:
+                notes = (Note(f'write a name with points in quotes: `"{called}.…"`'),) if isinstance(text, dict) else ()
+                self._report(called, f"`{called}` is a name in quotes", *notes, table=key)
+
+    def _names(self, found: object, key: str) -> tuple[str, ...]:
+        names = [found] if isinstance(found, str) and found else found
+        if isinstance(names, list) and all(isinstance(name, str) and name for name in names):
+            return tuple(cast(Iterable[str], names))
+        self._report(key, f"`{key}` is a name in quotes, or a list of such")
+        return ()
+
+    def _word(self, document: Mapping[str, object], key: str) -> str | None:
+        found = document.get(key)
+        if found is None or (isinstance(found, str) and found):
+            return found
+        self._report(key, f"`{key}` is a text in quotes")
+        return None
+
+    # --- places
+
+    def _report(self, word: str, message: str, *notes: Note, table: str | None = None) -> None:
+        self.problems.append(BAD_MAPPING.at(self._place(word, table), message, *notes))
+
+    def _place(self, word: str, table: str | None) -> Span:
+        """Return where a word stands, outside of comments; the beginning if it is written otherwise."""
+        begin = (
+            re.search(rf"^[ \t]*\[[ \t]*{re.escape(table)}[ \t]*\]", self.source.text, re.MULTILINE) if table else None
+        )
+        pattern = re.compile(rf"^[^#\n]*?(?<![\w-])({re.escape(word)})(?![\w-])", re.MULTILINE)
+        found = pattern.search(self.source.text, begin.end() if begin else 0)
+        return Span(self.source, found.start(1), found.end(1)) if found else Span(self.source, 0, 0)
