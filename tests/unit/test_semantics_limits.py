@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.unit.test_semantics_unrolling import analysed, codes
+from tests.analysed import analysed, codes
 
 from cplc.semantics.analysis import analyse
 from cplc.semantics.loading import loader

@@ -12,7 +12,7 @@ from typing import Generic
 
 from cplc.engines.games import Plan, Solution
 from cplc.engines.games_rounds import Goal, May, RoundGame
-from cplc.engines.games_uniform import TRIED, Sight
+from cplc.engines.games_uniform import TRIED, Sight, search
 from cplc.engines.interface import ResourceExhausted, S
 from cplc.system.expr import Const, Read, conj, equal
 from cplc.system.formula import Next
@@ -42,13 +42,7 @@ class UniformSearch(Generic[S]):
 
     def solution(self) -> Solution[S]:
         """Return the states from which some uniform strategy wins, and enough strategies to win from each of them."""
-        stack = [self._from({})]
-        while stack:
-            branch = next(stack[-1], None)
-            if branch is None:
-                stack.pop()
-            else:
-                stack.append(self._from(branch))
+        search({}, self._from)
         return Solution(self.won, tuple(self.plans))
 
     def _from(self, chosen: Chosen) -> Iterator[Chosen]:

@@ -9,13 +9,15 @@ search branches on a choice that matters: one at a local state that is met when 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Generic
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Generic, TypeVar
 
 from cplc.engines.games import Choices, Game, Moves, Plan, Solution
 from cplc.engines.interface import ResourceExhausted, S
 from cplc.system.expr import Const, Read, Value, conj, equal
 from cplc.system.model import State
+
+V = TypeVar("V")
 
 TRIED = 20_000
 """How many choices are tried before the search gives up."""
@@ -25,6 +27,17 @@ Sight = tuple[str, tuple[tuple[str, Value], ...]]
 Chosen = Mapping[Sight, int | None]
 Made = Iterable[tuple[int, S]]
 """Sends, and where they are insisted on: in all or none of the states that look the same to the sender."""
+
+
+def search(first: Mapping[Sight, V], branches: Callable[[Mapping[Sight, V]], Iterator[Mapping[Sight, V]]]) -> None:
+    """Follow the branches of what is chosen first, depth first; how many follow is known when those before are done."""
+    stack = [branches(first)]
+    while stack:
+        branch = next(stack[-1], None)
+        if branch is None:
+            stack.pop()
+        else:
+            stack.append(branches(branch))
 
 
 class Search(Generic[S]):
@@ -44,13 +57,7 @@ class Search(Generic[S]):
     def solution(self) -> Solution[S]:
         """Return the states from which some uniform strategy wins, and enough strategies to win from each of them."""
         self._try(())
-        stack = [self._from({})]
-        while stack:
-            branch = next(stack[-1], None)
-            if branch is None:
-                stack.pop()
-            else:
-                stack.append(self._from(branch))
+        search({}, self._from)
         return Solution(self.won, tuple(self.plans))
 
     def _from(self, chosen: Chosen) -> Iterator[Chosen]:
