@@ -13,14 +13,13 @@ from functools import partial
 from itertools import accumulate
 
 from cplc.risk.model import Chance
-from cplc.risk.results import Bounds, Number, Sensitivity, judged
-from cplc.risk.side_by_side import solve_together
+from cplc.risk.results import Bounds, Number, Sensitivity, Verdict, judged
+from cplc.risk.side_by_side import Probed, probed_together, step_of
 from cplc.risk.sweep import Question, solve
 from cplc.risk.workshop import Built, Piece, Workshop, multiplied
 from cplc.system.participant import Aspect, Threshold
 
 _SURE = Bounds(Fraction(1), Fraction(1))
-_STEP = Fraction(1, 1 << 20)
 _HALVINGS = 40
 _EFFORT = 400_000
 """States times probabilities: with more than that nobody waits for them."""
@@ -35,61 +34,72 @@ def sensitivities(
     effort = sum(one.states * len(one.explored.model.chances) for one in built)
     if len(built) < len(pieces) or effort > _EFFORT:
         return
-    exact = workshop.exact
     own = [workshop.bounds_of(piece, True) for piece in pieces]
     each = [(bounds, len(piece.parts)) for bounds, piece in zip(own, pieces, strict=True)]
     before = list(accumulate(each, _times, initial=_SURE))
     after = list(accumulate(reversed(each), _times, initial=_SURE))[::-1]
+    rests = [
+        multiplied(((before[at], 1), (after[at + 1], 1), (own[at], len(piece.parts) - 1)))
+        for at, piece in enumerate(pieces)
+    ]
+    together = {} if workshop.exact else _together(pieces, rests)
     for at, piece in enumerate(pieces):
-        rest = multiplied(((before[at], 1), (after[at + 1], 1), (own[at], len(piece.parts) - 1)))
-        one, chances = built[at], built[at].explored.model.chances
-        varied = [number for number in range(len(chances)) if _varies(chances, number)]
-        probes = [(number, probability) for number in varied for probability in _probes(chances[number])]
-        changes = [with_probability(chances, number, probability) for number, probability in probes]
-        solved = None if exact else solve_together(one.ordered, piece.wanted, one.initial, changes)
-        known = dict(zip(probes, solved or (), strict=False))
-        for number in varied:
-            chance = chances[number]
-            changed = partial(_changed, workshop, one, piece.wanted, number)
+        one, chances, rest = built[at], built[at].explored.model.chances, rests[at]
+        known = together.get(at, {})
+        believed = multiplied(((rest, 1), (own[at], 1)))
+        for number in _varied(chances):
+            changed = partial(_changed, workshop, one, piece.wanted, number, rest)
+            probed = known.get(number) or _probed(chances[number].low, changed)
+            found = _measured(aspect, chances[number], believed, probed, changed, mine)
+            for part in piece.parts:
+                belief = part.beliefs[found.belief]
+                yield found if belief == found.belief else replace(found, belief=belief)
 
-            def figure(
-                probability: Fraction,
-                number: int = number,
-                changed: Callable[[Fraction], Bounds] = changed,
-                rest: Bounds = rest,
-                known: Mapping[tuple[int, Fraction], Bounds] = known,
-            ) -> Bounds:
-                mine = known.get((number, probability)) or changed(probability)
-                return multiplied(((rest, 1), (mine, 1)))
 
-            found = _measured(aspect, chance, figure, mine)
-            yield from (replace(found, belief=part.beliefs[chance.belief]) for part in piece.parts)
+def _together(pieces: Sequence[Piece], rests: Sequence[Bounds]) -> dict[int, Mapping[int, Probed]]:
+    """Return what becomes of figures, by positions of pieces, when one probability changes: of each shape at once."""
+    alike: dict[tuple[int, bytes], list[tuple[int, Built]]] = {}
+    for at, piece in enumerate(pieces):
+        if isinstance(piece.built, Built):
+            alike.setdefault((id(piece.built.ordered.parts), piece.wanted), []).append((at, piece.built))
+    found: dict[int, Mapping[int, Probed]] = {}
+    for (_, wanted), members in alike.items():
+        first = members[0][1]
+        each = [built.explored.model.chances for _, built in members]
+        numbers = sorted({number for chances in each for number in _varied(chances)})
+        mine = [rests[at] for at, _ in members]
+        probed = probed_together(first.ordered, wanted, first.initial, each, numbers, mine)
+        found.update(zip([at for at, _ in members], probed, strict=False))
+    return found
 
 
 def _times(product: Bounds, factor: tuple[Bounds, int]) -> Bounds:
     return multiplied(((product, 1), factor))
 
 
-def _varies(chances: Sequence[Chance], number: int) -> bool:
-    """Whether it is a point strictly between 0 and 1, and its belief knows no other bounds."""
-    chance = chances[number]
-    family = [one for one in chances if one.belief == chance.belief]
-    return chance.belief >= 0 and 0 < chance.low < 1 and all(one.low == one.high for one in family)
+def _varied(chances: Sequence[Chance]) -> list[int]:
+    """Return those strictly between 0 and 1 of beliefs that know no bounds."""
+    open_ones = {one.belief for one in chances if one.low is not one.high and one.low != one.high}
+    return [at for at, one in enumerate(chances) if one.belief >= 0 and one.belief not in open_ones and 0 < one.low < 1]
 
 
-def _step(chance: Chance) -> Fraction:
-    return min(_STEP, chance.low, 1 - chance.low)
-
-
-def _probes(chance: Chance) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-    """Return never, always, and a little more and less often than believed."""
-    return Fraction(0), Fraction(1), chance.low + _step(chance), chance.low - _step(chance)
-
-
-def _changed(workshop: Workshop, built: Built, wanted: bytes, number: int, probability: Fraction) -> Bounds:
+def _changed(
+    workshop: Workshop, built: Built, wanted: bytes, number: int, rest: Bounds, probability: Fraction
+) -> Bounds:
     chances = with_probability(built.explored.model.chances, number, probability)
     question = Question(wanted, True, workshop.exact, workshop.fairness)
-    return solve(built.with_chances(chances), question).bounds(built.initial, True)
+    mine = solve(built.with_chances(chances), question).bounds(built.initial, True)
+    return multiplied(((rest, 1), (mine, 1)))
+
+
+def _probed(believed: Fraction, figure: Callable[[Fraction], Bounds]) -> Probed:
+    step = step_of(believed)
+    slope = _middle(figure(believed + step)) - _middle(figure(believed - step))
+    return Probed(
+        figure(Fraction(0)),
+        figure(Fraction(1)),
+        float(slope / (2 * step)) if isinstance(slope, Fraction) else slope / float(2 * step),
+    )
 
 
 def with_probability(chances: Sequence[Chance], number: int, probability: Fraction) -> list[Chance]:
@@ -107,25 +117,28 @@ def with_probability(chances: Sequence[Chance], number: int, probability: Fracti
 
 
 def _measured(
-    aspect: Aspect, chance: Chance, figure: Callable[[Fraction], Bounds], thresholds: Sequence[Threshold]
+    aspect: Aspect,
+    chance: Chance,
+    believed: Bounds,
+    probed: Probed,
+    figure: Callable[[Fraction], Bounds],
+    thresholds: Sequence[Threshold],
 ) -> Sensitivity:
-    at_zero, at_one, above, below = map(figure, _probes(chance))
-    step = _step(chance)
-    slope = _middle(above) - _middle(below)
     flips = [
         flip
         for threshold in thresholds
-        for end in (Fraction(0), Fraction(1))
-        if (flip := _flip(chance.low, end, figure, threshold)) is not None
+        for end, there in ((Fraction(0), probed.never), (Fraction(1), probed.always))
+        if (verdict := judged(believed, threshold)) != judged(there, threshold)
+        for flip in (_flip(chance.low, end, verdict, figure, threshold),)
     ]
     return Sensitivity(
         aspect,
         chance.belief,
         chance.event,
         chance.low,
-        float(slope / (2 * step)) if isinstance(slope, Fraction) else slope / float(2 * step),
-        at_zero.middle,
-        at_one.middle,
+        probed.slope,
+        probed.never.middle,
+        probed.always.middle,
         min(flips, key=lambda flip: abs(flip - float(chance.low)), default=None),
     )
 
@@ -135,13 +148,14 @@ def _middle(bounds: Bounds) -> Number:
 
 
 def _flip(
-    believed: Fraction, end: Fraction, figure: Callable[[Fraction], Bounds], threshold: Threshold
-) -> float | None:
-    """Return a probability between the believed one and the end at which the verdict is another, if there is one."""
+    believed: Fraction,
+    end: Fraction,
+    verdict: Verdict,
+    figure: Callable[[Fraction], Bounds],
+    threshold: Threshold,
+) -> float:
+    """Return a probability between the believed one and the end, where the verdict is another, at which it is so."""
     same, other = believed, end
-    verdict = judged(figure(believed), threshold)
-    if judged(figure(end), threshold) == verdict:
-        return None
     for _ in range(_HALVINGS):
         between = (same + other) / 2
         if judged(figure(between), threshold) == verdict:
