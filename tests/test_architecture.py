@@ -51,6 +51,7 @@ _MAY_IMPORT["server"] = {
     "__init__",
 }
 _MAY_IMPORT["cli"] = {
+    "logs",
     "server",
     "pipeline",
     "fixing",

@@ -134,12 +134,17 @@ def write_files(texts: Mapping[Path, str]) -> None:
             with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
                 stream.write(text)
         for path, temporary in ready.items():
-            temporary.chmod(_mode(path))
-            temporary.replace(path)
+            put(temporary, path)
     except BaseException:
         for temporary in ready.values():
             temporary.unlink(missing_ok=True)
         raise
+
+
+def put(temporary: Path, path: Path) -> None:
+    """Let a file that is ready take its place, for whom the one before it was."""
+    temporary.chmod(_mode(path))
+    temporary.replace(path)
 
 
 def difference(name: str, before: str, after: str) -> str:

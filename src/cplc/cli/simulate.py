@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +15,14 @@ from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Interrupted, Limits, supervised
 from cplc.cli.load import Channels, compilation_of, exit_for
-from cplc.cli.options import colour_option, model_options, resource_options
+from cplc.cli.options import colour_option, duration, model_options, resource_options
 from cplc.cli.output import Colour
+from cplc.cli.recording import Log, log_format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
 
 if TYPE_CHECKING:
+    from cplc.logs.events import Event
     from cplc.pipeline import Compilation
     from cplc.simulation.tally import Statistics
     from cplc.simulation.walks import Drawn
@@ -46,6 +49,7 @@ class _Wish:
     agent: str | None
     form: Form
     colour: Colour
+    log: Log | None
 
 
 @dataclass
@@ -73,6 +77,7 @@ Examples:
   cplc simulate examples/netbill.cpl -D customers=10 --runs 1000 --seed 7
   cplc simulate examples/marketplace.cpl --bias beliefs --agent Sam --runs 500
   cplc simulate examples/netbill.cpl --seed 7 --format json > run.json
+  cplc simulate examples/netbill.cpl --runs 1000 --log runs.jsonl
   cplc simulate examples/netbill.cpl --interactive
 """,
 )
@@ -88,6 +93,20 @@ Examples:
 )
 @click.option("--agent", metavar="NAME", help="The participant whose beliefs and decisions count.")
 @click.option("--interactive", is_flag=True, help="Choose each step; `help` says what else can be asked.")
+@click.option(
+    "--log",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write what happens as a log: .jsonl, .csv, .xes, .json (OCEL 2.0), each also with .gz.",
+)
+@click.option(
+    "--tick",
+    type=duration,
+    default="1h",
+    show_default=True,
+    metavar="TIME",
+    help="How long a tick lasts in the log.",
+)
 @click.option("--chart", type=click.Path(path_type=Path), metavar="FILE", help="Draw how commitments end, as SVG.")
 @resource_options
 @click.option(
@@ -107,6 +126,8 @@ def command(
     bias: Bias | None,
     agent: str | None,
     interactive: bool,
+    log: Path | None,
+    tick: float,
     chart: Path | None,
     timeout: float | None,
     memory: int | None,
@@ -126,9 +147,10 @@ def command(
         seed if seed is not None else randbelow(1_000_000),
         bias or ("beliefs" if agent is not None else "coverage"),
         agent, form, colour,
+        Log(log, log_format(log), max(1, round(tick * 10**9)), steps) if log is not None else None,
     )  # fmt: skip
     if interactive:
-        if chart is not None or runs > 1 or form != "text" or file == "-":
+        if chart is not None or log is not None or runs > 1 or form != "text" or file == "-":
             raise click.UsageError("--interactive takes one run of a file and prints text")
         from cplc.cli.playing import play
 
@@ -151,6 +173,8 @@ def command(
     if found.interrupted and code != Exit.WRONG:
         code = Exit.UNKNOWN
     _write(found, code)
+    if wish.log is not None and found.statistics is not None and not found.interrupted:
+        wish.log.keep()
     if chart is not None and found.statistics is not None:
         from cplc.drawing.courses import courses_chart
 
@@ -169,12 +193,26 @@ def _work(wish: _Wish, found: _Found) -> Iterator[tuple[Diagnostic, ...]]:
     system, participant = _played(compilation, wish.agent)
     found.system = system
     keep = max(wish.show, int(wish.form == "itf"))
-    for drawn, statistics in draw(
-        system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep
-    ):
-        found.statistics = statistics
-        if drawn is not None:
-            found.drawn.append(drawn)
+    told = None
+    if wish.log is not None:
+        wish.log.begin(system)
+        told = wish.log.told
+
+    def events() -> Iterator[Event]:
+        """Draw; yield what a log says of it."""
+        for drawn, statistics in draw(
+            system, wish.bias, participant, seed=wish.seed, runs=wish.runs, most=wish.steps, keep=keep, told=told
+        ):
+            found.statistics = statistics
+            if drawn is not None:
+                found.drawn.append(drawn)
+            if wish.log is not None:
+                yield from wish.log.ready()
+
+    if wish.log is not None:
+        wish.log.write(events(), system)
+    else:
+        deque(events(), maxlen=0)
 
 
 def _played(compilation: Compilation, agent: str | None) -> tuple[System, Participant | None]:

@@ -24,8 +24,8 @@ Aspect = Literal["case", "message", "sender", "recipients", "time", "kind"]
 FIELDS: Final[Mapping[Aspect, tuple[str, ...]]] = {
     "case": ("case", "case_id", "caseid", "case:concept:name", "trace", "conversation"),
     "message": ("message", "activity", "event", "concept:name", "type"),
-    "sender": ("sender", "from", "org:resource", "resource", "org:role"),
-    "recipients": ("recipients", "to", "recipient", "receiver"),
+    "sender": ("sender", "from", "org:resource", "resource", "qualifier:sender", "org:role"),
+    "recipients": ("recipients", "to", "recipient", "receiver", "qualifier:recipient"),
     "time": ("time", "timestamp", "time:timestamp", "date"),
     "kind": ("kind", "lifecycle:transition", "lifecycle"),
 }
@@ -67,7 +67,10 @@ class LogMapping:
     participants: Mapping[str, str] = field(default_factory=dict)
     """Whom the log names, or a pattern, and which role that is; `{name}` in it is a field of the record."""
     indices: Mapping[str, str] = field(default_factory=dict)
-    """The fields that say which member of a family is meant, by the name of the role or of its `for`."""
+    """The fields that say which member of a family is meant, by the name of the role or of its `for`.
+
+    `m.i` is so for the message `m` only. A message without an index has none, whatever the fields say.
+    """
     payload: Mapping[str, str] = field(default_factory=dict)
     """The fields of what messages carry, by its names: `amount`, or `pay.amount` for one message only."""
     values: Mapping[str, Value] = field(default_factory=dict)
@@ -121,7 +124,7 @@ class Translator:
         if "{" in message:
             message = self._filled(message, fields)
         sender = _text(self._of(fields, where["sender"]))
-        indices = dict(self._indices(fields)) if self._mapping.indices else {}
+        indices = self._indices(message, fields) if self._mapping.indices else {}
         return Event(
             record.place,
             case,
@@ -205,11 +208,17 @@ class Translator:
         roles = tuple(self._role(name.strip(), fields, indices) for name in names if name.strip())
         return roles or None
 
-    def _indices(self, fields: Mapping[str, object]) -> Iterator[tuple[str, int]]:
-        for name, of in self._mapping.indices.items():
-            text = _text(found_in(fields, of))
+    def _indices(self, message: str, fields: Mapping[str, object]) -> dict[str, int]:
+        mapping, family = self._mapping, family_of(message)
+        if mapping.vocabulary is not None and not mapping.vocabulary.has_indices(family):
+            return {}
+        found: dict[str, int] = {}
+        for name, of in mapping.indices.items():
+            only, _, index = name.rpartition(".")
+            text = _text(found_in(fields, of)) if only in ("", family) else ""
             if text.removeprefix("-").isdecimal() and len(text) <= _DIGITS:
-                yield name, int(text)
+                found[index] = int(text)
+        return found
 
     def _values(self, message: str, fields: Mapping[str, object]) -> dict[str, object]:
         family = family_of(message)

@@ -47,10 +47,10 @@ def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Ite
             return
         kind = notion.type
         if kind is None and notion.qualifier is None:
-            if len(found) != 1:
+            kind = found[0] if len(found) == 1 else next((one for one in found if one.lower() == "case"), None)
+            if kind is None:
                 yield Garbage(name, _which(found))
                 return
-            kind = found[0]
         if kind is not None and kind not in found:
             yield Garbage(name, f"there are no objects of type `{kind}`; {_which(found)}")
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from cplc.system.expr import Value
@@ -27,6 +28,14 @@ class Vocabulary:
     def families(self) -> tuple[str, ...]:
         """The messages as people write them."""
         return tuple(sorted({family_of(name) for name in self.messages}))
+
+    def has_indices(self, family: str) -> bool:
+        """Tell whether there is more than the message of this name itself, or nothing of this name at all."""
+        return family not in self.messages or family in self._indexed
+
+    @cached_property
+    def _indexed(self) -> frozenset[str]:
+        return frozenset(family_of(name) for name in self.messages if "[" in name)
 
 
 def family_of(name: str) -> str:

@@ -103,11 +103,20 @@ class Drawn:
 
 
 def draw(
-    system: System, bias: Bias, participant: Participant | None, *, seed: int, runs: int, most: int, keep: int
+    system: System,
+    bias: Bias,
+    participant: Participant | None,
+    *,
+    seed: int,
+    runs: int,
+    most: int,
+    keep: int,
+    told: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[Drawn | None, Statistics]]:
     """Yield for each random run the run itself, of the first ``keep``, and the statistics of all so far.
 
-    To keep it cheap, statistics come with every run that is kept, every hundredth one, and the last.
+    To keep it cheap, statistics come with every run that is kept, every hundredth one, and the last. Whoever wants
+    to know more is ``told`` each step, with the number of its run.
     """
     walker, dice = Walker(system), Dice(seed)
     choose = _chooser(walker, dice, bias, participant)
@@ -116,12 +125,21 @@ def draw(
     for number in range(runs):
         start = walker.start(dice)
         tally.begin(start)
-        walk = walker.walk(start, choose, most, keep=kept if number < keep else 0, watch=tally.step)
+        watch = tally.step if told is None else _telling(tally.step, told, number)
+        walk = walker.walk(start, choose, most, keep=kept if number < keep else 0, watch=watch)
         tally.end(walk.length, walk.ending)
         if number < keep:
             yield Drawn(walker.run(walk), walk.length, walk.ending), tally.statistics
         elif number % _OFTEN == 0 or number == runs - 1:
             yield None, tally.statistics
+
+
+def _telling(watch: Watch, told: Callable[[int, int], None], number: int) -> Watch:
+    def both(before: int, step: int, after: int) -> None:
+        watch(before, step, after)
+        told(number, step)
+
+    return both
 
 
 def _chooser(walker: Walker, dice: Dice, bias: Bias, participant: Participant | None) -> Chooser:

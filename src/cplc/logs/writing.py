@@ -1,0 +1,160 @@
+"""Events as logs that other programs read, and that are read back as the same events."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+from xml.sax.saxutils import quoteattr
+
+from cplc.logs.events import Event
+from cplc.logs.reading import Format
+from cplc.logs.times import shown
+from cplc.logs.vocabulary import Vocabulary, family_of
+from cplc.system.expr import Value
+
+Writer = Callable[[Iterator[Event], Vocabulary], Iterator[str]]
+
+_PAYLOAD: Final = "payload."
+
+
+def log_text(events: Iterator[Event], form: Format, vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield a log piece by piece. In XES, events of a case that do not follow each other make several traces."""
+    return _WRITERS[form](events, vocabulary)
+
+
+def _fields(event: Event) -> dict[str, object]:
+    """Return what is known of an event, by the names that logs without a mapping have."""
+    found: dict[str, object] = {"case": event.case, "message": event.message}
+    if event.sender is not None:
+        found["sender"] = event.sender
+    if event.recipients:
+        found["recipients"] = list(event.recipients)
+    if event.time is not None:
+        found["time"] = shown(event.time)
+    if event.kind != "message":
+        found["kind"] = event.kind
+    return found
+
+
+def _jsonl(events: Iterator[Event], _: Vocabulary) -> Iterator[str]:
+    for event in events:
+        fields = _fields(event)
+        if event.values:
+            fields["payload"] = dict(event.values)
+        yield json.dumps(fields, ensure_ascii=False) + "\n"
+
+
+def _csv(events: Iterator[Event], vocabulary: Vocabulary) -> Iterator[str]:
+    payload = sorted({name for carried in vocabulary.payloads.values() for name in carried})
+    columns = ("case", "message", "sender", "recipients", "time", "kind", *(_PAYLOAD + name for name in payload))
+    yield _row(columns)
+    for event in events:
+        fields = _fields(event)
+        fields["recipients"] = ",".join(event.recipients or ())
+        fields |= {_PAYLOAD + name: _text(value) for name, value in event.values.items()}
+        yield _row([str(fields.get(column, "")) for column in columns])
+
+
+def _row(cells: Sequence[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
+
+
+def _xes(events: Iterator[Event], _: Vocabulary) -> Iterator[str]:
+    yield _XES_HEAD
+    case: str | None = None
+    for event in events:
+        if event.case != case:
+            if case is not None:
+                yield "  </trace>\n"
+            case = event.case
+            yield f'  <trace>\n    <string key="concept:name" value={quoteattr(case)}/>\n'
+        yield "    <event>\n"
+        for tag, key, text in _attributes(event):
+            yield f"      <{tag} key={quoteattr(key)} value={quoteattr(text)}/>\n"
+        yield "    </event>\n"
+    if case is not None:
+        yield "  </trace>\n"
+    yield "</log>\n"
+
+
+def _attributes(event: Event) -> Iterator[tuple[str, str, str]]:
+    """Yield the attributes that XES has for this, with their types."""
+    yield "string", "concept:name", event.message
+    yield "string", "lifecycle:transition", "complete"
+    if event.time is not None:
+        yield "date", "time:timestamp", shown(event.time)
+    if event.sender is not None:
+        yield "string", "org:resource", event.sender
+    if event.recipients:
+        yield "string", "recipients", ",".join(event.recipients)
+    if event.kind != "message":
+        yield "string", "kind", event.kind
+    for name, value in event.values.items():
+        tag = "boolean" if isinstance(value, bool) else "int" if isinstance(value, int) else "string"
+        yield tag, _PAYLOAD + name, _text(value)
+
+
+_XES_HEAD: Final = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<log xes.version="1849-2016" xes.features="" xmlns="http://www.xes-standard.org/">
+  <extension name="Concept" prefix="concept" uri="http://www.xes-standard.org/concept.xesext"/>
+  <extension name="Lifecycle" prefix="lifecycle" uri="http://www.xes-standard.org/lifecycle.xesext"/>
+  <extension name="Time" prefix="time" uri="http://www.xes-standard.org/time.xesext"/>
+  <extension name="Organizational" prefix="org" uri="http://www.xes-standard.org/org.xesext"/>
+"""
+
+
+def _ocel(events: Iterator[Event], vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield events about cases, senders and recipients; these objects come last, when all are known."""
+    families = sorted({family_of(role) for role in vocabulary.roles})
+    types = [{"name": name, "attributes": []} for name in ("case", *families)]
+    yield f'{{"objectTypes": {json.dumps(types, ensure_ascii=False)},\n'
+    names = sorted(name for name in vocabulary.messages if "[" in name or not vocabulary.has_indices(name))
+    kinds = [_event_type(name, vocabulary.payloads.get(family_of(name), {})) for name in names]
+    yield f'"eventTypes": {json.dumps(kinds, ensure_ascii=False)},\n"events": ['
+    objects: dict[str, str] = {}
+    for number, event in enumerate(events, 1):
+        related = [(event.case, "case"), *([(event.sender, "sender")] if event.sender is not None else [])]
+        related += [(name, "recipient") for name in event.recipients or ()]
+        objects |= {name: family_of(name) for name, _ in related[1:]} | {event.case: "case"}
+        attributes = {_PAYLOAD + name: value for name, value in event.values.items()}
+        if event.kind != "message":
+            attributes["kind"] = event.kind
+        one = {
+            "id": f"e{number}",
+            "type": event.message,
+            "time": shown(event.time or 0),
+            "attributes": [{"name": name, "value": value} for name, value in attributes.items()],
+            "relationships": [{"objectId": name, "qualifier": how} for name, how in related],
+        }
+        yield ("\n" if number == 1 else ",\n") + json.dumps(one, ensure_ascii=False)
+    yield '],\n"objects": ['
+    for number, (name, kind) in enumerate(objects.items()):
+        yield ("\n" if number == 0 else ",\n") + json.dumps(
+            {"id": name, "type": kind, "attributes": [], "relationships": []}, ensure_ascii=False
+        )
+    yield "]}\n"
+
+
+def _event_type(name: str, payload: Mapping[str, Sequence[Value]]) -> dict[str, object]:
+    attributes = [{"name": "kind", "type": "string"}]
+    attributes += [{"name": _PAYLOAD + one, "type": _type(values)} for one, values in payload.items()]
+    return {"name": name, "attributes": attributes}
+
+
+def _type(values: Sequence[Value]) -> str:
+    if all(isinstance(value, bool) for value in values):
+        return "boolean"
+    return "integer" if all(isinstance(value, int) for value in values) else "string"
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_WRITERS: Final[Mapping[Format, Writer]] = {"jsonl": _jsonl, "csv": _csv, "xes": _xes, "ocel": _ocel}
