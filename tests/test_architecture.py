@@ -38,6 +38,7 @@ _MAY_IMPORT["pipeline"] = {*_MAY_IMPORT, "__init__"}
 _MAY_IMPORT["analysing"] = {*_MAY_IMPORT}
 _MAY_IMPORT["replaying"] = {"pipeline", "simulation", "lowering", "system"}
 _MAY_IMPORT["fixing"] = {"pipeline", "settings", "diagnostics", "source"}
+_MAY_IMPORT["monitoring"] = {"pipeline", "simulation", "engines", "lowering", "semantics", "logs", "system"}
 _MAY_IMPORT["server"] = {
     "pipeline",
     "report",
@@ -51,6 +52,7 @@ _MAY_IMPORT["server"] = {
     "__init__",
 }
 _MAY_IMPORT["cli"] = {
+    "monitoring",
     "logs",
     "server",
     "pipeline",
@@ -75,7 +77,7 @@ _MAY_IMPORT["cli"] = {
     "__init__",
 }
 _MAY_IMPORT["__main__"] = {"cli"}
-_MAY_IMPORT["__init__"] = {"pipeline", "verification", "source"}
+_MAY_IMPORT["__init__"] = {"pipeline", "verification", "monitoring", "source"}
 
 _AT_HOME = {
     "textx": "syntax",

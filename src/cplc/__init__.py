@@ -9,13 +9,23 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from cplc.monitoring.monitor import Monitor
     from cplc.pipeline import Compilation
     from cplc.verification.results import Result
 
-__all__ = ["__version__", "compile", "verify"]
+__all__ = ["Monitor", "__version__", "compile", "verify"]
 __version__ = "0.1.0"
 
 _NONE: Mapping[str, str] = {}
+
+
+def __getattr__(name: str) -> type[Monitor]:
+    """Load the monitor when it is asked for."""
+    if name == "Monitor":
+        from cplc.monitoring.monitor import Monitor
+
+        return Monitor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def compile(  # noqa: A001 - the public name is `cplc.compile`

@@ -290,6 +290,10 @@ class Stepper:
         found.sort()
         return found
 
+    def taken(self, state: int, step: int) -> list[int]:
+        """Return where one step leads: nowhere while it is not enabled."""
+        return self._moves[step].targets(state)
+
     def regroup(self, seen: Sequence[int]) -> None:
         """Look steps up together that these states suggest; nothing else changes by that."""
         self._groups = _groups(self._moves, seen[:: max(1, len(seen) // _SAMPLE)])

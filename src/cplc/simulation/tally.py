@@ -66,7 +66,7 @@ class Tally:
     def __post_init__(self) -> None:
         self._kept: tuple[Commitment | Claim, ...] = (*self.system.commitments, *self.system.claims)
         self._taken = [0] * len(self.system.steps)
-        self._effects = [_effects(self.packing, self._kept, step) for step in self.system.steps]
+        self._effects = [effects_of(self.packing, self._kept, step) for step in self.system.steps]
         self._last: dict[int, str] = {}
         """The state of each instance that there is."""
 
@@ -122,13 +122,13 @@ class Tally:
         )
 
 
-_Effect = tuple[int, str, bool]
+Effect = tuple[int, str, bool]
 """A commitment or claim by position, its state after the step, and whether that is a new instance."""
 
 
-def _effects(
+def effects_of(
     packing: Packing, kept: tuple[Commitment | Claim, ...], step: Step
-) -> tuple[int, Table[tuple[_Effect, ...]]] | None:
+) -> tuple[int, Table[tuple[Effect, ...]]] | None:
     """Return what the step does to commitments, as a function of those bits before it that decide on it."""
     updates = dict(step.updates)
     written = [(position, one) for position, one in enumerate(kept) if one.variable in updates]
@@ -142,8 +142,8 @@ def _effects(
         needed |= {one.variable} | reads(updates[one.variable])
     values = {position: packing.evaluator(updates[one.variable]) for position, one in written}
 
-    def effects(pattern: int) -> tuple[_Effect, ...]:
-        found: list[_Effect] = []
+    def effects(pattern: int) -> tuple[Effect, ...]:
+        found: list[Effect] = []
         for position, one in written:
             old, new = str(packing.value(one.variable, pattern)), str(values[position](pattern))
             is_created = one.name in created and created[one.name](pattern)

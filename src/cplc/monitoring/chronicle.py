@@ -1,0 +1,71 @@
+"""What becomes of the commitments and claims of a case, as it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from cplc.monitoring.cases import Case, Life, Totals
+from cplc.monitoring.clock import Clock
+from cplc.monitoring.findings import Changed, Finding, KeptTooLate, Violated
+from cplc.monitoring.machine import Machine, Outcome
+from cplc.system.model import Claim
+
+_OPEN: Final = ("conditional", "active", "pending")
+
+
+class Chronicle:
+    """Takes down what happens, and counts what has come to its end."""
+
+    def __init__(self, machine: Machine, clock: Clock) -> None:
+        self._machine = machine
+        self._clock = clock
+        self.totals = Totals()
+
+    def go_on(
+        self, name: str, case: Case, outcome: Outcome, message: str | None, place: str, time: int | None
+    ) -> list[Finding]:
+        """Let the case go on, and tell what became of its commitments and claims; time alone is no message."""
+        case.states = outcome.states
+        told: list[Finding] = []
+        for position, state, is_new in outcome.effects:
+            told += self._entered(name, case, position, state, is_new, message, place, time)
+        for position, state in outcome.known:
+            life = case.lives.get(position)
+            before = "null" if life is None else life.state
+            if before != state:
+                is_new = before not in _OPEN and state in _OPEN
+                told += self._entered(name, case, position, state, is_new, message, place, time)
+        if message is not None:
+            for position in outcome.late:
+                one = self._machine.system.commitments[position]
+                state = case.lives[position].state if position in case.lives else "violated"
+                told.append(KeptTooLate(place, name, time, message, one.name, one.debtor, one.creditor, state))
+        return told
+
+    def _entered(
+        self, name: str, case: Case, position: int, state: str, is_new: bool,
+        message: str | None, place: str, time: int | None,
+    ) -> Iterator[Finding]:  # fmt: skip
+        one = self._machine.kept[position]
+        life = case.lives.get(position)
+        if life is not None and (is_new or state == "null"):
+            self.totals.endings[one.name, life.state] += 1
+        if state == "null":
+            case.lives.pop(position, None)
+            return
+        case.lives[position] = Life(state, time, place, message)
+        before, since = ("null", None) if life is None else (life.state, life.time)
+        debtor, creditor = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+        if state == "violated" and not isinstance(one, Claim):
+            due = self._clock.due(one, life) if message is None else None
+            self.totals.violations[debtor, one.name] += 1
+            yield Violated(place, name, time, one.name, debtor, creditor, before, state, message, since, due)
+        else:
+            yield Changed(place, name, time, one.name, debtor, creditor, before, state, message, since)
+
+    def close(self, case: Case, state: str | None = None) -> None:
+        """Count what its commitments and claims have come to: what they are, or this."""
+        for position, life in case.lives.items():
+            self.totals.endings[self._machine.kept[position].name, state or life.state] += 1
+        case.lives = {}

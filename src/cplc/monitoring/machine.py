@@ -1,0 +1,251 @@
+"""The steps of a system, ready to follow what is observed of them.
+
+Of a case it is not always known in which state it is: a log may leave out what was said, when a message arrived, or
+that a round has ended. So what is kept is a few states, any of which it may be in, and what may have gone on from there
+unseen is only looked at where it makes a difference. A step that nobody sees and that shares no variable with the one
+that is seen, nor with another that does, may just as well come later; so it is left for later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Final
+
+from cplc.engines.explicit_graph import Stepper
+from cplc.engines.interface import ResourceExhausted
+from cplc.simulation.tally import Effect, effects_of
+from cplc.system.expr import Expr, reads
+from cplc.system.model import Claim, Commitment, System
+
+States = tuple[int, ...]
+"""The packed states that a case may be in, but for what has gone on unseen; in order."""
+
+Way = tuple[int, ...]
+"""Steps that are taken together: a sending, a receipt, an exchange, or a sending that arrives at once."""
+
+_REMEMBERED: Final = 1 << 17
+_RUN_OUT: Final = ("violated", "expired")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an observation makes of a case."""
+
+    states: States
+    effects: tuple[Effect, ...]
+    """What became of commitments and claims, in order, whichever state it was."""
+    known: tuple[tuple[int, str], ...]
+    """Where that depends on the state: commitments and claims that are now the same in each, with what they are."""
+    late: tuple[int, ...] = ()
+    """Commitments that this would have kept, had their deadline not run out."""
+
+
+class Machine:
+    """Follows cases through one system; what it has learned of steps is kept from one case to the next."""
+
+    def __init__(self, system: System, most: int) -> None:
+        self.system = system
+        self.most = most
+        """So many states may be possible at once."""
+        self.stepper = Stepper(system)
+        self.packing = self.stepper.packing
+        self.kept: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+        self.tick = next((at for at, step in enumerate(system.steps) if step.kind == "tick"), None)
+        self._restarts = tuple(at for at, step in enumerate(system.steps) if step.kind == "restart")
+        self._receipts = tuple(at for at, step in enumerate(system.steps) if step.kind == "receive")
+        self.seen = tuple(at for at, step in enumerate(system.steps) if step.kind in ("send", "exchange"))
+        self.receipt = {system.steps[at].event: at for at in self._receipts}
+        self._effects = [effects_of(self.packing, self.kept, step) for step in system.steps]
+        self._touches = [self.packing.mask(step.footprint) for step in system.steps]
+        self._writes = [self.packing.mask(step.writes) for step in system.steps]
+        self._relevant: dict[tuple[Way, bool], tuple[int, ...]] = {}
+        self._known: dict[tuple[States, tuple[Way, ...], bool], Outcome | None] = {}
+        self._over: dict[tuple[States, bool], str | None] = {}
+        self._late = [
+            (at, self._condition(one.consequent))
+            for at, one in enumerate(system.commitments)
+            if one.within is not None or one.expires is not None
+        ]
+
+    @cached_property
+    def initial(self) -> States:
+        """The states that a case may begin in."""
+        choices = [tuple(dict.fromkeys(variable.initial)) for variable in self.system.variables]
+        if prod(map(len, choices)) > self.most:
+            raise ResourceExhausted(f"a case may begin in more than {self.most:,} states")
+        names = [variable.name for variable in self.system.variables]
+        return tuple(
+            sorted(
+                sum(self.packing.bits(name, value) for name, value in zip(names, values, strict=True))
+                for values in product(*choices)
+            )
+        )
+
+    def _condition(self, condition: Expr) -> tuple[int, Expr]:
+        return self.packing.mask(reads(condition)), condition
+
+    # --- what goes on unseen
+
+    def unseen(self, inferring: bool) -> tuple[int, ...]:
+        """Return the steps that logs do not tell: ends of rounds and, where they are inferred, receipts."""
+        return (*self._restarts, *self._receipts) if inferring else self._restarts
+
+    def _before(self, way: Way, inferring: bool) -> tuple[int, ...]:
+        """Return the unseen steps that may make a difference to these, directly or by way of each other."""
+        found = self._relevant.get((way, inferring))
+        if found is None:
+            touches = writes = 0
+            for step in way:
+                touches, writes = touches | self._touches[step], writes | self._writes[step]
+            waiting = [step for step in self.unseen(inferring) if step not in way]
+            chosen: list[int] = []
+            while near := [s for s in waiting if self._writes[s] & touches or self._touches[s] & writes]:
+                chosen += near
+                waiting = [step for step in waiting if step not in near]
+                for step in near:
+                    touches, writes = touches | self._touches[step], writes | self._writes[step]
+            found = self._relevant[way, inferring] = tuple(sorted(chosen))
+        return found
+
+    def _closure(self, state: int, steps: Sequence[int]) -> dict[int, tuple[Effect, ...]]:
+        """Return the states that these steps lead to, the state itself first, each with what happens on the way."""
+        found: dict[int, tuple[Effect, ...]] = {state: ()}
+        if steps:
+            waiting = [state]
+            while waiting:
+                before = waiting.pop()
+                for step in steps:
+                    for target in self.stepper.taken(before, step):
+                        if target not in found:
+                            found[target] = found[before] + self._happening(before, step)
+                            waiting.append(target)
+                            self._check(found)
+        return found
+
+    def reached(self, states: Iterable[int], inferring: bool) -> tuple[int, ...]:
+        """Return every state that the case may be in by now."""
+        found: dict[int, None] = {}
+        for state in states:
+            found.update(dict.fromkeys(self._closure(state, self.unseen(inferring))))
+            self._check(found)
+        return tuple(found)
+
+    def _check(self, found: dict[int, tuple[Effect, ...]] | dict[int, None]) -> None:
+        if len(found) > self.most:
+            raise ResourceExhausted(f"more than {self.most:,} states are possible")
+
+    def _happening(self, before: int, step: int) -> tuple[Effect, ...]:
+        effects = self._effects[step]
+        return effects[1][before & effects[0]] if effects is not None else ()
+
+    # --- what is seen
+
+    def after(self, states: States, ways: tuple[Way, ...], inferring: bool) -> Outcome | None:
+        """Return what becomes of a case in which one of these ways was gone; None if that is not possible.
+
+        Raise `ResourceExhausted` where too many states are possible then.
+        """
+        asked = states, ways, inferring
+        if asked in self._known:
+            return self._known[asked]
+        found = self._after(states, ways, inferring)
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        self._known[asked] = found
+        return found
+
+    def _after(self, states: States, ways: tuple[Way, ...], inferring: bool) -> Outcome | None:
+        paths: dict[int, tuple[Effect, ...]] = {}
+        different = False
+        for way in ways:
+            steps = self._before(way, inferring)
+            for state in states:
+                for before, unseen in self._closure(state, steps).items():
+                    for target, effects in self._gone(before, way):
+                        told = unseen + effects
+                        different |= paths.setdefault(target, told) != told
+                        self._check(paths)
+        if not paths:
+            return None
+        targets = self._without_what_follows(tuple(sorted(paths)), inferring)
+        stories = list(paths.values())
+        if not different and all(story == stories[0] for story in stories):
+            return Outcome(targets, stories[0], (), self._kept_late(states, targets))
+        return Outcome(targets, (), self.agreed(targets), self._kept_late(states, targets))
+
+    def _gone(self, before: int, way: Way) -> list[tuple[int, tuple[Effect, ...]]]:
+        ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
+        for step in way:
+            ends = [
+                (target, told + self._happening(state, step))
+                for state, told in ends
+                for target in self.stepper.taken(state, step)
+            ]
+        return ends
+
+    def _without_what_follows(self, states: States, inferring: bool) -> States:
+        """Leave out states that others lead to unseen: they are possible anyway."""
+        if len(states) == 1:
+            return states
+        kept = dict.fromkeys(states)
+        for state in states:
+            if state in kept:
+                for target in self._closure(state, self.unseen(inferring)):
+                    if target != state:
+                        kept.pop(target, None)
+        return tuple(kept)
+
+    def agreed(self, states: States) -> tuple[tuple[int, str], ...]:
+        """Return the commitments and claims that are the same in all of these states, with what they are."""
+        found = []
+        for position, one in enumerate(self.kept):
+            values = {self.packing.value(one.variable, state) for state in states}
+            if len(values) == 1:
+                found.append((position, str(values.pop())))
+        return tuple(found)
+
+    def _kept_late(self, before: States, after: States) -> tuple[int, ...]:
+        """Return the commitments whose deadline has run out and whose consequent comes true now, in every state."""
+        found = []
+        for position, (mask, condition) in self._late:
+            one = self.kept[position]
+            if all(self.packing.value(one.variable, state) in _RUN_OUT for state in (*before, *after)):
+                holds = self.packing.condition(condition)
+                if all(holds(state & mask) for state in after) and not any(holds(state & mask) for state in before):
+                    found.append(position)
+        return tuple(found)
+
+    def values(self, position: int, states: Iterable[int]) -> tuple[str, ...]:
+        """Return what a commitment or claim may be in these states."""
+        variable = self.kept[position].variable
+        return tuple(dict.fromkeys(str(self.packing.value(variable, state)) for state in states))
+
+    # --- the end of a case
+
+    def ending(self, states: States, inferring: bool) -> str | None:
+        """Return "over" if nothing can happen any more, "anew" if all can begin as at first and nothing else can.
+
+        Neither can be told from what the case was: so that much is enough to remember of it.
+        """
+        asked = states, inferring
+        if asked not in self._over:
+            if len(self._over) >= _REMEMBERED:
+                self._over.clear()
+            self._over[asked] = self._ending(states, inferring)
+        return self._over[asked]
+
+    def _ending(self, states: States, inferring: bool) -> str | None:
+        if len(states) != 1:
+            return None
+        reached = self.reached(states, inferring)
+        watched = self.seen if inferring else (*self.seen, *self._receipts)
+        alive = [state for state in reached if any(self.stepper.taken(state, step) for step in watched)]
+        if self.tick is not None and any(self.stepper.taken(state, self.tick) != [state] for state in reached):
+            return None
+        if not alive:
+            return "over"
+        return "anew" if tuple(alive) == self.initial else None

@@ -1,0 +1,425 @@
+"""The monitor: is told what happens, and says what is wrong with it and what became of every promise."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from cplc.engines.interface import ResourceExhausted
+from cplc.logs.events import Event, Garbage
+from cplc.lowering.text import atom_text
+from cplc.monitoring import findings as f
+from cplc.monitoring.cases import Case, Totals, Waiting
+from cplc.monitoring.chronicle import Chronicle
+from cplc.monitoring.clock import Clock, clock_for
+from cplc.monitoring.explaining import expected, reason
+from cplc.monitoring.findings import Finding
+from cplc.monitoring.machine import Machine, Outcome, States, Way
+from cplc.monitoring.resolving import Resolved, Resolver, Unresolved
+from cplc.monitoring.snapshots import Unrestorable, check, restored, taken
+from cplc.monitoring.standing import Allowed, Standing, allowed, standings
+from cplc.system.model import System
+
+if TYPE_CHECKING:
+    from cplc.pipeline import Compilation
+    from cplc.semantics.model import CheckedModel
+
+Deliveries = Literal["auto", "logged", "inferred"]
+
+_MOST: Final = 1024
+_ENDED: Final = 1 << 16
+_HELD: Final = 100_000
+_LOST: Final[States] = ()
+_NONE: Final[Mapping[str, str]] = {}
+
+
+class Invalid(ValueError):
+    """The protocol has errors, or is none that can be monitored; the text says which."""
+
+
+class Monitor:
+    """Watches any number of cases of one protocol.
+
+    Feed it events in the order in which they happened; it returns what there is to say of each. An event that is not
+    allowed changes nothing: whatever is possible after it was possible before.
+
+    ``tick`` is how long a tick of the protocol's deadlines takes; without it time stands still, unless `pass_ticks`
+    says otherwise. ``skew`` is by how much the clocks of a log may differ: events of a case are held back that long and
+    put in order. ``deliveries`` says whether receipts are events of their own (``logged``) or go on unseen
+    (``inferred``); ``auto`` infers them until the first receipt is fed. ``most`` is how many states of a case may be
+    possible at once, where events leave something unsaid; a case of more is given up.
+    """
+
+    def __init__(
+        self,
+        protocol: Compilation,
+        *,
+        tick: timedelta | None = None,
+        skew: timedelta = timedelta(0),
+        deliveries: Deliveries = "auto",
+        most: int = _MOST,
+    ) -> None:
+        if not protocol.ok:
+            errors = [one.concise() for one in protocol.diagnostics if one.is_error]
+            raise Invalid(errors[0] if errors else "the protocol means nothing")
+        if tick is not None and tick <= timedelta(0):
+            raise Invalid("a tick takes some time")
+        if skew < timedelta(0):
+            raise Invalid("a tolerance is not negative")
+        self._model: CheckedModel = protocol.model
+        self._clock: Clock = clock_for(protocol, tick)
+        self._machine = Machine(self._clock.system, most)
+        players = {participant.name: participant.roles for participant in self._model.participants}
+        self._asks = {one.name: atom_text(one.consequent) for one in self._model.commitments}
+        self._asks |= {one.name: atom_text(one.content) for one in self._model.claims}
+        self._resolver = Resolver(self._machine, players)
+        self._skew = _nanoseconds(skew)
+        self._deliveries = deliveries
+        self._inferring = deliveries != "logged" and not self._model.sync
+        self._cases: dict[str, Case] = {}
+        self._ended: dict[str, Literal["over", "anew"]] = {}
+        self._waiting: dict[str, Waiting] = {}
+        self._resolved: dict[object, Resolved | Unresolved] = {}
+        self._listeners: dict[int, Callable[[Finding], object]] = {}
+        self._chronicle = Chronicle(self._machine, self._clock)
+        self._newest: int | None = None
+        _ = self._machine.initial  # too many of these shall be said at once
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        parameters: Mapping[str, str] = _NONE,
+        *,
+        channels: Literal["sync", "async"] | None = None,
+        tick: timedelta | None = None,
+        skew: timedelta = timedelta(0),
+        deliveries: Deliveries = "auto",
+        most: int = _MOST,
+    ) -> Monitor:
+        """Return a monitor of the protocol in a file; raise `Invalid` if there is something wrong with it."""
+        from cplc.pipeline import Compilation, load
+
+        found = load(str(path), dict(parameters), channels)
+        if not isinstance(found, Compilation):
+            raise Invalid(found.concise())
+        return cls(found, tick=tick, skew=skew, deliveries=deliveries, most=most)
+
+    # --- being told
+
+    def feed(self, event: Event | Garbage) -> list[Finding]:
+        """Take what has happened; return all that is to be said of it, and of what it has let happen."""
+        self.totals.events += 1
+        if isinstance(event, Garbage):
+            return self._told([f.Unreadable(event.place, "", None, event.reason)])
+        if not self._skew or (event.time is None and event.case not in self._waiting):
+            return self._told(self._judged(event))
+        return self._told([finding for one in self._in_order(event) for finding in self._judged(one)])
+
+    def advance(self, time: int) -> list[Finding]:
+        """Let it be that late (in nanoseconds since 1970, UTC) in every case, so that deadlines run out."""
+        found: list[Finding] = []
+        for name in list(self._waiting):
+            for event in self._due(name, time - self._skew):
+                found += self._judged(event)
+        if self._clock.unit:
+            for name in list(self._cases):
+                found += self._until(name, time - self._skew)
+        return self._told(found)
+
+    def pass_ticks(self, case: str, count: int = 1) -> list[Finding]:
+        """Let ticks pass in one case: for protocols with deadlines where no times are known."""
+        if self._clock.unit:
+            raise ValueError("ticks pass by the times of events")
+        known = self._cases.get(case)
+        known = known or Case(self._machine.initial)
+        try:
+            outcomes = self._ticked(known.states, count)
+        except ResourceExhausted:
+            return self._told([self._lose(case, known, "tick", "", None)])
+        found: list[Finding] = []
+        for _, outcome in outcomes:
+            found += self._chronicle.go_on(case, known, outcome, None, known.place, None)
+        if case in self._cases:
+            known.ticks += count
+        return self._told(found)
+
+    def finish(self, time: int | None = None) -> list[Finding]:
+        """Say what is left at the end: let it be as late as the newest event, or this time; name what is open."""
+        found: list[Finding] = []
+        for name in list(self._waiting):
+            for event in self._due(name, None):
+                found += self._judged(event)
+        end = self._newest if time is None else time
+        if self._clock.unit and end is not None:
+            for name in list(self._cases):
+                found += self._until(name, end)
+        for name in self._cases:
+            for one in self.commitments(name):
+                if one.state == "active" and not one.is_claim:
+                    place = self._cases[name].place
+                    found.append(
+                        f.Open(place, name, end, one.name, one.debtor, one.creditor, one.state, one.since, one.due)
+                    )
+        return self._told(found)
+
+    def subscribe(self, callback: Callable[[Finding], object]) -> Callable[[], None]:
+        """Have every finding told to somebody, as it is found; what is returned ends that."""
+        number = max(self._listeners, default=0) + 1
+        self._listeners[number] = callback
+
+        def unsubscribe() -> None:
+            self._listeners.pop(number, None)
+
+        return unsubscribe
+
+    def _told(self, found: list[Finding]) -> list[Finding]:
+        for finding in found:
+            self.totals.found[finding.kind] += 1
+        if self._listeners:
+            for finding in found:
+                for callback in list(self._listeners.values()):
+                    callback(finding)
+        return found
+
+    # --- being asked
+
+    @property
+    def totals(self) -> Totals:
+        """What all cases have come to so far."""
+        return self._chronicle.totals
+
+    @property
+    def system(self) -> System:
+        return self._machine.system
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases that are open."""
+        return tuple(self._cases)
+
+    def case_closed(self, case: str) -> bool:
+        """Whether nothing can happen any more in a case (as long as it is remembered that it was there)."""
+        return self._ended.get(case) == "over"
+
+    def commitments(self, case: str) -> tuple[Standing, ...]:
+        """Return how every commitment and claim of a case stands."""
+        known = self._cases.get(case)
+        return standings(
+            self._machine, known or Case(self._machine.initial), self._reached(known), self._clock, self._asks
+        )
+
+    def allowed(self, agent: str, case: str) -> Allowed:
+        """Return what a role, or a participant, may send now in a case, and what it owes there."""
+        roles = self._resolver.roles(agent)
+        if not roles:
+            raise KeyError(f"`{agent}` is neither a role nor a participant of {self.system.name}")
+        known = self._cases.get(case)
+        over = self.case_closed(case) or (known is not None and known.states == _LOST)
+        return allowed(self._machine, agent, roles, () if over else self._reached(known), self.commitments(case))
+
+    def _reached(self, known: Case | None) -> tuple[int, ...]:
+        return self._machine.reached(self._machine.initial if known is None else known.states, self._inferring)
+
+    def close(self, case: str) -> None:
+        """Forget a case but for what it has come to: somebody else knows that it is over."""
+        known = self._cases.pop(case, None)
+        self._waiting.pop(case, None)
+        if known is not None:
+            self._chronicle.close(known)
+            self._end(case, "over")
+
+    # --- one event
+
+    def _judged(self, event: Event) -> list[Finding]:
+        """Hold an event against its case, and let it happen if it may."""
+        if event.kind == "received" and self._deliveries == "auto":
+            self._inferring = False
+        resolved = self._resolve(event)
+        name = event.case
+        known = self._cases.get(name)
+        if known is not None and known.states == _LOST:
+            return []
+        if isinstance(resolved, Unresolved):
+            return [self._rejection(event, resolved.kind, resolved.message, resolved.because, resolved.instead)]
+        if known is None and self._ended.get(name) == "over":
+            return [self._rejection(event, f.CaseOver, resolved.message)]
+        case = known or Case(self._machine.initial, origin=event.time)
+        found: list[Finding] = []
+        time = event.time
+        if time is None:
+            time = case.time
+        elif case.time is not None and time < case.time:
+            late = (case.time - time) / 1e9
+            found.append(f.BackInTime(event.place, name, event.time, resolved.message, late))
+            time = case.time
+        try:
+            ticks = self._clock.count(case, time)
+            passed = self._ticked(case.states, ticks) if ticks else []
+            states = passed[-1][1].states if passed else case.states
+            outcome = self._machine.after(states, resolved.ways, self._inferring) if resolved.ways else None
+            if outcome is None:
+                if self._is_known(event, resolved, states):
+                    return found
+                return [*found, self._refused(event, resolved, states)]
+        except ResourceExhausted:
+            return [*found, self._lose(name, case, resolved.message, event.place, event.time)]
+        if known is None:
+            self.totals.cases += name not in self._ended
+            self._ended.pop(name, None)
+            self._cases[name] = case
+        for number, tick in passed:
+            found += self._chronicle.go_on(name, case, tick, None, case.place, self._clock.moment(case, number))
+        case.ticks += ticks
+        case.time, case.place = time, event.place
+        if case.origin is None:
+            case.origin = time
+        if event.time is not None and (self._newest is None or event.time > self._newest):
+            self._newest = event.time
+        self.totals.accepted += 1
+        found += self._chronicle.go_on(name, case, outcome, resolved.message, event.place, time)
+        if (ending := self._machine.ending(case.states, self._inferring)) is not None:
+            del self._cases[name]
+            self._chronicle.close(case)
+            self._end(name, "over" if ending == "over" else "anew")
+        return found
+
+    def _resolve(self, event: Event) -> Resolved | Unresolved:
+        try:
+            asked = (
+                event.message, event.kind, event.sender, event.recipients,
+                tuple(event.bindings.items()), tuple(event.values.items()),
+            )  # fmt: skip
+            found = self._resolved.get(asked)
+        except TypeError:  # a payload that no protocol has
+            return self._resolver.resolve(event)
+        if found is None:
+            if len(self._resolved) >= _ENDED:
+                self._resolved.clear()
+            found = self._resolved[asked] = self._resolver.resolve(event)
+        return found
+
+    def _is_known(self, event: Event, resolved: Resolved, states: States) -> bool:
+        """Whether the receipt that is told had to be inferred already from what was told before."""
+        if event.kind != "received" or not (self._inferring or self._model.sync):
+            return False
+        received = [self._machine.packing.condition(one.received) for one in resolved.messages]
+        return any(all(condition(state) for state in states) for condition in received)
+
+    def _refused(self, event: Event, resolved: Resolved, states: States) -> Finding:
+        kind, because = reason(self._machine, states, self._inferring, resolved)
+        senders = frozenset(message.sender for message in resolved.messages)
+        instead = expected(self._machine, states, self._inferring, senders)
+        return self._rejection(event, kind, resolved.message, because, instead)
+
+    @staticmethod
+    def _rejection(
+        event: Event,
+        kind: type[f.Rejected],
+        message: str,
+        because: Sequence[str] = (),
+        instead: Sequence[str] = (),
+    ) -> Finding:
+        return kind(event.place, event.case, event.time, message, event.sender, tuple(because), tuple(instead))
+
+    # --- what happens
+
+    def _ticked(self, states: States, count: int) -> list[tuple[int, Outcome]]:
+        """Return the ticks that change something, each with its number."""
+        found: list[tuple[int, Outcome]] = []
+        if self._machine.tick is None:
+            return found
+        ways: tuple[Way, ...] = ((self._machine.tick,),)
+        for number in range(1, count + 1):
+            outcome = self._machine.after(states, ways, self._inferring)
+            assert outcome is not None, "a tick is always possible"
+            if outcome.states == states:
+                break
+            found.append((number, outcome))
+            states = outcome.states
+        return found
+
+    def _until(self, name: str, time: int) -> list[Finding]:
+        """Let a case be that late."""
+        case = self._cases[name]
+        ticks = self._clock.count(case, time)
+        if not ticks or case.states == _LOST:
+            return []
+        found: list[Finding] = []
+        try:
+            for number, outcome in self._ticked(case.states, ticks):
+                found += self._chronicle.go_on(name, case, outcome, None, case.place, self._clock.moment(case, number))
+        except ResourceExhausted:
+            return [*found, self._lose(name, case, "tick", case.place, time)]
+        case.ticks += ticks
+        if (ending := self._machine.ending(case.states, self._inferring)) is not None:
+            del self._cases[name]
+            self._chronicle.close(case)
+            self._end(name, "over" if ending == "over" else "anew")
+        return found
+
+    def _lose(self, name: str, case: Case, message: str, place: str, time: int | None) -> Finding:
+        """Give a case up; what became of it so far counts as unknown."""
+        self.totals.cases += name not in self._cases and name not in self._ended
+        self._ended.pop(name, None)
+        case.states = _LOST
+        self._chronicle.close(case, "unknown")
+        self._cases[name] = case
+        return f.LostTrack(place, name, time, message, self._machine.most)
+
+    def _end(self, name: str, how: Literal["over", "anew"]) -> None:
+        """Remember that there was such a case, of so many of those that ended last."""
+        self.totals.over += how == "over"
+        self._ended.pop(name, None)
+        self._ended[name] = how
+        if len(self._ended) > _ENDED:
+            del self._ended[next(iter(self._ended))]
+
+    # --- clocks that differ
+
+    def _in_order(self, event: Event) -> Iterator[Event]:
+        """Hold the event back until nothing of its case that is older can be expected; yield what need not wait."""
+        waiting = self._waiting.setdefault(event.case, Waiting())
+        time = waiting.newest if event.time is None else event.time
+        waiting.newest = max(waiting.newest, time)
+        waiting.count += 1
+        heapq.heappush(waiting.events, (time, waiting.count, event))
+        yield from self._due(event.case, waiting.newest - self._skew)
+
+    def _due(self, case: str, time: int | None) -> Iterator[Event]:
+        """Yield the events of a case that wait no longer, in order: those up to a time, or all."""
+        waiting = self._waiting[case]
+        while waiting.events and (time is None or waiting.events[0][0] <= time or len(waiting.events) > _HELD):
+            yield heapq.heappop(waiting.events)[2]
+        if not waiting.events:
+            del self._waiting[case]
+
+    # --- stopping, and going on later
+
+    def snapshot(self) -> dict[str, object]:
+        """Return all that is known, as what JSON can say: another monitor of the same protocol goes on from there."""
+        return taken(
+            self._identity, self._cases, self._ended, self._waiting, self.totals, self._inferring, self._newest
+        )
+
+    def restore(self, snapshot: Mapping[str, object]) -> None:
+        """Go on where the snapshot was taken; raise `Unrestorable` if it is of another protocol, or damaged."""
+        check(snapshot, self._identity)
+        try:
+            found = restored(snapshot, self._machine)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
+            raise Unrestorable(f"it is damaged: {problem}") from None
+        self._cases, self._ended, self._waiting, totals, self._inferring, self._newest = found
+        self._chronicle.totals = totals
+
+    @property
+    def _identity(self) -> tuple[System, str]:
+        """What must be the same for one monitor to go on with what another has left."""
+        return self._machine.system, f"{self._clock.unit} {self._skew} {self._deliveries} {self._machine.most}"
+
+
+def _nanoseconds(duration: timedelta) -> int:
+    return duration // timedelta(microseconds=1) * 1000

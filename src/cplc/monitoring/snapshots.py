@@ -1,0 +1,105 @@
+"""All that a monitor knows, written down and read again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any, Final
+
+from cplc.logs.events import Event
+from cplc.monitoring.cases import Case, Life, Totals, Waiting
+from cplc.monitoring.machine import Machine
+from cplc.system.model import System
+from cplc.system.printer import system_text
+
+_VERSION: Final = 1
+
+Known = tuple[dict[str, Case], dict[str, Any], dict[str, Waiting], Totals, bool, int | None]
+
+
+class Unrestorable(ValueError):
+    """A snapshot that this monitor cannot go on from; the text says why."""
+
+
+def taken(
+    identity: tuple[System, str],
+    cases: Mapping[str, Case],
+    ended: Mapping[str, str],
+    waiting: Mapping[str, Waiting],
+    totals: Totals,
+    inferring: bool,
+    newest: int | None,
+) -> dict[str, object]:
+    """Return all of it as what JSON can say."""
+    return {
+        "version": _VERSION,
+        "of": _fingerprint(identity),
+        "inferring": inferring,
+        "newest": newest,
+        "cases": {name: _case(case) for name, case in cases.items()},
+        "ended": dict(ended),
+        "waiting": {
+            name: [one.newest, one.count, [[time, number, asdict(event)] for time, number, event in one.events]]
+            for name, one in waiting.items()
+        },
+        "totals": {
+            "cases": totals.cases,
+            "over": totals.over,
+            "events": totals.events,
+            "accepted": totals.accepted,
+            "found": dict(totals.found),
+            "endings": [[name, state, count] for (name, state), count in totals.endings.items()],
+            "violations": [[debtor, name, count] for (debtor, name), count in totals.violations.items()],
+        },
+    }
+
+
+def _case(case: Case) -> list[object]:
+    lives = [[position, *life] for position, life in case.lives.items()]
+    return [[f"{state:x}" for state in case.states], lives, case.origin, case.ticks, case.time, case.place]
+
+
+def _fingerprint(identity: tuple[System, str]) -> str:
+    system, settings = identity
+    return sha256(f"{settings}\n{system_text(system)}".encode()).hexdigest()
+
+
+def check(snapshot: Mapping[str, object], identity: tuple[System, str]) -> None:
+    """Raise `Unrestorable` if the snapshot is not of this protocol, watched in the same way."""
+    if snapshot.get("version") != _VERSION:
+        raise Unrestorable("it is not of this version of cplc")
+    if snapshot.get("of") != _fingerprint(identity):
+        raise Unrestorable("it is of another protocol, of other parameters, or of a monitor with other settings")
+
+
+def restored(snapshot: Mapping[str, Any], machine: Machine) -> Known:
+    """Return what was written down."""
+    cases = {}
+    for name, (states, lives, origin, ticks, time, place) in snapshot["cases"].items():
+        packed = tuple(int(state, 16) for state in states)
+        if any(state >> machine.packing.width for state in packed):
+            raise ValueError(f"a state of case `{name}`")
+        known = {int(position): Life(*life) for position, *life in lives}
+        cases[name] = Case(packed, known, origin, int(ticks), time, str(place))
+    waiting = {}
+    for name, (newest, count, events) in snapshot["waiting"].items():
+        waiting[name] = Waiting([(time, number, _event(event)) for time, number, event in events], newest, count)
+    told = snapshot["totals"]
+    totals = Totals(
+        int(told["cases"]),
+        int(told["over"]),
+        int(told["events"]),
+        int(told["accepted"]),
+        Counter({str(kind): int(count) for kind, count in told["found"].items()}),
+        Counter({(str(name), str(state)): int(count) for name, state, count in told["endings"]}),
+        Counter({(str(debtor), str(name)): int(count) for debtor, name, count in told["violations"]}),
+    )
+    ended = dict(snapshot["ended"])
+    return cases, ended, waiting, totals, bool(snapshot["inferring"]), snapshot["newest"]
+
+
+def _event(data: Mapping[str, Any]) -> Event:
+    recipients = data["recipients"]
+    return Event(**{**data, "recipients": None if recipients is None else tuple(recipients)})
