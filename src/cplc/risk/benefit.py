@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import fsum
 
 from cplc.engines.interface import ResourceExhausted
 from cplc.risk.advice import advice
@@ -66,7 +67,9 @@ def _gain_and_figure(workshop: Workshop, whole: Prices, lots: list[_Lot]) -> tup
             each = each if len(each) == len(shares) else None
         except ResourceExhausted as exhausted:
             why = str(exhausted)
-    if acyclic:
+    if each is not None:
+        means = [_mean(each, lots, workshop.exact, whole.unit)] * 2
+    elif acyclic:
         means = [_expected(lots, worst, workshop.exact, whole.unit) for worst in (True, False)]
     else:
         means = [Bounds(float("-inf"), float("inf"))] * 2
@@ -83,6 +86,18 @@ def _shares(lot: _Lot) -> Shares | None:
     if isinstance(lot.built, Large):
         raise ResourceExhausted("how it is distributed is not followed through so many states")
     return distribution(lot.built.ordered, lot.prices)
+
+
+def _mean(each: Sequence[Shares], lots: Sequence[_Lot], exact: bool, unit: Fraction) -> Bounds:
+    """Return the mean of what is distributed so, whatever is chosen."""
+    means = (sum(amount * share for amount, share in one.items()) for one in each)
+    if exact:
+        found = sum((mean * lot.times for mean, lot in zip(means, lots, strict=True)), Fraction(0)) * unit
+        return Bounds(found, found)
+    parts = [float(mean) * lot.times for mean, lot in zip(means, lots, strict=True)]
+    middle = fsum(parts) * float(unit)
+    slack = 4 * _UNIT * fsum(map(abs, parts)) * float(unit) + 4 * _UNIT * abs(middle)
+    return Bounds(middle - slack, middle + slack)
 
 
 def _expected(lots: Sequence[_Lot], worst: bool, exact: bool, unit: Fraction) -> Bounds:
