@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check format golden editor build clean
+.PHONY: help demo test lint check format golden editor docs build clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,10 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed  ## verify the example examples/netbill.cpl
@@ -46,6 +50,9 @@ editor: $(VENV)/.installed-dev  ## drive the real VS Code with the extension; wh
 	cd vscode-extension && npm ci && npm test && npm run package
 	sh vscode-extension/tests/editor/setup.sh build/editor
 	CPLC_EDITOR=build/editor $(BIN)/python -m pytest -m editor tests/editor
+
+docs: $(VENV)/.installed-docs  ## build the manual into build/manual; open index.html there
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 build: $(VENV)/.installed-dev  ## build the source distribution and the wheel
 	$(BIN)/python -m build

@@ -13,7 +13,8 @@ no deadlocks unless the fence says ``deadlocks``.
 Console tests (``tests/cli``, and every transcript of the documentation): a ```` ```console ```` block holds
 ``$ cplc …`` lines, each with its output and, unless the exit code is 0, a last line ``[exit 1]``. A line ``...``
 stands for any lines, and figures in seconds are not compared. ```` ```console process ```` runs them in a process
-of their own.
+of their own. Standard output may go to a file, ``> FILE``. Pages that are told in order are played by
+``tests/sequences.py``.
 
 In both, a block with ``file=NAME`` puts a file beside the tests that follow it. A mistyped assertion, and a file
 without tests, is an error of the test itself.
@@ -142,19 +143,27 @@ class Command:
         return self._parts[2]
 
     @property
-    def _parts(self) -> tuple[dict[str, str], list[str], str | None]:
+    def output(self) -> str | None:
+        """The file that standard output goes to."""
+        return self._parts[3]
+
+    @property
+    def _parts(self) -> tuple[dict[str, str], list[str], str | None, str | None]:
         words = shlex.split(self.line)
         environment = {}
         while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
             name, _, value = words.pop(0).partition("=")
             environment[name] = value
-        source = None
+        source = target = None
+        if len(words) > 2 and words[-2] == ">":
+            target = words[-1]
+            words = words[:-2]
         if len(words) > 2 and words[-2] == "<":
             source = words[-1]
             words = words[:-2]
         if not words or words[0] != "cplc" or {"|", ">", "2>", "&&", ";"} & set(words):
-            raise BadTest(f"only `cplc` is run, with `< FILE` at most: {self.line}")
-        return environment, words[1:], source
+            raise BadTest(f"only `cplc` is run, with `< FILE` and `> FILE` at most: {self.line}")
+        return environment, words[1:], source, target
 
 
 @dataclass(frozen=True)
@@ -379,14 +388,15 @@ def console_tests(path: Path) -> list[ConsoleTest]:
         elif block.language == "console":
             if block.flags - {"process"}:
                 raise block.refuse(f"what does {sorted(block.flags)} mean?")
-            tests.append(ConsoleTest(names.next(block.heading), block, dict(files), _commands(block)))
+            tests.append(ConsoleTest(names.next(block.heading), block, dict(files), commands(block)))
     if not tests:
         raise BadTest(f"{path}: there is no transcript in this file")
     return tests
 
 
-def _commands(block: Block) -> tuple[Command, ...]:
-    commands: list[Command] = []
+def commands(block: Block) -> tuple[Command, ...]:
+    """Return what a transcript types and expects."""
+    found: list[Command] = []
     lines = block.text.split("\n")[:-1]
     starts = [number for number, line in enumerate(lines) if line.startswith("$ ")]
     if not starts or starts[0] != 0:
@@ -394,14 +404,14 @@ def _commands(block: Block) -> tuple[Command, ...]:
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         expected = lines[start + 1 : end]
         code = 0
-        if expected and (found := re.fullmatch(r"\[exit (\d+)\]", expected[-1])):
-            code = int(found[1])
+        if expected and (ended := re.fullmatch(r"\[exit (\d+)\]", expected[-1])):
+            code = int(ended[1])
             expected = expected[:-1]
         if any(line.startswith("[exit") for line in expected):
             raise block.refuse("the exit code stands in the last line of a command", start)
-        commands.append(Command(lines[start][2:], tuple(expected), code))
-        _ = commands[-1].arguments
-    return tuple(commands)
+        found.append(Command(lines[start][2:], tuple(expected), code))
+        _ = found[-1].arguments
+    return tuple(found)
 
 
 def check_console(test: ConsoleTest, directory: Path, *, update: bool) -> None:
@@ -428,20 +438,25 @@ def _in_process(command: Command, directory: Path) -> tuple[str, int]:
     from cplc.cli.main import run
 
     output = io.StringIO()
+    written = io.StringIO()
     given = (directory / command.input).read_bytes() if command.input else b""
     with (
         chdir(directory),
         mock.patch.dict(os.environ, {"COLUMNS": "80", **command.environment}),
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8")),
-        redirect_stdout(output),
+        redirect_stdout(written if command.output else output),
         redirect_stderr(output),
     ):
         code = run(command.arguments)
+    if command.output:
+        (directory / command.output).write_text(written.getvalue(), encoding="utf-8")
     return output.getvalue(), code
 
 
 def _as_process(command: Command, directory: Path) -> tuple[str, int]:
     source = str(Path(__file__).parents[1] / "src")
+    if command.output:
+        raise BadTest(f"what a process of its own says is not written to a file: {command.line}")
     done = subprocess.run(
         [sys.executable, "-m", "cplc", *command.arguments],
         cwd=directory,

@@ -1,0 +1,95 @@
+"""Plays pages that are told in order: what they write, change and run is one sequence, in one directory.
+
+A block with ``file=NAME`` writes that file, or writes it anew. A ```` ```diff file=NAME ```` block changes it as its
+lines say: those that begin with a blank or ``-`` stand in the file exactly once, one after the other, and those that
+begin with a blank or ``+`` take their place; a line ``...`` stands between two places. A ``console`` block is run,
+as ``tests/literate.py`` says. So what a reader does is done, in the reader's order, and a command that writes a file
+leaves it there for the next one.
+
+The manual is built by playing the same: the drawings that its pages show are those that their commands have made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.literate import Block, ConsoleTest, blocks, check_console, commands
+
+_ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Put:
+    """A file is written."""
+
+    block: Block
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file is changed in some places."""
+
+    block: Block
+
+
+Step = Put | Change | ConsoleTest
+
+
+def tales() -> list[tuple[str, tuple[Path, ...]]]:
+    """Return what is told in order, by its name: the tutorial, page after page, and each of the guides."""
+    tutorial = tuple(sorted((_ROOT / "docs" / "tutorial").glob("*.md")))
+    guides = sorted((_ROOT / "docs" / "how-to").glob("*.md"))
+    return [("tutorial", tutorial), *((page.stem, (page,)) for page in guides)]
+
+
+def steps(pages: Sequence[Path]) -> list[Step]:
+    """Return what is done on these pages, in order."""
+    found: list[Step] = []
+    for page in pages:
+        for block in blocks(page):
+            if block.language == "diff":
+                if "file" not in block.options:
+                    raise block.refuse("a change names its file, `file=NAME`")
+                found.append(Change(block))
+            elif "file" in block.options:
+                found.append(Put(block))
+            elif block.language == "console":
+                found.append(ConsoleTest(block.heading, block, {}, commands(block)))
+            elif block.language in ("cpl", "ispl"):
+                raise block.refuse("what a page told in order shows is a file, `file=NAME`")
+    return found
+
+
+def play(told: Sequence[Step], directory: Path, *, update: bool = False) -> None:
+    """Do what is told in the directory; fail unless what comes is what the pages say, or rewrite them."""
+    for step in told:
+        match step:
+            case Put(block):
+                target = directory / block.options["file"]
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(block.text, encoding="utf-8")
+            case Change(block):
+                target = directory / block.options["file"]
+                if not target.is_file():
+                    raise block.refuse(f"there is no file `{target.name}` to be changed")
+                target.write_text(changed(target.read_text(encoding="utf-8"), block), encoding="utf-8")
+            case ConsoleTest():
+                check_console(step, directory, update=update)
+
+
+def changed(text: str, block: Block) -> str:
+    """Return the text with the changes of the block."""
+    for part in block.text.split("...\n"):
+        lines = part.splitlines(keepends=True)
+        if wrong := [line for line in lines if line.strip() and line[0] not in " +-"]:
+            raise block.refuse(f"a line of a change begins with a blank, `+` or `-`: {wrong[0].strip()}")
+        before = "".join(line[1:] or line for line in lines if line[0] in " -\n")
+        after = "".join(line[1:] or line for line in lines if line[0] in " +\n")
+        if before == after:
+            raise block.refuse("this changes nothing")
+        if text.count(before) != 1:
+            raise block.refuse(f"this stands in the file {text.count(before)} times, not once:\n{before}")
+        text = text.replace(before, after)
+    return text

@@ -1,0 +1,116 @@
+"""The manual is built without a warning, loads nothing from elsewhere, and leaves nothing out."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from cplc.diagnostics.rules import RULES
+
+pytest.importorskip("material", reason="mkdocs-material is not installed")
+
+_ROOT = Path(__file__).parents[1]
+_LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "embed": "src", "object": "data"}
+_LOADED = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "modulepreload", "manifest"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    site = tmp_path_factory.mktemp("manual")
+    ran = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)],
+        cwd=_ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(_ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return site
+
+
+class _Loads(HTMLParser):
+    """Collects what a browser fetches for a page, and which pages it leads to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.classes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.classes |= set(given.get("class", "").split())
+        if tag in _LOADING and _LOADING[tag] in given:
+            self.loads.append(given[_LOADING[tag]])
+        if tag == "link" and set(given.get("rel", "").split()) & _LOADED:
+            self.loads.append(given.get("href", ""))
+        if tag == "a":
+            self.links.append(given.get("href", "").partition("#")[0])
+
+
+def _pages(site: Path) -> Iterator[tuple[Path, _Loads]]:
+    for path in sorted(site.glob("**/*.html")):
+        parser = _Loads()
+        parser.feed(path.read_text(encoding="utf-8"))
+        yield path, parser
+
+
+def test_nothing_is_loaded_from_elsewhere(built: Path) -> None:
+    pages = list(_pages(built))
+    foreign = [
+        f"{path.name}: {address}"
+        for path, page in pages
+        for address in page.loads
+        if re.match(r"(?i)[a-z][a-z+.-]*:|//", address) and not address.startswith("data:")
+    ]
+    assert foreign == []
+    # What the theme's own scripts would fetch: Mermaid, where there is a diagram.
+    assert not any("mermaid" in page.classes for _, page in pages)
+    for sheet in built.glob("**/*.css"):
+        assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_what_is_loaded_is_there(built: Path) -> None:
+    missing = [
+        f"{path.name}: {address}"
+        for path, page in _pages(built)
+        for address in page.loads
+        if path.name != "404.html"
+        and not address.startswith("data:")
+        and not (path.parent / address.split("?")[0]).is_file()
+    ]
+    assert missing == []
+
+
+def test_every_page_can_be_reached_from_the_first(built: Path) -> None:
+    pages = {path.resolve(): parser for path, parser in _pages(built)}
+    met: set[Path] = set()
+    queue = [(built / "index.html").resolve()]
+    while queue:
+        path = queue.pop()
+        if path in met or path not in pages:
+            continue
+        met.add(path)
+        queue += [(path.parent / link).resolve() for link in pages[path].links if link and ":" not in link]
+    assert {path.name for path in pages.keys() - met} <= {"404.html"}
+    assert {f"{rule.code}.html" for rule in RULES} <= {path.name for path in met if path.parent.name == "rules"}
+
+
+def test_fences_are_coloured(built: Path) -> None:
+    """A fence whose words the highlighter does not know would be a paragraph of backquotes."""
+    broken = [
+        path.name
+        for path, _ in _pages(built)
+        if "```" in re.sub(r"<code.*?</code>", "", path.read_text("utf-8"), flags=re.DOTALL)
+    ]
+    assert broken == []
+    language = (built / "language.html").read_text(encoding="utf-8")
+    assert '<span class="kd">protocol</span>' in language
