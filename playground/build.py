@@ -1,0 +1,139 @@
+"""Build the playground: `python playground/build.py FOLDER`. What is fetched comes by pip and npm and is not kept.
+
+The folder is there when it is complete: everything is made beside it first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from cplc.report.html import template
+
+_HERE = Path(__file__).resolve().parent
+_ROOT = _HERE.parent
+_PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+_COMPILED = (".so", ".pyd", ".dylib")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Build the playground.")
+    parser.add_argument("folder", type=Path, help="where it is put; what is there is replaced")
+    parser.add_argument("--numpy", type=Path, help="Pyodide's own wheel of numpy, if there is one")
+    wanted = parser.parse_args(arguments)
+    folder: Path = wanted.folder.resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _modules()
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as name:
+        work = Path(name)
+        made = work / "made"
+        made.mkdir()
+        _pyodide(made / "pyodide")
+        wheels = [] if wanted.numpy is None else [_numpy(wanted.numpy, made)]
+        _python(work / "site", made / "python.zip")
+        _page(work, made)
+        (made / "manifest.json").write_text(json.dumps({"wheels": wheels}), encoding="utf-8")
+        if folder.exists():
+            folder.rename(work / "before")
+        made.rename(folder)
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    sys.stdout.write(f"{folder}: {size / 1e6:.1f} MB\n")
+    return 0
+
+
+def _run(*command: str | Path, **options: Any) -> None:
+    subprocess.run([str(part) for part in command], check=True, **options)
+
+
+def _modules() -> None:
+    """Install what package-lock.json pins, unless it is there."""
+    kept = _HERE / "node_modules" / ".package-lock.json"
+    if not kept.is_file() or kept.stat().st_mtime < (_HERE / "package-lock.json").stat().st_mtime:
+        _run("npm", "ci", "--silent", "--no-audit", "--no-fund", cwd=_HERE)
+
+
+def _pyodide(folder: Path) -> None:
+    folder.mkdir()
+    for name in _PYODIDE:
+        shutil.copy(_HERE / "node_modules" / "pyodide" / name, folder / name)
+
+
+def _numpy(wheel: Path, made: Path) -> str:
+    """Take the wheel if it is the one that this Pyodide was released with."""
+    listed = json.loads((_HERE / "node_modules" / "pyodide" / "pyodide-lock.json").read_text(encoding="utf-8"))
+    package = listed["packages"]["numpy"]
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    if digest != package["sha256"]:
+        raise SystemExit(f"{wheel} is not {package['file_name']}, as Pyodide lists it: its digest is {digest}")
+    shutil.copy(wheel, made / "pyodide" / package["file_name"])
+    return str(package["file_name"])
+
+
+def _python(site: Path, archive: Path) -> None:
+    """Put the wheel of this checkout and what it needs into an archive, compiled by the Python that will run it."""
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+    pins = ("--constraint", _ROOT / "constraints.txt")
+    _run(*pip, "--target", site, *pins, "--requirement", _HERE / "requirements.txt")
+    _run(*pip, "--target", site, _ROOT)
+    for path in sorted(site.rglob("*")):
+        if path.suffix in _COMPILED:
+            path.unlink()
+    for path in [site / "bin", *sorted(site.rglob("__pycache__"))]:
+        shutil.rmtree(path, ignore_errors=True)
+    (site / "playground").mkdir()
+    shutil.copy(_HERE / "checker.py", site / "playground")
+    _run("node", _HERE / "scripts" / "compile.mjs", site)
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as kept:
+        for path in sorted(site.rglob("*")):
+            if path.is_file():
+                kept.write(path, path.relative_to(site))
+
+
+def _page(work: Path, made: Path) -> None:
+    """Bundle the page; what it shows is read from where it is written, and nothing is written twice."""
+    palette: Any = template("colours.css.j2").module
+    given = {
+        "out": str(made),
+        "light": palette.light(),
+        "dark": palette.dark(),
+        "report": template("style.css.j2").render(),
+        "tip": str(_module("verdict.html.j2").tip()),
+        "script": _text("src/cplc/report/templates/script.js"),
+        "grammars": {
+            path.name.partition(".")[0]: json.loads(path.read_text(encoding="utf-8"))
+            for path in sorted((_ROOT / "vscode-extension" / "syntaxes").glob("*.tmLanguage.json"))
+        },
+        "rules": {path.stem: path.read_text(encoding="utf-8") for path in sorted((_ROOT / "docs/rules").glob("*.md"))},
+        "examples": [_example(path) for path in sorted((_ROOT / "examples").glob("*.*pl"), key=lambda path: path.name)],
+    }
+    file = work / "given.json"
+    file.write_text(json.dumps(given), encoding="utf-8")
+    _run("node", _HERE / "scripts" / "bundle.mjs", file)
+
+
+def _module(name: str) -> Any:
+    return template(name).module
+
+
+def _text(name: str) -> str:
+    return (_ROOT / name).read_text(encoding="utf-8")
+
+
+def _example(path: Path) -> dict[str, str]:
+    """Return an example with its first comment, which says what it is about."""
+    text = path.read_text(encoding="utf-8")
+    first = text.partition("\n")[0]
+    return {"name": path.name, "title": first.lstrip("/- ").rstrip(". "), "text": text}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

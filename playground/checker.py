@@ -1,0 +1,271 @@
+"""What the page asks: diagnostics of a text, and verdicts one by one. It runs in Pyodide, and in any other Python.
+
+Questions and answers are JSON, because that is what a worker can hand to a page. Places are offsets in UTF-16, which
+is how an editor in a browser counts.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Final
+
+from cplc.asking import Asked, Channels, EngineName
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.interface import ResourceExhausted
+from cplc.pipeline import Compilation, IsplReading, is_ispl
+from cplc.report.html import fragment
+from cplc.report.outcome import Standing, standing
+from cplc.source import Source, Span
+from cplc.system.limits import TooLarge
+from cplc.system.model import System
+from cplc.verification.results import Result
+
+Said = dict[str, Any]
+Reading = Compilation | IsplReading
+
+FEW_STATES: Final = 20_000
+"""Up to so many states are looked at one by one: here decision diagrams are in pure Python, which is slower."""
+MOST: Final = 500
+"""How many diagnostics a page is told of."""
+NO_NUMPY: Final = "participants are analysed with numpy, which this page was built without"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A text and how it is to be read; what is not given is as the text says."""
+
+    name: str
+    text: str
+    parameters: Mapping[str, str]
+    channels: Channels | None
+    protocol: str | None
+    engine: EngineName
+    formula: str | None
+
+    @classmethod
+    def of(cls, request: str) -> Wanted:
+        data: Said = json.loads(request)
+        given = {name: value for name, value in data.get("parameters", {}).items() if value}
+        return cls(
+            data["name"],
+            data["text"],
+            given,
+            data.get("channels") or None,
+            data.get("protocol") or None,
+            data.get("engine") or "auto",
+            data.get("formula") or None,
+        )
+
+    @property
+    def reading(self) -> Reading:
+        source = Source(self.name, self.text)
+        if is_ispl(self.name):
+            return IsplReading(source)
+        return Compilation(source, None, self.parameters, self.channels, self.protocol)
+
+
+def checked(request: str) -> str:
+    """Return what is to be said of a text, and what of it can be chosen."""
+    wanted = Wanted.of(request)
+    try:
+        reading = wanted.reading
+        found = _problems(reading)
+        told: Said = {"diagnostics": _told(reading, found), **_choices(wanted, reading), "ok": reading.ok, "end": None}
+    except Exception as problem:
+        told = {"diagnostics": [], "protocols": [], "parameters": [], "ok": False, "end": _why(problem)}
+    return json.dumps(told)
+
+
+def verified(request: str) -> Iterator[str]:
+    """Yield what is asked, each answer as soon as it is known, and at last why it ended; None if all was answered."""
+    try:
+        for said in _verified(Wanted.of(request)):
+            yield json.dumps(said)
+        yield json.dumps({"end": None})
+    except Exception as problem:
+        yield json.dumps({"end": _why(problem)})
+
+
+def _why(problem: Exception) -> str:
+    match problem:
+        case TooLarge():
+            return str(problem)
+        case MemoryError():
+            return "memory is used up"
+        case RecursionError():
+            return "it is nested too deeply for a browser"
+        case _:
+            return f"this is a bug in cplc: {type(problem).__name__}: {problem}"
+
+
+def _problems(reading: Reading) -> tuple[Diagnostic, ...]:
+    if isinstance(reading, IsplReading) and reading.ok:
+        return (*reading.diagnostics, *reading.unverifiable)
+    return reading.diagnostics
+
+
+def _verified(wanted: Wanted) -> Iterator[Said]:
+    reading = wanted.reading
+    found = _problems(reading)
+    if not reading.ok or any(problem.is_error for problem in found):
+        yield {"diagnostics": _told(reading, found)}
+        return
+    if wanted.formula is None:
+        asked, without = _questions(reading)
+    else:
+        one = reading.formula_question(wanted.formula)
+        if not isinstance(one, Asked):
+            yield {"formula": [problem.message for problem in one]}
+            return
+        asked, without = (one,), ()
+    yield {"asked": [*(one.question.name for one in asked), *(one["name"] for one in without)]}
+    for number, result in enumerate(_answers(reading, asked, wanted.engine), 1):
+        verdict = standing(result)
+        yield {"result": _row(reading, result, verdict), "shown": fragment(number, result, verdict)}
+    for row in without:
+        yield {"result": row, "shown": ""}
+
+
+def _questions(reading: Reading) -> tuple[tuple[Asked, ...], tuple[Said, ...]]:
+    """Return what the file asks, as the command line does, and what cannot be answered here as it will be shown."""
+    if isinstance(reading, IsplReading):
+        return reading.questions(), ()
+    thresholds = reading.model.thresholds
+    if not thresholds or find_spec("numpy") is not None:
+        from cplc.cli.load import asked_of
+
+        return asked_of(reading, ()), ()
+    asked = reading.questions()
+    if not reading.model.properties and not reading.model.checks:
+        asked = tuple(one for one in asked if one.question.kind == "model")
+    names = dict.fromkeys((one.participant, one.aspect) for one in thresholds)
+    rows = tuple(_unanswered(f"{participant}.{aspect}") for participant, aspect in names)
+    return asked, rows
+
+
+def _answers(reading: Reading, asked: Sequence[Asked], engine: EngineName) -> Iterator[Result]:
+    """Yield the answers, those about participants last; each kind of system by the engine that suits it here."""
+    others = [one for one in asked if one.question.kind != "analysis"]
+    suiting: dict[int, EngineName] = {}
+    for one in others:
+        system = one.question.system or one.system
+        if id(system) not in suiting:
+            suiting[id(system)] = _engine_for(system) if engine == "auto" else engine
+    # One call for all that one engine answers, so that what it has found out is kept; in the order of the text.
+    answers = {
+        name: reading.verify([one for one in others if suiting[id(one.question.system or one.system)] == name], name)
+        for name in dict.fromkeys(suiting.values())
+    }
+    for one in others:
+        yield next(answers[suiting[id(one.question.system or one.system)]])
+    if len(others) < len(asked):
+        from cplc.analysing import Judge
+
+        assert isinstance(reading, Compilation)
+        yield from Judge(reading).answers(asked[len(others) :])
+
+
+def _engine_for(system: System) -> EngineName:
+    """Return the engine that looks at states one by one if there are few; its verdicts are those of the others."""
+    engine = ExplicitEngine(system, FEW_STATES)
+    try:
+        engine.count(engine.reachable)
+    except ResourceExhausted:
+        return "auto"
+    return "explicit"
+
+
+def _row(reading: Reading, result: Result, verdict: Standing) -> Said:
+    question = result.question
+    return {
+        "name": question.name,
+        "kind": question.kind,
+        "title": question.title or "",
+        "assuming": sorted(question.assuming),
+        "formula": question.text,
+        "verdict": result.answer,
+        "expected": question.expected,
+        "as_expected": result.as_expected,
+        "standing": verdict,
+        "engine": result.engine,
+        "reason": result.reason or "",
+        "place": _place(reading, result.span),
+    }
+
+
+def _unanswered(name: str) -> Said:
+    return {
+        "name": name, "kind": "analysis", "title": "", "assuming": [], "formula": "", "verdict": "unknown",
+        "expected": "holds", "as_expected": True, "standing": "unknown", "engine": "", "reason": NO_NUMPY,
+        "place": None,
+    }  # fmt: skip
+
+
+# --- what a page is told of a text
+
+
+def _told(reading: Reading, found: Sequence[Diagnostic]) -> list[Said]:
+    return [_diagnostic(reading, one) for one in found[:MOST]]
+
+
+def _diagnostic(reading: Reading, found: Diagnostic) -> Said:
+    return {
+        "severity": found.severity,
+        "code": found.code,
+        "message": found.message,
+        "notes": [_note(reading, note) for note in found.notes],
+        "file": found.span.source.name,
+        "place": _place(reading, found.span),
+    }
+
+
+def _note(reading: Reading, note: Note) -> Said:
+    span = note.span if note.span is not None and note.span.source.text else None
+    return {"message": note.message, "place": _place(reading, span), "replacement": note.replacement}
+
+
+def _place(reading: Reading, span: Span | None) -> Said | None:
+    """Return where a span of the text itself is; None for one of another file."""
+    if span is None or span.source.name != reading.source.name:
+        return None
+    line, column = span.position
+    text = span.source.text
+    return {"from": _units(text, span.start), "to": _units(text, span.end), "line": line, "column": column}
+
+
+def _units(text: str, offset: int) -> int:
+    """Return an offset as it is counted in UTF-16."""
+    return offset if text.isascii() else offset + sum(char > "\uffff" for char in text[:offset])
+
+
+def _choices(wanted: Wanted, reading: Reading) -> Said:
+    """Return the protocols of the file, and the parameters of the one that is looked at with what stands after `=`."""
+    if isinstance(reading, IsplReading):
+        return {"protocols": [], "parameters": []}
+    here = [file for file in reading.index.files if file.span.source is reading.source]
+    protocols = [protocol for file in here for protocol in file.protocols]
+    named = [one for one in protocols if one.name.text == wanted.protocol] or protocols[-1:]
+    parameters = [
+        {
+            "name": parameter.name.text,
+            "default": "" if parameter.default is None else parameter.default.span.text,
+        }
+        for one in named
+        for parameter in one.parameters
+    ]
+    return {"protocols": [one.name.text for one in protocols], "parameters": parameters}
+
+
+def prepare() -> str:
+    """Load what the first question would have to wait for, and return which program this is."""
+    from cplc import __version__
+
+    # Trees of the language and decision diagrams are walked recursively.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 4_000))
+    checked(json.dumps({"name": "first.cpl", "text": "protocol P { role A role B A -> B : m }"}))
+    return f"cplc {__version__}, Python {sys.version.split()[0]}"

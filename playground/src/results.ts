@@ -1,0 +1,117 @@
+// Verdicts as they come. What shows one is a part of the HTML report, with the style and the script that it has there.
+
+import { enliven, reportStyle, tip } from 'built';
+import type { Row } from './checker';
+
+const STYLES = { 'as expected': 'good', 'with a warning': 'warning', 'not as expected': 'bad', unknown: 'warning' } as const;
+const SIGNS = { 'as expected': '✓', 'with a warning': '!', 'not as expected': '✗', unknown: '?' } as const;
+
+/** The report in the page: its heading says what the row above says already. */
+const HERE = `
+:host { font: 14px/1.5 system-ui, sans-serif; color: var(--ink); }
+section, section:focus { border: none; outline: none; padding: .2rem .2rem .6rem; margin: 0; }
+section:focus-visible { outline: 2px solid var(--message); border-radius: 6px; }
+h2 { display: none; }
+[role=link] { cursor: pointer; text-decoration: underline; }
+`;
+
+export class Results {
+  private rows: HTMLDetailsElement[] = [];
+  private known: Row[] = [];
+
+  constructor(private list: HTMLElement, private go: (line: number, column: number) => void) {}
+
+  /** Say what is asked: what is not known yet has its place already. */
+  ask(names: string[]): void {
+    this.known = [];
+    this.rows = names.map((name) => {
+      const row = document.createElement('details');
+      row.append(summary(name, '…', 'faint', 'waiting'));
+      row.dataset.name = name;
+      return row;
+    });
+    this.list.replaceChildren(...this.rows);
+    this.list.classList.remove('old');
+  }
+
+  clear(): void {
+    this.ask([]);
+  }
+
+  /** What is shown belongs to an older text. */
+  age(): void {
+    this.list.classList.add('old');
+  }
+
+  take(result: Row, shown: string): void {
+    const row = this.rows[this.known.length];
+    if (!row) return;
+    this.known.push(result);
+    const sign = `${SIGNS[result.standing]} ${result.verdict}`;
+    const beside = [
+      result.expected === 'fails' ? 'expected to fail' : '',
+      result.assuming.length ? `assuming ${result.assuming.join(', ')}` : '',
+      result.title,
+      result.verdict === 'unknown' ? result.reason : '',
+    ];
+    row.replaceChildren(summary(result.name, sign, STYLES[result.standing], beside.filter(Boolean).join(' · ')));
+    row.dataset.verdict = result.verdict;
+    row.dataset.standing = result.standing;
+    if (shown) row.append(this.report(shown));
+    if (result.standing === 'not as expected' && !this.rows.some((one) => one.open)) row.open = true;
+  }
+
+  /** Nothing more comes: what is not known is unknown, for this reason. */
+  end(why: string): void {
+    for (const row of this.rows.slice(this.known.length)) {
+      row.replaceChildren(summary(row.dataset.name ?? '', '? unknown', 'warning', why));
+      row.dataset.verdict = 'unknown';
+    }
+  }
+
+  get progress(): string {
+    return `${this.known.length} of ${this.rows.length}`;
+  }
+
+  /** Count the answers, those that are as expected first. */
+  get counts(): string {
+    const missing = this.rows.length - this.known.length;
+    const kinds = Object.keys(STYLES) as Row['standing'][];
+    const count = (kind: Row['standing']) =>
+      this.known.filter((row) => row.standing === kind).length + (kind === 'unknown' ? missing : 0);
+    const said = kinds.flatMap((kind) => (count(kind) ? [`${count(kind)} ${kind}`] : []));
+    return said.join(', ') || 'Nothing was asked';
+  }
+
+  private report(shown: string): HTMLElement {
+    const host = document.createElement('div');
+    const root = host.attachShadow({ mode: 'open' });
+    root.innerHTML = `<style>${reportStyle}${HERE}</style>${tip}${shown}`;
+    enliven(root);
+    for (const place of root.querySelectorAll<HTMLElement>('[data-line]')) {
+      const name = place.textContent ?? '';
+      if (name.startsWith('/')) {
+        // A file of the standard library, in the file system of the worker: there is nothing to go to.
+        place.textContent = name.split('/').slice(-2).join('/');
+        continue;
+      }
+      const follow = () => this.go(Number(place.dataset.line), Number(place.dataset.column));
+      place.tabIndex = 0;
+      place.setAttribute('role', 'link');
+      place.addEventListener('click', follow);
+      place.addEventListener('keydown', (event) => event.key === 'Enter' && follow());
+    }
+    return host;
+  }
+}
+
+function summary(name: string, verdict: string, style: string, beside: string): HTMLElement {
+  const found = document.createElement('summary');
+  for (const [kind, text] of [[`verdict ${style}`, verdict], ['name', name], ['faint beside', beside]] as const) {
+    const part = document.createElement('span');
+    part.className = kind;
+    part.textContent = text;
+    found.append(part);
+  }
+  return found;
+}
