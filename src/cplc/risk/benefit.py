@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import fsum
+from math import fsum, inf
 
 from cplc.engines.interface import ResourceExhausted
 from cplc.risk.advice import advice
 from cplc.risk.large import Large
 from cplc.risk.lottery import lottery, product
-from cplc.risk.parts import amounts
+from cplc.risk.parts import Part, amounts
 from cplc.risk.results import Bounds, Distribution, Figure, Gain, Number
 from cplc.risk.sums import counted_sums
 from cplc.risk.sweep import Ordered, Question, solve
@@ -56,30 +56,55 @@ def gain_and_benefit(workshop: Workshop, pieces: Sequence[Piece]) -> tuple[Gain,
 
 
 def _gain_and_figure(workshop: Workshop, whole: Prices, lots: list[_Lot]) -> tuple[Gain, Figure]:
-    acyclic = all(lot.built.is_acyclic for lot in lots)
     each: list[Shares] | None = None
-    why = "runs may go round in circles"
-    if acyclic:
-        why = "how it is distributed depends on what is open"
-        try:
-            shares = [_shares(lot) for lot in lots]
-            each = [one for one in shares if one is not None]
-            each = each if len(each) == len(shares) else None
-        except ResourceExhausted as exhausted:
-            why = str(exhausted)
-    if each is not None:
-        means = [_mean(each, lots, workshop.exact, whole.unit)] * 2
-    elif acyclic:
-        means = [_expected(lots, worst, workshop.exact, whole.unit) for worst in (True, False)]
-    else:
-        means = [Bounds(float("-inf"), float("inf"))] * 2
+    why = ""
+    try:
+        if all(lot.built.is_acyclic for lot in lots):
+            each, why = _distributions(lots)
+            means = _means(each, lots, workshop.exact, whole.unit)
+        else:
+            why = "runs may go round in circles"
+            means = _means_with_circles(workshop, lots, whole)
+    except ResourceExhausted as exhausted:
+        why, means = str(exhausted), (_ANYTHING, _ANYTHING)
     if each is not None:
         try:
             chances, figure = _distributed(each, lots, workshop.exact, whole.unit)
-            return Gain(means[0], means[1], chances), figure
+            return Gain(*means, chances), figure
         except ResourceExhausted as exhausted:
             why = str(exhausted)
-    return Gain(means[0], means[1], None, why), _joint(workshop, lots)
+    return Gain(*means, None, why), _joint(workshop, lots)
+
+
+_ANYTHING = Bounds(-inf, inf)
+
+
+def _distributions(lots: Sequence[_Lot]) -> tuple[list[Shares] | None, str]:
+    """Return how what each part makes is distributed, or why that is not known."""
+    try:
+        shares = [_shares(lot) for lot in lots]
+    except ResourceExhausted as exhausted:
+        return None, str(exhausted)
+    each = [one for one in shares if one is not None]
+    return (each, "") if len(each) == len(shares) else (None, "how it is distributed depends on what is open")
+
+
+def _means(each: list[Shares] | None, lots: Sequence[_Lot], exact: bool, unit: Fraction) -> tuple[Bounds, Bounds]:
+    if each is not None:
+        mean = _mean(each, lots, exact, unit)
+        return mean, mean
+    return _expected(lots, True, exact, unit), _expected(lots, False, exact, unit)
+
+
+def _means_with_circles(workshop: Workshop, lots: Sequence[_Lot], whole: Prices) -> tuple[Bounds, Bounds]:
+    """Return what is expected where runs may go on for ever: going round in one part may keep another one waiting."""
+    listed = _listed(workshop, lots)
+    if listed is None:
+        raise ResourceExhausted("what is expected in circles is not followed through so many states")
+    of = {at: whole.of[step] for at, step in enumerate(listed.part.steps) if step in whole.of}
+    lot = _Lot(listed, of, 1, listed.part.variables)
+    worst, best = (_expected([lot], worst, workshop.exact, whole.unit, workshop.fairness) for worst in (True, False))
+    return worst, best
 
 
 def _shares(lot: _Lot) -> Shares | None:
@@ -100,7 +125,7 @@ def _mean(each: Sequence[Shares], lots: Sequence[_Lot], exact: bool, unit: Fract
     return Bounds(middle - slack, middle + slack)
 
 
-def _expected(lots: Sequence[_Lot], worst: bool, exact: bool, unit: Fraction) -> Bounds:
+def _expected(lots: Sequence[_Lot], worst: bool, exact: bool, unit: Fraction, fairness: bool = True) -> Bounds:
     """Return the sum of what is expected of each part; nothing in one part makes more or less of another."""
     low: Number = Fraction(0)
     slack = 0.0
@@ -110,11 +135,11 @@ def _expected(lots: Sequence[_Lot], worst: bool, exact: bool, unit: Fraction) ->
             low += mean * lot.times
             slack += unsure * lot.times
             continue
-        values, size = expected(lot.built.ordered, lot.prices, worst, exact)
+        values, size = expected(lot.built.ordered, lot.prices, worst, exact, fairness)
         found = [values.low[state] for state in lot.built.initial]
         low += (min(found) if worst else max(found)) * lot.times
         slack += 2 * lot.times * (values.roundings + 4) * _UNIT * max(size[state] for state in lot.built.initial)
-    if exact:
+    if exact or abs(low) == inf:
         return Bounds(low * unit, low * unit)
     middle = float(low) * float(unit)
     slack = slack * float(unit) * 2 + abs(middle) * len(lots) * _UNIT
@@ -150,12 +175,20 @@ def _rounded(bounds: Bounds) -> Bounds:
     return Bounds(max(0.0, low * (1 - 4 * _UNIT)), min(1.0, high * (1 + 4 * _UNIT)))
 
 
+def _whole(workshop: Workshop, lots: Sequence[_Lot]) -> Part:
+    return workshop.part_of(frozenset[str]().union(*(lot.names for lot in lots)))
+
+
+def _listed(workshop: Workshop, lots: Sequence[_Lot]) -> Built | None:
+    """Return all the parts that matter as one, if it has few states."""
+    return workshop.listed(_whole(workshop, lots), FEW)
+
+
 def _joint(workshop: Workshop, lots: Sequence[_Lot]) -> Figure:
     """Look at all the parts that matter as one, for what is best in one depends on what was made in others."""
-    names = frozenset[str]().union(*(lot.names for lot in lots))
-    part = workshop.part_of(names)
+    listed = _listed(workshop, lots)
+    part = _whole(workshop, lots)
     of = prices({at: part.worth[step] for at, step in enumerate(part.steps) if step in part.worth}).of
-    listed = workshop.listed(part, FEW)
     if listed is None:
         counted = counted_sums(part, of, workshop.limit, workshop.exact) if workshop.split else None
         if counted is not None:

@@ -12,7 +12,7 @@ are bounds: circles that are all lost, and circles that are all won.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -23,10 +23,10 @@ from cplc.engines.interface import ResourceExhausted
 from cplc.risk.model import Chance, Kind, Model
 from cplc.risk.results import Number
 
-_EXACTLY = 2_000
+EXACTLY = 2_000
 """Nodes that equations are solved for exactly, if that needs no more than so many operations."""
 _OPERATIONS = 400_000
-_POLICIES = 64
+POLICIES = 64
 _UPDATES = 1_000_000
 """Of values, one by one, before bounds are left as far apart as they are."""
 _NARROW = 1e-12
@@ -34,24 +34,25 @@ _MARGIN = 2.0**-50
 
 
 @dataclass(frozen=True, slots=True)
-class _Action:
+class Action:
     chances: tuple[Chance, ...]
     goes: tuple[int, ...]
     """To a node, or outside: then it is negative."""
     values: tuple[Number, ...]
-    """Of what is outside; of no meaning for nodes."""
+    """Of what is outside; of a node, what is made on the way to it."""
     pressing: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Node:
-    actions: tuple[_Action, ...]
+class Node:
+    actions: tuple[Action, ...]
     own: bool = False
     """The participant chooses."""
 
 
 _SURE = Chance(-1, 0, Fraction(1), Fraction(1))
-_OUT = -1
+OUT = -1
+NOTHING: Mapping[int, int] = {}
 
 
 def weights(chances: Sequence[Chance], values: Sequence[Number], worst: bool) -> list[Fraction]:
@@ -70,12 +71,12 @@ def solve_circle(
     model: Model, part: Sequence[int], values: list[Number], worst: bool, exact: bool, fairness: bool, upper: bool
 ) -> bool:
     """Put in the values of one component; return whether they are more than bounds."""
-    building = _Building(model, part, values)
-    turns = [option for state in part for option in model.options(state) if _is_decision(model, option)]
+    building = Building(model, part, values)
+    turns = [option for state in part for option in model.options(state) if is_decision(model, option)]
     policies = prod(len(model.events(option)) for option in turns)
     if not worst:
         found, tight = _solved(building.nodes(None, turns), worst, exact, fairness, upper)
-    elif policies <= _POLICIES:
+    elif policies <= POLICIES:
         tried = [
             _solved(building.nodes(dict(zip(turns, picks, strict=True)), ()), worst, exact, fairness, upper)
             for picks in product(*(range(len(model.events(option))) for option in turns))
@@ -89,36 +90,40 @@ def solve_circle(
     return tight
 
 
-def _is_decision(model: Model, option: int) -> bool:
+def is_decision(model: Model, option: int) -> bool:
     return model.kind[option] == Kind.TURN and len(model.events(option)) > 1
 
 
-class _Building:
+class Building:
     """Nodes of a component: first its states in their order, then choices within options."""
 
-    def __init__(self, model: Model, part: Sequence[int], values: Sequence[Number]) -> None:
+    def __init__(
+        self, model: Model, part: Sequence[int], values: Sequence[Number], of: Mapping[int, int] = NOTHING
+    ) -> None:
         self.model = model
+        self.of = of
+        """What each step is worth."""
         self.part = part
         self.values = values
         self.index = {state: index for index, state in enumerate(part)}
 
-    def nodes(self, picks: dict[int, int] | None, turns: Iterable[int]) -> list[_Node]:
+    def nodes(self, picks: dict[int, int] | None, turns: Iterable[int]) -> list[Node]:
         """Return the nodes, where the participant follows the policy; without one, it still chooses at the turns."""
         open_turns = frozenset(turns)
-        more: list[_Node] = []
+        more: list[Node] = []
         first = [
-            _Node(tuple(self._action(option, picks, open_turns, more) for option in self.model.options(state)))
+            Node(tuple(self._action(option, picks, open_turns, more) for option in self.model.options(state)))
             for state in self.part
         ]
         return first + more
 
-    def _action(self, option: int, picks: dict[int, int] | None, turns: frozenset[int], more: list[_Node]) -> _Action:
+    def _action(self, option: int, picks: dict[int, int] | None, turns: frozenset[int], more: list[Node]) -> Action:
         model = self.model
         events = model.events(option)
         kind = model.kind[option]
         if option in turns:
             chosen = tuple(_action([(_SURE, self._event(event, more))], pressing=False) for event in events)
-            return _action([(_SURE, self._new(_Node(chosen, own=True), more))], pressing=True)
+            return _action([(_SURE, self._new(Node(chosen, own=True), more))], pressing=True)
         if picks is not None and option in picks:
             events = events[picks[option] : picks[option] + 1]
         outcomes = [
@@ -128,23 +133,23 @@ class _Building:
         ]
         return _action(outcomes, pressing=kind != Kind.SEND)
 
-    def _event(self, event: int, more: list[_Node]) -> tuple[int, Number]:
+    def _event(self, event: int, more: list[Node]) -> tuple[int, Number]:
         ways = self.model.ways(event)
         if len(ways) == 1:
             return self._goes(ways[0])
-        return self._new(_Node(tuple(_action([(_SURE, self._goes(way))], pressing=False) for way in ways)), more)
+        return self._new(Node(tuple(_action([(_SURE, self._goes(way))], pressing=False) for way in ways)), more)
 
     def _goes(self, way: int) -> tuple[int, Number]:
-        target = self.model.target[way]
-        return (self.index[target], 0) if target in self.index else (_OUT, self.values[target])
+        target, made = self.model.target[way], self.of.get(self.model.step[way], 0)
+        return (self.index[target], made) if target in self.index else (OUT, self.values[target] + made)
 
-    def _new(self, node: _Node, more: list[_Node]) -> tuple[int, Number]:
+    def _new(self, node: Node, more: list[Node]) -> tuple[int, Number]:
         more.append(node)
         return len(self.part) + len(more) - 1, 0
 
 
-def _action(outcomes: Sequence[tuple[Chance, tuple[int, Number]]], pressing: bool) -> _Action:
-    return _Action(
+def _action(outcomes: Sequence[tuple[Chance, tuple[int, Number]]], pressing: bool) -> Action:
+    return Action(
         tuple(chance for chance, _ in outcomes),
         tuple(goes for _, (goes, _) in outcomes),
         tuple(value for _, (_, value) in outcomes),
@@ -152,17 +157,17 @@ def _action(outcomes: Sequence[tuple[Chance, tuple[int, Number]]], pressing: boo
     )
 
 
-def _solved(nodes: list[_Node], worst: bool, exact: bool, fairness: bool, upper: bool) -> tuple[list[Number], bool]:
+def _solved(nodes: list[Node], worst: bool, exact: bool, fairness: bool, upper: bool) -> tuple[list[Number], bool]:
     """Solve where one side alone chooses."""
     if any(one.low == 0 for node in nodes for action in node.actions for one in action.chances):
         return _iterated(nodes, worst, exact, upper), False  # what can happen depends on the probabilities
     alive = set(range(len(nodes)))
     lost: set[int] = set()
     if worst:
-        lost = set().union(*_end_components(nodes, alive, fair=fairness))
+        lost = set().union(*end_components(nodes, alive, fair=fairness))
         alive -= lost
     leader = {index: index for index in alive}
-    for circle in _end_components(nodes, alive, fair=False):
+    for circle in end_components(nodes, alive, fair=False):
         leader.update(dict.fromkeys(circle, min(circle)))
     groups = sorted(set(leader.values()))
     number = {group: at for at, group in enumerate(groups)}
@@ -170,26 +175,26 @@ def _solved(nodes: list[_Node], worst: bool, exact: bool, fairness: bool, upper:
     for index, group in leader.items():
         members.setdefault(group, []).append(index)
     merged = [
-        _Node(tuple(_moved(action, leader, number, lost) for action in _leaving(nodes, members[group], leader)))
+        Node(tuple(_moved(action, leader, number, lost) for action in _leaving(nodes, members[group], leader)))
         for group in groups
     ]
-    solved = _policies(merged, worst) if len(merged) <= _EXACTLY else None
+    solved = policies(merged, worst) if len(merged) <= EXACTLY else None
     found, tight = (_iterated(merged, worst, exact, upper), False) if solved is None else (solved, True)
     return [found[number[leader[index]]] if index in leader else 0 for index in range(len(nodes))], tight
 
 
-def _leaving(nodes: Sequence[_Node], members: Sequence[int], leader: dict[int, int]) -> Iterator[_Action]:
+def _leaving(nodes: Sequence[Node], members: Sequence[int], leader: dict[int, int]) -> Iterator[Action]:
     """Yield the actions that do not stay among the members for certain."""
     group = leader[members[0]]
     for index in members:
         for action in nodes[index].actions:
-            if any(goes == _OUT or leader.get(goes) != group for goes in action.goes):
+            if any(goes == OUT or leader.get(goes) != group for goes in action.goes):
                 yield action
 
 
-def _moved(action: _Action, leader: dict[int, int], number: dict[int, int], lost: set[int]) -> _Action:
-    goes = tuple(_OUT if at == _OUT or at in lost else number[leader[at]] for at in action.goes)
-    return _Action(action.chances, goes, action.values, action.pressing)
+def _moved(action: Action, leader: dict[int, int], number: dict[int, int], lost: set[int]) -> Action:
+    goes = tuple(OUT if at == OUT or at in lost else number[leader[at]] for at in action.goes)
+    return Action(action.chances, goes, action.values, action.pressing)
 
 
 # --- end components
@@ -199,17 +204,17 @@ def _moved(action: _Action, leader: dict[int, int], number: dict[int, int], lost
 class _Kept:
     """The edges of the actions that stay within a set of nodes."""
 
-    nodes: Sequence[_Node]
+    nodes: Sequence[Node]
     inside: set[int]
 
-    def closed(self, index: int) -> list[_Action]:
+    def closed(self, index: int) -> list[Action]:
         return [action for action in self.nodes[index].actions if self.inside.issuperset(action.goes)]
 
     def after(self, state: int, /) -> list[int]:
         return [goes for action in self.closed(state) for goes in action.goes]
 
 
-def _end_components(nodes: Sequence[_Node], within: set[int], fair: bool) -> Iterator[set[int]]:
+def end_components(nodes: Sequence[Node], within: set[int], fair: bool) -> Iterator[set[int]]:
     """Yield the largest sets in which one can stay for ever, fairly: no pressing action of their nodes leads out."""
     before: dict[int, set[int]] = {}
     for index in within:
@@ -249,10 +254,13 @@ def _stays(kept: _Kept, index: int, fair: bool) -> bool:
 _Policy = tuple[tuple[int, ...], tuple[Number, ...], list[Fraction]]
 
 
-def _policies(nodes: Sequence[_Node], worst: bool) -> list[Number] | None:
-    """Solve exactly by policy iteration, if it is not too much; every policy leaves the nodes with probability one."""
+def policies(nodes: Sequence[Node], worst: bool, *, first: bool = False) -> list[Number] | None:
+    """Solve exactly by policy iteration, if it is not too much; every policy leaves the nodes with probability one.
+
+    If not every policy does, it begins with the first action of each node, and who chooses loses by staying.
+    """
     found: list[Number] = [Fraction(0)] * len(nodes)
-    policy = [_chosen(node, found, worst) for node in nodes]
+    policy = [_chosen(Node(node.actions[:1]) if first else node, found, worst) for node in nodes]
     while True:
         solved = _equations(policy)
         if solved is None:
@@ -270,11 +278,11 @@ def _policies(nodes: Sequence[_Node], worst: bool) -> list[Number] | None:
             return found
 
 
-def _chosen(node: _Node, values: Sequence[Number], worst: bool) -> _Policy | None:
+def _chosen(node: Node, values: Sequence[Number], worst: bool) -> _Policy | None:
     """Return what is best with these values; None where nothing leads out."""
     best: _Policy | None = None
     for action in node.actions:
-        after = [value if at == _OUT else values[at] for at, value in zip(action.goes, action.values, strict=True)]
+        after = [_value(at, value, values) for at, value in zip(action.goes, action.values, strict=True)]
         one: _Policy = (action.goes, action.values, weights(action.chances, after, worst))
         if best is None or (_mean(one, values) - _mean(best, values)) * (1 if worst else -1) < 0:
             best = one
@@ -283,9 +291,12 @@ def _chosen(node: _Node, values: Sequence[Number], worst: bool) -> _Policy | Non
 
 def _mean(policy: _Policy, values: Sequence[Number]) -> Fraction:
     return sum(
-        (weight * Fraction(value if at == _OUT else values[at]) for at, value, weight in zip(*policy, strict=True)),
-        Fraction(0),
+        (weight * Fraction(_value(at, value, values)) for at, value, weight in zip(*policy, strict=True)), Fraction(0)
     )
+
+
+def _value(at: int, value: Number, values: Sequence[Number]) -> Number:
+    return value if at == OUT else values[at] + value if value else values[at]
 
 
 def _equations(policy: Sequence[_Policy | None]) -> list[Fraction] | None:
@@ -297,9 +308,9 @@ def _equations(policy: Sequence[_Policy | None]) -> list[Fraction] | None:
         row = {at: Fraction(1)}
         constant = Fraction(0)
         for goes, value, weight in zip(*one, strict=True) if one is not None else ():
-            if goes == _OUT:
+            if value:
                 constant += weight * Fraction(value)
-            else:
+            if goes != OUT:
                 row[goes] = row.get(goes, Fraction(0)) - weight
                 below[goes].add(at)
         rows.append(row)
@@ -326,7 +337,7 @@ def _equations(policy: Sequence[_Policy | None]) -> list[Fraction] | None:
     return found
 
 
-def _iterated(nodes: Sequence[_Node], worst: bool, exact: bool, upper: bool) -> list[Number]:
+def _iterated(nodes: Sequence[Node], worst: bool, exact: bool, upper: bool) -> list[Number]:
     """Return values certainly not above (or below) the true ones: iterations from nothing or from all, rounded away."""
     if exact:
         raise ResourceExhausted("a circle is too large, or too open, to be solved exactly")
@@ -346,8 +357,8 @@ def _iterated(nodes: Sequence[_Node], worst: bool, exact: bool, upper: bool) -> 
     return found
 
 
-def _rough(action: _Action, values: Sequence[Number], worst: bool) -> float:
-    after = [value if at == _OUT else values[at] for at, value in zip(action.goes, action.values, strict=True)]
+def _rough(action: Action, values: Sequence[Number], worst: bool) -> float:
+    after = [value if at == OUT else values[at] for at, value in zip(action.goes, action.values, strict=True)]
     if len(after) == 1:
         return float(after[0])
     if all(one.low == one.high for one in action.chances):

@@ -15,6 +15,7 @@ from cplc.risk.circles import weights
 from cplc.risk.model import Kind, Model
 from cplc.risk.results import Number
 from cplc.risk.sweep import Ordered, Values
+from cplc.risk.totals import Circling
 
 _ENTRIES = 2_000_000
 _IN_CIRCLES = 200_000
@@ -124,33 +125,50 @@ def _remaining(ordered: Ordered, of: Mapping[int, int]) -> tuple[list[float], li
 # --- expected values
 
 
-def expected(ordered: Ordered, of: Mapping[int, int], worst: bool, exact: bool) -> tuple[Values, list[float]]:
+def expected(
+    ordered: Ordered, of: Mapping[int, int], worst: bool, exact: bool, fairness: bool = True
+) -> tuple[Values, list[float]]:
     """Return the least (or greatest) mean of what is made from each state, and what its rounding errors are parts of.
 
-    The model has no circles.
+    Where runs go round in circles it may be infinite; that it cannot be found out is raised.
     """
     model = ordered.model
     values: list[Number] = [Fraction(0) if exact else 0.0] * len(model)
     size = [0.0] * len(model)
-    choose: Callable[..., Number] = min if worst else max
-    for (state,) in ordered.parts:
-        if model.is_end(state):
-            continue
-        found: list[Number] = []
-        for option in model.options(state):
-            events = model.events(option)
-            each = [
-                choose(of.get(model.step[way], 0) + values[model.target[way]] for way in model.ways(event))
-                for event in events
-            ]
-            if model.kind[option] == Kind.BELIEF:
-                shares = weights([model.chances[model.chance[event]] for event in events], each, worst)
-                found.append(sum(_times(share, value) for share, value in zip(shares, each, strict=True)))
-            else:
-                found.append(max(each))
-        values[state] = choose(found)
-        size[state] = max(abs(of.get(model.step[way], 0)) + size[model.target[way]] for way in model.edges(state))
+    acyclic = ordered.is_acyclic
+    for part in ordered.parts:
+        state = part[0]
+        if not acyclic and ordered.is_circle(part):
+            found = Circling(model, part, values, of, fairness).solved(worst)
+            after = {target for state in part for target in model.after(state)}.difference(part)
+            made = max(abs(of.get(model.step[way], 0)) for state in part for way in model.edges(state))
+            widest = max((size[target] for target in after), default=0.0) + made
+            for state, value in zip(part, found, strict=True):
+                values[state] = value if exact or abs(value) == inf else float(value)
+                size[state] = max(widest, 0.0 if abs(value) == inf else abs(float(value)))
+        elif not model.is_end(state):
+            values[state] = _expected_at(model, state, values, of, worst)
+            size[state] = max(abs(of.get(model.step[way], 0)) + size[model.target[way]] for way in model.edges(state))
     return Values(values, values, 0 if exact else ordered.roundings), size
+
+
+def _expected_at(model: Model, state: int, values: Sequence[Number], of: Mapping[int, int], worst: bool) -> Number:
+    choose: Callable[..., Number] = min if worst else max
+    found: list[Number] = []
+    for option in model.options(state):
+        events = model.events(option)
+        each = [
+            choose(of.get(model.step[way], 0) + values[model.target[way]] for way in model.ways(event))
+            for event in events
+        ]
+        if model.kind[option] == Kind.BELIEF:
+            shares = weights([model.chances[model.chance[event]] for event in events], each, worst)
+            if inf in each and -inf in each:
+                raise ResourceExhausted("the sum may grow without end and fall without end")
+            found.append(sum(_times(share, value) for share, value in zip(shares, each, strict=True) if share))
+        else:
+            found.append(max(each))
+    return choose(found)
 
 
 def _times(share: Fraction, value: Number) -> Number:
