@@ -39,6 +39,7 @@ _MAY_IMPORT["analysing"] = {*_MAY_IMPORT}
 _MAY_IMPORT["replaying"] = {"pipeline", "simulation", "lowering", "system"}
 _MAY_IMPORT["fixing"] = {"pipeline", "settings", "diagnostics", "source"}
 _MAY_IMPORT["monitoring"] = {"pipeline", "simulation", "engines", "lowering", "semantics", "logs", "system"}
+_MAY_IMPORT["mining"] = {"monitoring", "report", "risk", "system"}
 _MAY_IMPORT["server"] = {
     "pipeline",
     "report",
@@ -52,6 +53,7 @@ _MAY_IMPORT["server"] = {
     "__init__",
 }
 _MAY_IMPORT["cli"] = {
+    "mining",
     "monitoring",
     "logs",
     "server",

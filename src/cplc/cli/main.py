@@ -24,6 +24,8 @@ _COMMANDS = (
     "breaking",
     "simulate",
     "replay",
+    "monitor",
+    "beliefs",
     "draw",
     "stats",
     "lower",

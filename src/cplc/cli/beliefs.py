@@ -1,0 +1,180 @@
+"""``cplc beliefs``: what a participant may believe of others, estimated from logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.limits import Interrupted, Limits, supervised
+from cplc.cli.load import Channels, compilation_of, exit_for
+from cplc.cli.observing import Observed, log_options, mapping_of, observe, tell_what_is_left_out
+from cplc.cli.options import colour_option, files, model_options, resource_options
+from cplc.cli.output import Colour
+from cplc.diagnostics.core import Diagnostic, did_you_mean
+from cplc.diagnostics.render import in_order
+
+if TYPE_CHECKING:
+    from cplc.logs.reading import Format
+    from cplc.mining.beliefs import Estimates
+    from cplc.pipeline import Compilation
+
+
+@click.command(
+    "beliefs",
+    short_help="Estimate from logs what others will do.",
+    epilog=f"""{EXPLAINED}
+What is counted are situations in which one agent could have sent this or that: which of it came. Bounds are those of
+Clopper and Pearson: whatever the probability is, they miss it no more often than said. What is printed can be put into
+an `agent` of the protocol.
+
+\b
+Examples:
+  cplc beliefs shop.cpl orders.csv --agent Seller
+  cplc beliefs shop.cpl 2025.jsonl.gz 2026.jsonl --agent Alice --confidence 0.99
+  cplc simulate examples/marketplace.cpl --runs 1000 --log runs.jsonl
+  cplc beliefs examples/marketplace.cpl runs.jsonl --agent Sam --points
+""",
+)
+@model_options
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...", shell_complete=files)
+@click.option("--agent", required=True, metavar="NAME", help="Whose beliefs: a participant of the file, or a role.")
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 1, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="How often the bounds of a belief are to be right.",
+)
+@click.option("--points", is_flag=True, help="Print how often it came, instead of bounds.")
+@log_options
+@resource_options
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
+    help="How to print the outcome.",
+)  # fmt: skip
+@colour_option
+def command(
+    file: str,
+    logs: tuple[str, ...],
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    agent: str,
+    confidence: float,
+    points: bool,
+    mapping: str | None,
+    log_form: Format | None,
+    tick: float | None,
+    timeout: float | None,
+    memory: int | None,
+    form: Literal["text", "json"],
+    colour: Colour,
+) -> Exit:
+    """Estimate from LOG what AGENT may believe of others in the protocol of FILE."""
+    diagnostics: list[Diagnostic] = []
+    observed: Observed | None = None
+    estimates: Estimates | None = None
+    interrupted: str | None = None
+
+    def work() -> Iterator[tuple[Diagnostic, ...] | Observed | Estimates]:
+        from cplc.mining.beliefs import estimated
+
+        compilation, found = compilation_of(file, definitions, channels, protocol)
+        yield found
+        if compilation is None:
+            return
+        roles = _roles(compilation, agent)
+        meant, problems = mapping_of(mapping, compilation)
+        yield problems
+        if problems:
+            return
+        for now in observe(compilation, logs, log_form, meant, tick):
+            yield now
+        yield estimated(now.choices, roles, confidence)
+
+    progress = output.Progress(lambda: f"event {observed.events if observed else 0:,}")
+    try:
+        for event in supervised(work(), Limits(timeout, memory), waiting=progress.show):
+            progress.clear()
+            if isinstance(event, tuple):
+                diagnostics.extend(event)
+                output.write_diagnostics(event, form=form, colour=colour, err=True)
+            elif isinstance(event, Observed):
+                observed = event
+            else:
+                estimates = event
+    except Interrupted as stop:
+        interrupted = str(stop)
+    except KeyboardInterrupt:
+        interrupted = "the run was interrupted"
+    progress.clear()
+    code = exit_for(diagnostics, strict=False)
+    if interrupted and code != Exit.WRONG:
+        code = Exit.UNKNOWN
+    if form == "json":
+        _write_document(file, agent, confidence, diagnostics, observed, estimates, interrupted, code)
+    elif estimates is not None and observed is not None:
+        _write_text(estimates, observed, agent, confidence, points=points)
+    if interrupted:
+        output.write(f"{interrupted}\n", err=True)
+    return code
+
+
+def _roles(compilation: Compilation, agent: str) -> frozenset[str]:
+    """Return the roles that somebody plays."""
+    model = compilation.model
+    for participant in model.participants:
+        if participant.name == agent:
+            return frozenset(participant.roles)
+    families = {one.family for one in compilation.system.agents}
+    roles = frozenset(one.name for one in compilation.system.agents if agent in (one.name, one.family))
+    if not roles:
+        known = [*(one.name for one in model.participants), *families, *compilation.system.agent]
+        hints = [note.message for note in did_you_mean(agent, known)]
+        listed = f"there are {', '.join(dict.fromkeys(known[:12]))}"
+        raise click.UsageError(f"nobody is called `{agent}`; {(hints or [listed])[0]}")
+    return roles
+
+
+def _write_text(estimates: Estimates, observed: Observed, agent: str, confidence: float, *, points: bool) -> None:
+    from cplc.mining.telling import beliefs_text
+
+    tell_what_is_left_out(observed)
+    cases = observed.monitor.totals.cases
+    how = "how often it came" if points else f"bounds of Clopper and Pearson, {confidence:.10g}"
+    output.write(f"// what {agent} may believe: {cases:,} case{'' if cases == 1 else 's'}; {how}\n")
+    lines = list(beliefs_text(estimates, points=points))
+    output.write("".join(f"{line}\n" for line in lines) or "// no choice of others was decided in the logs\n")
+
+
+def _write_document(
+    file: str,
+    agent: str,
+    confidence: float,
+    diagnostics: Sequence[Diagnostic],
+    observed: Observed | None,
+    estimates: Estimates | None,
+    interrupted: str | None,
+    code: Exit,
+) -> None:
+    from cplc.mining.telling import beliefs_data
+
+    output.write_json(
+        {
+            "command": "beliefs",
+            "file": file,
+            "agent": agent,
+            "confidence": confidence,
+            "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+            "cases": observed.monitor.totals.cases if observed else 0,
+            "records": observed.events if observed else 0,
+            "left_out_records": observed.counts if observed else {},
+            **(beliefs_data(estimates) if estimates is not None else {"beliefs": [], "left_out": []}),
+            "interrupted": interrupted,
+            "exit": code,
+        }
+    )
