@@ -47,7 +47,7 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
     if sys.platform == "emscripten":  # no threads there
         yield from work
         return
-    reached = _guards(limits)
+    reached = guards(limits)
     queue: SimpleQueue[Event | _End] = SimpleQueue()
     with _termination(), _deep_recursion():
         _start(work, queue)
@@ -131,10 +131,10 @@ def _termination() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _guards(limits: Limits) -> Callable[[], Interrupted | None]:
+def guards(limits: Limits) -> Callable[[], Interrupted | None]:
     """Return a function that returns the reason to stop, once there is one."""
     deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
-    most = limits.memory or _default_memory()
+    most = limits.memory or default_memory()
 
     def reached() -> Interrupted | None:
         if deadline is not None and time.monotonic() > deadline:
@@ -146,7 +146,7 @@ def _guards(limits: Limits) -> Callable[[], Interrupted | None]:
     return reached
 
 
-def _default_memory() -> int | None:
+def default_memory() -> int | None:
     """Return 80 % of what the machine, or the container, has."""
     sizes = []
     with suppress(OSError, ValueError, AttributeError):

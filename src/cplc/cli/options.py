@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 import click
@@ -15,6 +16,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
+_MILLISECONDS: Final = {
+    "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000,
+}  # fmt: skip
 
 
 def definition(text: str) -> tuple[str, str]:
@@ -32,6 +36,17 @@ def duration(text: str) -> float:
     if seconds <= 0:
         raise click.BadParameter(f"`{text}` is not a time such as 30, 90s or 5m")
     return seconds
+
+
+def period(text: str) -> timedelta:
+    """Read how long something takes in the world: a number with ``ms``, ``s``, ``m``, ``h``, ``d`` or ``w``."""
+    written = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,9})?)\s*(ms|[smhdw])\s*", text)
+    try:
+        if written:
+            return float(written[1]) * timedelta(milliseconds=_MILLISECONDS[written[2]])
+    except OverflowError:
+        pass
+    raise click.BadParameter(f"`{text}` is not a time such as 500ms, 90s, 1h or 2d")
 
 
 def size(text: str) -> int:

@@ -18,6 +18,10 @@ class Life(NamedTuple):
     place: str
     after: str | None
     """The message that made it so; None for time."""
+    ran: int = 0
+    """How long its deadline had run before: it stands still while a commitment is pending."""
+    is_over: bool = False
+    """Whether its deadline has run out, and it is not known whether it was kept before that."""
 
 
 @dataclass(slots=True)
@@ -27,9 +31,6 @@ class Case:
     states: States
     lives: dict[int, Life] = field(default_factory=dict)
     """Those commitments and claims that there are, by position."""
-    origin: int | None = None
-    """When its first event was: from there ticks are counted."""
-    ticks: int = 0
     time: int | None = None
     """When its last event was."""
     place: str = ""

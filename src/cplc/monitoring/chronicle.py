@@ -54,11 +54,11 @@ class Chronicle:
         if state == "null":
             case.lives.pop(position, None)
             return
-        case.lives[position] = Life(state, time, place, message)
+        case.lives[position] = Life(state, time, place, message, _ran(life, state, time))
         before, since = ("null", None) if life is None else (life.state, life.time)
         debtor, creditor = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
         if state == "violated" and not isinstance(one, Claim):
-            due = self._clock.due(one, life) if message is None else None
+            due = self._clock.due(position, life) if message is None else None
             self.totals.violations[debtor, one.name] += 1
             yield Violated(place, name, time, one.name, debtor, creditor, before, state, message, since, due)
         else:
@@ -69,3 +69,12 @@ class Chronicle:
         for position, life in case.lives.items():
             self.totals.endings[self._machine.kept[position].name, state or life.state] += 1
         case.lives = {}
+
+
+def _ran(life: Life | None, state: str, time: int | None) -> int:
+    """Return how long a deadline has run already that stands still from now on, or goes on."""
+    if life is None or life.time is None or time is None:
+        return 0
+    if state == "pending":
+        return life.ran if life.state == "pending" else life.ran + max(0, time - life.time)
+    return life.ran if life.state == "pending" and state in _OPEN else 0

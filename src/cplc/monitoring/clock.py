@@ -1,24 +1,25 @@
-"""From real time to ticks.
+"""From real time to deadlines.
 
-A deadline of k ticks is over when k times as long as a tick has gone by, and not before: nobody is blamed too early. A
-clock of the system only counts strokes, so it is given finer ones, and the deadlines one stroke more.
+A deadline of k ticks is over when k times as long as a tick has gone by. The clocks of a system count strokes that are
+the same for all, so in real time they would be up to a tick early; here each deadline runs from the moment it begins.
+The clocks of the system are only used to let one deadline run out: each is given two strokes, whatever it has in the
+protocol, and stands at none but for that.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from cplc.monitoring.cases import Case, Life
-from cplc.system.model import Commitment, System
+from cplc.system.model import System
 
 if TYPE_CHECKING:
     from cplc.pipeline import Compilation
 
-_FINEST: Final = 60
-_STROKES: Final = 600
-"""So many strokes at most shall the longest deadline have, unless it has more ticks."""
+_STROKES: Final = 2
 
 
 @dataclass(frozen=True)
@@ -26,32 +27,30 @@ class Clock:
     """How time passes in a system."""
 
     system: System
-    unit: int = 0
-    """Nanoseconds between two strokes; 0 where time stands still."""
     tick: int = 0
-    """Nanoseconds of a tick."""
-    limits: tuple[tuple[str, int | None, int | None], ...] = ()
-    """Each commitment with its deadlines in ticks, `within` and `expires`."""
+    """Nanoseconds of a tick; 0 where time stands still."""
+    limits: Mapping[int, tuple[int | None, int | None]] = field(default_factory=dict)
+    """The deadlines of commitments, by position, in ticks: while active, and while conditional."""
 
-    def count(self, case: Case, time: int | None) -> int:
-        """Return how many strokes a case is behind."""
-        if not self.unit or time is None or case.origin is None:
-            return 0
-        return max(0, (time - case.origin) // self.unit - case.ticks)
-
-    def moment(self, case: Case, number: int) -> int | None:
-        """Return when the stroke of this number, from now on, is."""
-        return None if case.origin is None else case.origin + (case.ticks + number) * self.unit
-
-    def due(self, commitment: Commitment, life: Life | None) -> int | None:
-        """Return when a deadline runs out, if one runs and never stands still."""
-        if not self.unit or life is None or life.time is None:
+    def due(self, position: int, life: Life | None) -> int | None:
+        """Return when the deadline that runs now runs out."""
+        if not self.tick or life is None or life.time is None or position not in self.limits:
             return None
-        if "pending" in self.system.variable[commitment.variable].domain:
-            return None
-        _, within, expires = next(one for one in self.limits if one[0] == commitment.name)
+        within, expires = self.limits[position]
         ticks = {"active": within, "conditional": expires}.get(life.state)
-        return None if ticks is None else life.time + ticks * self.tick
+        return None if ticks is None else life.time + ticks * self.tick - life.ran
+
+    def next(self, case: Case, time: int | None) -> tuple[int, int] | None:
+        """Return the deadline of the case that runs out next, before that time, with the commitment."""
+        if not self.tick or time is None:
+            return None
+        dues = (
+            (due, position)
+            for position in self.limits
+            if (life := case.lives.get(position)) is not None and not life.is_over
+            if (due := self.due(position, life)) is not None and due < time
+        )
+        return min(dues, default=None)
 
 
 def clock_for(protocol: Compilation, tick: timedelta | None) -> Clock:
@@ -59,19 +58,19 @@ def clock_for(protocol: Compilation, tick: timedelta | None) -> Clock:
     from cplc.lowering.lower import lower
 
     model = protocol.model
-    limits = tuple((one.name, one.within, one.expires) for one in model.commitments)
-    longest = max((limit for _, within, expires in limits for limit in (within, expires) if limit), default=0)
-    if tick is None or not longest:
-        return Clock(protocol.system, limits=limits)
-    finer = max(1, min(_FINEST, _STROKES // longest))
-    duration = max(1, tick // timedelta(microseconds=1)) * 1000
-    finer = min(finer, duration)
-    slower = [
+    limits = {
+        at: (one.within, one.expires)
+        for at, one in enumerate(model.commitments)
+        if one.within is not None or one.expires is not None
+    }
+    if tick is None or not limits:
+        return Clock(protocol.system)
+    same = tuple(
         replace(
             one,
-            within=None if one.within is None else one.within * finer + 1,
-            expires=None if one.expires is None else one.expires * finer + 1,
+            within=None if one.within is None else _STROKES,
+            expires=None if one.expires is None else _STROKES,
         )
         for one in model.commitments
-    ]
-    return Clock(lower(replace(model, commitments=tuple(slower))), duration // finer, duration, limits)
+    )
+    return Clock(lower(replace(model, commitments=same)), tick // timedelta(microseconds=1) * 1000, limits)

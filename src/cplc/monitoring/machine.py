@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Final
+from typing import Final, Literal
 
 from cplc.engines.explicit_graph import Stepper
 from cplc.engines.interface import ResourceExhausted
+from cplc.lowering.lifecycle import clock_of
 from cplc.simulation.tally import Effect, effects_of
 from cplc.system.expr import Expr, reads
 from cplc.system.model import Claim, Commitment, System
@@ -26,6 +27,8 @@ States = tuple[int, ...]
 
 Way = tuple[int, ...]
 """Steps that are taken together: a sending, a receipt, an exchange, or a sending that arrives at once."""
+
+Ending = Literal["over", "anew"]
 
 _REMEMBERED: Final = 1 << 17
 _RUN_OUT: Final = ("violated", "expired")
@@ -62,9 +65,10 @@ class Machine:
         self._effects = [effects_of(self.packing, self.kept, step) for step in system.steps]
         self._touches = [self.packing.mask(step.footprint) for step in system.steps]
         self._writes = [self.packing.mask(step.writes) for step in system.steps]
+        self._clocks = self.packing.mask(one.name for one in system.variables if one.kind == "clock")
         self._relevant: dict[tuple[Way, bool], tuple[int, ...]] = {}
-        self._known: dict[tuple[States, tuple[Way, ...], bool], Outcome | None] = {}
-        self._over: dict[tuple[States, bool], str | None] = {}
+        self._known: dict[tuple[States, object, bool], Outcome | None] = {}
+        self._over: dict[tuple[States, bool], Ending | None] = {}
         self._late = [
             (at, self._condition(one.consequent))
             for at, one in enumerate(system.commitments)
@@ -177,6 +181,49 @@ class Machine:
             return Outcome(targets, stories[0], (), self._kept_late(states, targets))
         return Outcome(targets, (), self.agreed(targets), self._kept_late(states, targets))
 
+    def run_out(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
+        """Return what becomes of a case when the deadline of a commitment runs out, where it is in that state."""
+        assert self.tick is not None, "there are deadlines"
+        asked = states, ((-1 - position,), state), inferring
+        found = self._known.get(asked)
+        if found is None:
+            found = self._known[asked] = self._run_out(states, position, state, inferring)
+        return found
+
+    def _run_out(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
+        tick = (self.tick or 0,)
+        paths: dict[int, tuple[Effect, ...]] = {}
+        stories: dict[tuple[Effect, ...], None] = {}
+        for known in states:
+            for before, unseen in self._closure(known, self._before(tick, inferring)).items():
+                ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
+                if self.packing.value(self.kept[position].variable, before) == state:
+                    ends = self._gone(before | self._at_the_end(position, state, before), tick)
+                for target, effects in ends:
+                    stories[unseen + effects] = None
+                    paths[target & ~self._clocks] = unseen + effects
+                    self._check(paths)
+        targets = self._without_what_follows(tuple(sorted(paths)), inferring)
+        if len(stories) == 1:
+            return Outcome(targets, next(iter(stories)), ())
+        return Outcome(targets, (), self.agreed(targets))
+
+    def _at_the_end(self, position: int, state: str, before: int) -> int:
+        """Return the bits of the clocks of a commitment at their last stroke, of everybody who has it in that state."""
+        one = self.kept[position]
+        keepers = (one.variable, *(variable for _, variable in one.views))
+        return sum(
+            self.packing.bits(clock, self.system.variable[clock].domain[-1])
+            for keeper in keepers
+            if (clock := clock_of(keeper)) in self.system.variable and self.packing.value(keeper, before) == state
+        )
+
+    def moments(self, states: States, way: Way, inferring: bool) -> list[int]:
+        """Return the states in which a case may have been when this way was gone."""
+        steps = self._before(way, inferring)
+        reached = (before for state in states for before in self._closure(state, steps))
+        return [before for before in reached if self.stepper.taken(before, way[0])]
+
     def _gone(self, before: int, way: Way) -> list[tuple[int, tuple[Effect, ...]]]:
         ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
         for step in way:
@@ -226,7 +273,7 @@ class Machine:
 
     # --- the end of a case
 
-    def ending(self, states: States, inferring: bool) -> str | None:
+    def ending(self, states: States, inferring: bool) -> Ending | None:
         """Return "over" if nothing can happen any more, "anew" if all can begin as at first and nothing else can.
 
         Neither can be told from what the case was: so that much is enough to remember of it.
@@ -238,7 +285,7 @@ class Machine:
             self._over[asked] = self._ending(states, inferring)
         return self._over[asked]
 
-    def _ending(self, states: States, inferring: bool) -> str | None:
+    def _ending(self, states: States, inferring: bool) -> Ending | None:
         if len(states) != 1:
             return None
         reached = self.reached(states, inferring)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -17,7 +18,7 @@ from cplc.monitoring.chronicle import Chronicle
 from cplc.monitoring.clock import Clock, clock_for
 from cplc.monitoring.explaining import expected, reason
 from cplc.monitoring.findings import Finding
-from cplc.monitoring.machine import Machine, Outcome, States, Way
+from cplc.monitoring.machine import Machine, States, Way
 from cplc.monitoring.resolving import Resolved, Resolver, Unresolved
 from cplc.monitoring.snapshots import Unrestorable, check, restored, taken
 from cplc.monitoring.standing import Allowed, Standing, allowed, standings
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from cplc.semantics.model import CheckedModel
 
 Deliveries = Literal["auto", "logged", "inferred"]
+
+Watch = Callable[[States, Resolved, bool], None]
+"""Is told the states that a case may be in, what happens then, and whether receipts are inferred."""
 
 _MOST: Final = 1024
 _ENDED: Final = 1 << 16
@@ -86,6 +90,8 @@ class Monitor:
         self._listeners: dict[int, Callable[[Finding], object]] = {}
         self._chronicle = Chronicle(self._machine, self._clock)
         self._newest: int | None = None
+        self.watching: Watch | None = None
+        """Is told of each message that may happen, before it does."""
         _ = self._machine.initial  # too many of these shall be said at once
 
     @classmethod
@@ -125,26 +131,23 @@ class Monitor:
         for name in list(self._waiting):
             for event in self._due(name, time - self._skew):
                 found += self._judged(event)
-        if self._clock.unit:
+        if self._clock.tick:
             for name in list(self._cases):
                 found += self._until(name, time - self._skew)
         return self._told(found)
 
     def pass_ticks(self, case: str, count: int = 1) -> list[Finding]:
         """Let ticks pass in one case: for protocols with deadlines where no times are known."""
-        if self._clock.unit:
+        if self._clock.tick:
             raise ValueError("ticks pass by the times of events")
         known = self._cases.get(case)
-        known = known or Case(self._machine.initial)
+        if known is None or known.states == _LOST:
+            return []
         try:
-            outcomes = self._ticked(known.states, count)
+            found = list(self._ticks(case, known, count))
         except ResourceExhausted:
-            return self._told([self._lose(case, known, "tick", "", None)])
-        found: list[Finding] = []
-        for _, outcome in outcomes:
-            found += self._chronicle.go_on(case, known, outcome, None, known.place, None)
-        if case in self._cases:
-            known.ticks += count
+            return self._told([self._lose(case, known, "tick", known.place, None)])
+        self._close_if_over(case, known)
         return self._told(found)
 
     def finish(self, time: int | None = None) -> list[Finding]:
@@ -154,7 +157,7 @@ class Monitor:
             for event in self._due(name, None):
                 found += self._judged(event)
         end = self._newest if time is None else time
-        if self._clock.unit and end is not None:
+        if self._clock.tick and end is not None:
             for name in list(self._cases):
                 found += self._until(name, end)
         for name in self._cases:
@@ -197,9 +200,21 @@ class Monitor:
         return self._machine.system
 
     @property
+    def machine(self) -> Machine:
+        """What follows the cases: for who watches more than findings."""
+        return self._machine
+
+    @property
     def cases(self) -> tuple[str, ...]:
         """The cases that are open."""
         return tuple(self._cases)
+
+    @property
+    def standing(self) -> Iterator[tuple[str, str]]:
+        """Every commitment and claim of the cases that are open, by name, with the state that it is in."""
+        for case in self._cases.values():
+            for position, life in case.lives.items():
+                yield self._machine.kept[position].name, life.state
 
     def case_closed(self, case: str) -> bool:
         """Whether nothing can happen any more in a case (as long as it is remembered that it was there)."""
@@ -247,7 +262,7 @@ class Monitor:
             return [self._rejection(event, resolved.kind, resolved.message, resolved.because, resolved.instead)]
         if known is None and self._ended.get(name) == "over":
             return [self._rejection(event, f.CaseOver, resolved.message)]
-        case = known or Case(self._machine.initial, origin=event.time)
+        case = known or Case(self._machine.initial)
         found: list[Finding] = []
         time = event.time
         if time is None:
@@ -257,9 +272,11 @@ class Monitor:
             found.append(f.BackInTime(event.place, name, event.time, resolved.message, late))
             time = case.time
         try:
-            ticks = self._clock.count(case, time)
-            passed = self._ticked(case.states, ticks) if ticks else []
-            states = passed[-1][1].states if passed else case.states
+            now = case
+            if self._clock.next(case, time) is not None:
+                now = replace(case, lives=dict(case.lives))
+                self._run_out(name, now, time, Chronicle(self._machine, self._clock))
+            states = now.states
             outcome = self._machine.after(states, resolved.ways, self._inferring) if resolved.ways else None
             if outcome is None:
                 if self._is_known(event, resolved, states):
@@ -271,20 +288,15 @@ class Monitor:
             self.totals.cases += name not in self._ended
             self._ended.pop(name, None)
             self._cases[name] = case
-        for number, tick in passed:
-            found += self._chronicle.go_on(name, case, tick, None, case.place, self._clock.moment(case, number))
-        case.ticks += ticks
+        found += self._run_out(name, case, time, self._chronicle)
         case.time, case.place = time, event.place
-        if case.origin is None:
-            case.origin = time
         if event.time is not None and (self._newest is None or event.time > self._newest):
             self._newest = event.time
         self.totals.accepted += 1
+        if self.watching is not None:
+            self.watching(states, resolved, self._inferring)
         found += self._chronicle.go_on(name, case, outcome, resolved.message, event.place, time)
-        if (ending := self._machine.ending(case.states, self._inferring)) is not None:
-            del self._cases[name]
-            self._chronicle.close(case)
-            self._end(name, "over" if ending == "over" else "anew")
+        self._close_if_over(name, case)
         return found
 
     def _resolve(self, event: Event) -> Resolved | Unresolved:
@@ -325,41 +337,52 @@ class Monitor:
     ) -> Finding:
         return kind(event.place, event.case, event.time, message, event.sender, tuple(because), tuple(instead))
 
-    # --- what happens
+    # --- time
 
-    def _ticked(self, states: States, count: int) -> list[tuple[int, Outcome]]:
-        """Return the ticks that change something, each with its number."""
-        found: list[tuple[int, Outcome]] = []
+    def _ticks(self, name: str, case: Case, count: int) -> Iterator[Finding]:
+        """Let ticks pass, until none changes anything any more."""
         if self._machine.tick is None:
-            return found
+            return
         ways: tuple[Way, ...] = ((self._machine.tick,),)
-        for number in range(1, count + 1):
-            outcome = self._machine.after(states, ways, self._inferring)
-            assert outcome is not None, "a tick is always possible"
-            if outcome.states == states:
-                break
-            found.append((number, outcome))
-            states = outcome.states
+        for _ in range(count):
+            outcome = self._machine.after(case.states, ways, self._inferring)
+            if outcome is None or outcome.states == case.states:
+                return
+            yield from self._chronicle.go_on(name, case, outcome, None, case.place, None)
+
+    def _run_out(self, name: str, case: Case, time: int | None, chronicle: Chronicle) -> list[Finding]:
+        """Let the deadlines of a case run out that do so before that time."""
+        found: list[Finding] = []
+        while (following := self._clock.next(case, time)) is not None:
+            due, position = following
+            life = case.lives[position]
+            outcome = self._machine.run_out(case.states, position, life.state, self._inferring)
+            found += chronicle.go_on(name, case, outcome, None, case.place, due)
+            if case.lives.get(position) == life:
+                case.lives[position] = life._replace(is_over=True)
         return found
 
     def _until(self, name: str, time: int) -> list[Finding]:
         """Let a case be that late."""
         case = self._cases[name]
-        ticks = self._clock.count(case, time)
-        if not ticks or case.states == _LOST:
+        if case.states == _LOST or self._clock.next(case, time) is None:
             return []
-        found: list[Finding] = []
         try:
-            for number, outcome in self._ticked(case.states, ticks):
-                found += self._chronicle.go_on(name, case, outcome, None, case.place, self._clock.moment(case, number))
+            found = self._run_out(name, case, time, self._chronicle)
         except ResourceExhausted:
-            return [*found, self._lose(name, case, "tick", case.place, time)]
-        case.ticks += ticks
-        if (ending := self._machine.ending(case.states, self._inferring)) is not None:
-            del self._cases[name]
-            self._chronicle.close(case)
-            self._end(name, "over" if ending == "over" else "anew")
+            return [self._lose(name, case, "tick", case.place, time)]
+        self._close_if_over(name, case)
         return found
+
+    # --- the end of a case
+
+    def _close_if_over(self, name: str, case: Case) -> None:
+        """Keep no more of a case than that it was there, where nothing else of it matters."""
+        ending = self._machine.ending(case.states, self._inferring)
+        if ending is not None:
+            self._cases.pop(name, None)
+            self._chronicle.close(case)
+            self._end(name, ending)
 
     def _lose(self, name: str, case: Case, message: str, place: str, time: int | None) -> Finding:
         """Give a case up; what became of it so far counts as unknown."""
@@ -418,7 +441,7 @@ class Monitor:
     @property
     def _identity(self) -> tuple[System, str]:
         """What must be the same for one monitor to go on with what another has left."""
-        return self._machine.system, f"{self._clock.unit} {self._skew} {self._deliveries} {self._machine.most}"
+        return self._machine.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._machine.most}"
 
 
 def _nanoseconds(duration: timedelta) -> int:

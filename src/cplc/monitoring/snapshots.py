@@ -58,7 +58,7 @@ def taken(
 
 def _case(case: Case) -> list[object]:
     lives = [[position, *life] for position, life in case.lives.items()]
-    return [[f"{state:x}" for state in case.states], lives, case.origin, case.ticks, case.time, case.place]
+    return [[f"{state:x}" for state in case.states], lives, case.time, case.place]
 
 
 def _fingerprint(identity: tuple[System, str]) -> str:
@@ -77,12 +77,12 @@ def check(snapshot: Mapping[str, object], identity: tuple[System, str]) -> None:
 def restored(snapshot: Mapping[str, Any], machine: Machine) -> Known:
     """Return what was written down."""
     cases = {}
-    for name, (states, lives, origin, ticks, time, place) in snapshot["cases"].items():
+    for name, (states, lives, time, place) in snapshot["cases"].items():
         packed = tuple(int(state, 16) for state in states)
         if any(state >> machine.packing.width for state in packed):
             raise ValueError(f"a state of case `{name}`")
         known = {int(position): Life(*life) for position, *life in lives}
-        cases[name] = Case(packed, known, origin, int(ticks), time, str(place))
+        cases[name] = Case(packed, known, time, str(place))
     waiting = {}
     for name, (newest, count, events) in snapshot["waiting"].items():
         waiting[name] = Waiting([(time, number, _event(event)) for time, number, event in events], newest, count)

@@ -76,7 +76,7 @@ def standings(
                 machine.values(position, reached),
                 asks[one.name],
                 None if life is None else life.time,
-                None if isinstance(one, Claim) else clock.due(one, life),
+                clock.due(position, life),
                 "" if life is None else life.place,
             )
         )

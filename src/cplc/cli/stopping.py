@@ -1,0 +1,83 @@
+"""Reading that somebody stops: between two events, so that nobody is left in the middle of one."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final, TypeVar
+
+from cplc.cli.limits import Interrupted, Limits, guards
+
+Item = TypeVar("Item")
+
+STOPPED: Final = "the run was interrupted"
+
+
+class Stop:
+    """Lets a request to end come only between two events, or while nothing is done but waiting for the next."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._reached = guards(limits)
+        self._reason: str | None = None
+        self._is_waiting = False
+
+    def request(self, reason: str) -> None:
+        self._reason = reason
+        if self._is_waiting:
+            self._is_waiting = False
+            raise Interrupted(reason)
+
+    def next(self, log: Iterator[Item]) -> Item | None:
+        if self._reason is not None:
+            raise Interrupted(self._reason)
+        self._is_waiting = True
+        try:
+            return next(log, None)
+        finally:
+            self._is_waiting = False
+
+    def asked(self, more: Callable[[], bool]) -> bool:
+        """Ask whether there may be more; nobody interrupts what is done meanwhile."""
+        self._is_waiting = False
+        self.look()
+        found = more()
+        if self._reason is not None:
+            raise Interrupted(self._reason)
+        self._is_waiting = True
+        return found
+
+    def look(self) -> None:
+        """See whether a limit is reached."""
+        reached = self._reached()
+        if reached is not None:
+            raise reached
+
+
+@contextmanager
+def stopping(limits: Limits) -> Iterator[Stop]:
+    """Let Ctrl-C, a polite request to end and the time limit end the reading where it can be gone on later."""
+    stop = Stop(limits)
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def requested(number: int, frame: FrameType | None) -> None:
+        stop.request(STOPPED if number == signal.SIGINT else "the run was terminated")
+
+    before = {number: signal.signal(number, requested) for number in (signal.SIGINT, signal.SIGTERM)}
+    timer = None
+    if limits.seconds is not None and hasattr(signal, "SIGALRM"):
+        before[signal.SIGALRM] = signal.signal(
+            signal.SIGALRM, lambda *_: stop.request(f"the time limit of {limits.seconds:g} s was reached")
+        )
+        timer = signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+    try:
+        yield stop
+    finally:
+        if timer is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)

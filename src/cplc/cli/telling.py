@@ -1,0 +1,83 @@
+"""How findings of a monitor are printed, one after the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from cplc.cli import output
+from cplc.cli.exits import Exit
+from cplc.report.text import plain, printable
+
+if TYPE_CHECKING:
+    from cplc.monitoring.findings import Finding
+    from cplc.report.text import Part
+
+Form = Literal["text", "json", "jsonl", "github"]
+
+_PARTS: Final[dict[str, Part]] = {"wrong": "bad", "unread": "warning", "unknown": "warning", "note": "faint"}
+_LEVELS: Final = {"wrong": "error", "unread": "warning", "unknown": "warning", "note": "notice"}
+
+
+@dataclass
+class Teller:
+    """Prints what is found, and knows what that means for the exit code."""
+
+    form: Form
+    everything: bool
+    colour: output.Colour
+    number: int = 0
+    """How many findings there were, those of earlier runs included."""
+    kept: list[dict[str, object]] = field(default_factory=list)
+    """What belongs into the one document that is printed at the end."""
+    _severities: set[str] = field(default_factory=set)
+
+    def tell(self, finding: Finding) -> None:
+        self.number += 1
+        self._severities.add(finding.severity)
+        if finding.severity == "note" and not self.everything:
+            return
+        match self.form:
+            case "text":
+                self._write(self._line(finding))
+            case "jsonl":
+                self._write(json.dumps({"number": self.number, **finding.data}, ensure_ascii=False) + "\n")
+            case "json":
+                self.kept.append({"number": self.number, **finding.data})
+            case "github":
+                self._write(_command(finding))
+
+    def _line(self, finding: Finding) -> str:
+        style: Callable[[str, Part], str] = output.result_colours if output.has_colour(self.colour) else plain
+        case = f"case {finding.case}: " if finding.case else ""
+        place = style(printable(finding.place), "place")
+        return f"{place}: {style(finding.kind, _PARTS[finding.severity])}: {printable(case + finding.text)}\n"
+
+    @staticmethod
+    def _write(text: str) -> None:
+        output.write(text)
+
+    @property
+    def code(self) -> Exit:
+        """What this run is worth: who did wrong is certain, whatever else is not known."""
+        found = self._severities
+        if "wrong" in found:
+            return Exit.UNEXPECTED
+        return Exit.WRONG if "unread" in found else Exit.UNKNOWN if "unknown" in found else Exit.EXPECTED
+
+
+def _command(finding: Finding) -> str:
+    file, _, line = finding.place.rpartition(":")
+    where = f"file={_property(file)},line={line}," if file and line.isdecimal() else ""
+    text = (f"case {finding.case}: " if finding.case else "") + finding.text
+    return f"::{_LEVELS[finding.severity]} {where}title={_property(finding.kind)}::{_data(text)}\n"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
