@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, combinations, product
-from math import prod
+from math import inf, prod
 
 from tests.naive import Frozen, Naive, evaluate
 
@@ -238,6 +238,57 @@ class Judge:
 
         starts: list[Node] = [("state", state) for state in self.naive.initial]
         return pick(likely(node, Fraction(0)) for node in starts), pick(map(mean, starts))
+
+    # --- what it makes in all, also where they do
+
+    def totals(self, fairness: bool) -> tuple[Fraction | float, Fraction | float]:
+        """Return the least and the greatest mean of all that is made, infinite ones too; `Undecided` where both are."""
+        mine = [node for node, (own, choices) in self.game.items() if own and choices]
+        others = [node for node, (own, choices) in self.game.items() if choices and not own]
+        least = max(
+            min(self._totals(dict(zip(mine, picks, strict=True)), others, fairness, -inf))
+            for picks in product(*(range(len(self.game[node][1])) for node in mine))
+        )
+        return least, max(self._totals({}, [*others, *mine], fairness, inf))
+
+    def _totals(
+        self, given: Mapping[Node, int], others: list[Node], fairness: bool, wished: float
+    ) -> Iterator[Fraction | float]:
+        """Yield what comes of each policy of the others; to stay as long as one likes is not unfair yet."""
+        for supports in product(*(_subsets(len(self.game[node][1])) for node in others)):
+            policy = {**{node: (pick,) for node, pick in given.items()}, **dict(zip(others, supports, strict=True))}
+            totals = [self._total(policy, ("state", state)) for state in self.naive.initial]
+            fair = not fairness or self._is_fair(policy)
+            yield from (total for total in totals if fair or total == wished)
+
+    def _total(self, policy: Mapping[Node, tuple[int, ...]], start: Node) -> Fraction | float:
+        after = self._reached(policy)
+        inside = [node for node in policy if node in after[start]]
+        recurrent = [node for node in inside if all(node in after[other] for other in after[node])]
+        signs = {one.worth > 0 for node in recurrent for one in self._chosen(policy, node) if one.worth}
+        if len(signs) > 1:
+            raise Undecided
+        if signs:
+            return inf if True in signs else -inf
+        index = {node: at for at, node in enumerate(node for node in inside if node not in recurrent)}
+        rows: list[list[Fraction]] = []
+        for node in index:
+            row = [Fraction(0)] * (len(index) + 1)
+            row[index[node]] = Fraction(1)
+            for one in self._chosen(policy, node):
+                row[-1] += one.worth / len(policy[node])
+                for share, to in one.lottery:
+                    if to in index:
+                        row[index[to]] -= share / len(policy[node])
+            rows.append(row)
+        return _solved(rows)[index[start]] if start in index else Fraction(0)
+
+    def _chosen(self, policy: Mapping[Node, tuple[int, ...]], node: Node) -> list[Choice]:
+        return [self.game[node][1][at] for at in policy[node]]
+
+
+class Undecided(Exception):
+    """What is made may grow without end and fall without end."""
 
 
 def _subsets(count: int) -> list[tuple[int, ...]]:

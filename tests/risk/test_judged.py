@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isinf
 
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from tests.naive import Naive
-from tests.risk.judge import Judge
+from tests.risk.judge import Judge, Undecided
 from tests.risk.strategies import little_games, participants
 from tests.strategies import systems
 
@@ -77,3 +78,31 @@ def test_what_is_made_is_what_all_choices_make(data: st.DataObject) -> None:
     if found.gain.distribution is not None:
         assert likely == likeliest
         assert abs(float(found.gain.distribution.expected()) - float(mean)) < 1e-12
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_what_is_expected_in_circles_is_what_all_strategies_make(data: st.DataObject) -> None:
+    system, participant = data.draw(st.one_of(little_games(), little_games(), _random()))
+    judge = Judge(Naive(system), participant)
+    assume(participant.worth and len(judge.game) <= 24 and judge.policies() <= _POLICIES)
+    fairness = data.draw(st.booleans())
+    found = analyse(system, participant, exact=True, fairness=fairness, sensitivity=False, limit=_STATES).gain
+    nearly = analyse(system, participant, fairness=fairness, sensitivity=False, limit=_STATES).gain
+    assert found is not None
+    assert nearly is not None
+    known = found.guaranteed.low == found.guaranteed.high
+    event(f"circles: {not judge.is_acyclic}, known: {known}")
+    if not known:
+        assert found.unknown, found
+        return
+    try:
+        least, most = judge.totals(fairness)
+    except Undecided:
+        event("undecided")
+        return
+    event(f"infinite: {isinf(least)}, {isinf(most)}")
+    assert (found.guaranteed.low, found.best.low) == (least, most)
+    for bounds, value in ((nearly.guaranteed, least), (nearly.best, most)):
+        _within(bounds, value)  # type: ignore[arg-type]
+        assert bounds.low == bounds.high or bounds.high - bounds.low < 1e-9

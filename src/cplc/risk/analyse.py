@@ -13,7 +13,6 @@ from cplc.risk.parts import conjuncts
 from cplc.risk.results import (
     Advice,
     Analysis,
-    Bounds,
     Ending,
     Figure,
     Gain,
@@ -60,13 +59,13 @@ def analyse(
             if sensitivity:
                 found += sensitivities(workshop, aspect, pieces, thresholds)
         except ResourceExhausted as exhausted:
-            figures.append(_unsolved(aspect, str(exhausted)))
+            figures.append(Figure.unknown(aspect, str(exhausted)))
     gain: Gain | None = None
     if participant.worth:
         try:
             gain, benefit = gain_and_benefit(workshop, workshop.pieces(TRUE))
         except ResourceExhausted as exhausted:
-            gain, benefit = None, _unsolved("benefit", str(exhausted))
+            gain, benefit = None, Figure.unknown("benefit", str(exhausted))
         figures.append(benefit)
     return Analysis(
         participant.name,
@@ -76,10 +75,6 @@ def analyse(
         tuple(_remarks(workshop)),
         _work(workshop, pieces),
     )
-
-
-def _unsolved(aspect: Aspect, why: str) -> Figure:
-    return Figure(aspect, Bounds(0.0, 1.0), Bounds(0.0, 1.0), unsolved=why)
 
 
 def _figure(workshop: Workshop, aspect: Aspect, pieces: Sequence[Piece]) -> Figure:

@@ -73,7 +73,11 @@ def _gain_and_figure(workshop: Workshop, whole: Prices, lots: list[_Lot]) -> tup
             return Gain(*means, chances), figure
         except ResourceExhausted as exhausted:
             why = str(exhausted)
-    return Gain(*means, None, why), _joint(workshop, lots)
+    try:
+        figure = _joint(workshop, lots)
+    except ResourceExhausted as exhausted:
+        figure = Figure.unknown("benefit", str(exhausted))
+    return Gain(*means, None, why), figure
 
 
 _ANYTHING = Bounds(-inf, inf)

@@ -75,6 +75,10 @@ class Figure:
     advice: Advice | None = None
     """None where the participant has nothing to decide."""
 
+    @classmethod
+    def unknown(cls, aspect: Aspect, why: str) -> Figure:
+        return cls(aspect, Bounds(0.0, 1.0), Bounds(0.0, 1.0), unsolved=why)
+
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
