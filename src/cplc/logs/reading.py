@@ -141,8 +141,9 @@ def format_of(name: str, first: bytes) -> Format:
         whole = json.loads(line)
     except (ValueError, RecursionError):
         return "ocel" if _OCEL.search(begin) else "jsonl"
-    is_ocel = isinstance(whole, dict) and isinstance(whole.get("events"), list) and "message" not in whole
-    return "ocel" if is_ocel else "jsonl"
+    if not isinstance(whole, dict) or "message" in whole:
+        return "jsonl"
+    return "ocel" if isinstance(whole.get("events"), list) or "ocel:events" in whole else "jsonl"
 
 
 def _beginning(stream: Stream, more: More) -> bytes:
