@@ -498,5 +498,7 @@ def _rewrite(block: Block, actual: list[tuple[Command, str, int]]) -> None:
     for command, output, code in actual:
         lines = command.expected if _agrees(command, output, code) else tuple(_lines(output))
         parts.append("\n".join(filter(None, [f"$ {command.line}", _transcript(lines, code)])) + "\n")
-    assert text.count(block.text) == 1, "two blocks of the file are the same"
-    block.path.write_text(text.replace(block.text, "".join(parts)), encoding="utf-8")
+    # Blocks are rewritten in their order, so of those that are the same it is the first that is left.
+    before, after = (f"```{' '.join(block.words)}\n{content}```" for content in (block.text, "".join(parts)))
+    assert before in text, "the file has changed meanwhile"
+    block.path.write_text(text.replace(before, after, 1), encoding="utf-8")
