@@ -247,10 +247,13 @@ class Translator:
             known = {text: value for value in declared.get(name, ()) for text in _texts(value)}
             if known:
                 known |= mapping.values
-            of = mapping.payload.get(f"{family}.{name}") or mapping.payload.get(name) or name
-            yield name, of, known
-            if f"{family}.{name}" not in mapping.payload and name not in mapping.payload:
-                yield name, f"payload.{name}", known
+            of = mapping.payload.get(f"{family}.{name}") or mapping.payload.get(name)
+            if of is not None:
+                yield name, of, known
+                continue
+            if not any(name in names for names in mapping.fields.values()):
+                yield name, name, known
+            yield name, f"payload.{name}", known
 
 
 _MOST_REMEMBERED: Final = 10_000
