@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check format golden editor docs build clean
+.PHONY: help demo test lint check format golden editor docs bench build clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ editor: $(VENV)/.installed-dev  ## drive the real VS Code with the extension; wh
 
 docs: $(VENV)/.installed-docs  ## build the manual into build/manual; open index.html there
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+bench: $(VENV)/.installed-dev  ## measure us and the tools that CPLC_MCMAS, CPLC_NUSMV and CPLC_NUSMV_ARCTL name
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m benchmarks --output docs/benchmarks
 
 build: $(VENV)/.installed-dev  ## build the source distribution and the wheel
 	$(BIN)/python -m build

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from dataclasses import dataclass
+
+from benchmarks.process import measured
 
 
 @dataclass(frozen=True)
@@ -51,29 +52,16 @@ FIGURES = (
 )
 
 
-def measured(arguments: tuple[str, ...]) -> tuple[float, float, int]:
-    """Return wall seconds, peak megabytes and exit code of one process."""
-    began = time.perf_counter()
-    child = os.fork()
-    if child == 0:
-        sink = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(sink, 1)
-        os.dup2(sink, 2)
-        os.environ["CPLC_CACHE"] = "off"
-        os.execv(sys.executable, [sys.executable, "-m", "cplc", *arguments])
-    _, status, usage = os.wait4(child, 0)
-    return time.perf_counter() - began, usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status)
-
-
 def main() -> int:
+    os.environ["CPLC_CACHE"] = "off"
     print(f"{'command':30} {'seconds':>8} {'limit':>7} {'MB':>6}  exit")
     missed = 0
     for figure in FIGURES:
-        seconds, megabytes, code = measured(figure.arguments)
-        reached = seconds < figure.seconds and megabytes < 500 and code == 0
+        run = measured([sys.executable, "-m", "cplc", *figure.arguments])
+        reached = run.wall < figure.seconds and run.megabytes < 500 and run.code == 0
         missed += not reached
         remark = "" if reached else "  MISSED"
-        print(f"{figure.name:30} {seconds:8.2f} {figure.seconds:7.2f} {megabytes:6.0f}  {code}{remark}")
+        print(f"{figure.name:30} {run.wall:8.2f} {figure.seconds:7.2f} {run.megabytes:6.0f}  {run.code}{remark}")
     return missed
 
 

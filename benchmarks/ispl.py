@@ -10,15 +10,14 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import exp, log
 from pathlib import Path
-from time import perf_counter
 
 from benchmarks.cryptographers import KINDS
+from benchmarks.process import Measured, measured
 
 _SIZES = {"spoken": (3, 10, 15, 20, 50), "noted": (3, 10, 15, 20, 50, 100), "iterated": (3, 5, 10, 20)}
 _THEIRS = re.compile(r"Formula number (\d+): .*, is (TRUE|FALSE) in the model")
@@ -27,25 +26,20 @@ _OURS = re.compile(r"^\S+ (holds|fails) formula (\d+):", re.MULTILINE)
 Verdicts = dict[int, bool]
 
 
-def measured(command: Sequence[str], limit: float) -> tuple[float | None, str]:
-    """Return wall seconds, None beyond the limit, and what the program says."""
-    began = perf_counter()
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
-    except subprocess.TimeoutExpired:
-        return None, ""
-    return perf_counter() - began, done.stdout
-
-
 def ours(path: Path, limit: float) -> tuple[float | None, Verdicts]:
     command = [sys.executable, "-m", "cplc", "verify", str(path), "--format", "concise", "--no-cache"]
-    seconds, said = measured(command, limit)
-    return seconds, {int(number): word == "holds" for word, number in _OURS.findall(said)}
+    run = measured(command, limit)
+    return _wall(run), {int(number): word == "holds" for word, number in _OURS.findall(run.said)}
 
 
 def theirs(path: Path, limit: float) -> tuple[float | None, Verdicts]:
-    seconds, said = measured([os.environ["CPLC_MCMAS"], "-o", "3", str(path)], limit)
-    return seconds, {int(number): word == "TRUE" for number, word in _THEIRS.findall(said)}
+    run = measured([os.environ["CPLC_MCMAS"], "-o", "3", str(path)], limit)
+    return _wall(run), {int(number): word == "TRUE" for number, word in _THEIRS.findall(run.said)}
+
+
+def _wall(run: Measured) -> float | None:
+    """Return wall seconds, None beyond the limit."""
+    return None if run.is_late else run.wall
 
 
 def compared(paths: Iterator[Path], limit: float) -> int:

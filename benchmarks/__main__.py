@@ -1,0 +1,175 @@
+"""How we grow, and how the peers do on the same models in the same run: ``python -m benchmarks`` or ``make bench``.
+
+For each family of protocols and each kind of question, sizes are tried until a tool takes longer than ``--limit``.
+Printed are ratios: how many times as long as ours, and how much memory in comparison, each peer takes. All verdicts
+must be the same. ``--output FOLDER`` keeps the figures as JSON, and a plot for each family.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from math import exp, log
+from pathlib import Path
+
+from benchmarks.families import FAMILIES, KINDS, Family
+from benchmarks.peers import Answer, Tool, ours, peers
+
+from cplc import __version__
+
+_SLOW = 1.0
+"""Below a second starting up is most of what is measured."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one tool made of one question at one size."""
+
+    family: str
+    kind: str
+    n: int
+    tool: str
+    answer: Answer
+
+
+def points(family: Family, kind: str, tools: Sequence[Tool], limit: float) -> Iterator[Point]:
+    """Yield what each tool makes of growing sizes; one that gave up once is not asked again."""
+    asked = family.questions[kind]
+    waiting: list[Tool | None] = [None, *tools]
+    with tempfile.TemporaryDirectory() as folder:
+        for n in family.sizes:
+            verdicts = set()
+            for tool in tuple(waiting):
+                if tool is None:
+                    answer = ours(family, n, asked, limit)
+                else:
+                    path = tool.prepared(family, n, asked, Path(folder))
+                    if path is None:
+                        waiting.remove(tool)
+                        continue
+                    answer = tool.asked(path, limit)
+                if answer.verdict == "unknown":
+                    waiting.remove(tool)
+                else:
+                    verdicts.add(answer.verdict)
+                yield Point(family.name, kind, n, "cplc" if tool is None else tool.name, answer)
+            if len(verdicts) > 1:
+                raise AssertionError(f"{family.name}, {kind}, n = {n}: the tools disagree")
+            if not waiting:
+                return
+
+
+def said(found: Sequence[Point]) -> Iterator[str]:
+    """Yield a line for each size: our verdict, and what each peer takes in comparison."""
+    for n in dict.fromkeys(point.n for point in found):
+        answers = {point.tool: point.answer for point in found if point.n == n}
+        us = answers.pop("cplc", None)
+        columns = [f"{name} {_compared(us, answer)}" for name, answer in answers.items()]
+        verdict = "unknown" if us is None else us.verdict
+        yield f"  n = {n:<3} {verdict:8} {'  '.join(columns)}"
+
+
+def _compared(us: Answer | None, them: Answer) -> str:
+    if us is None or us.verdict == "unknown":
+        return "too long as well" if them.verdict == "unknown" else f"answers in {them.seconds:.1f} s"
+    more = ">" if them.verdict == "unknown" else ""
+    return f"time {more}x{them.seconds / us.seconds:.2g} memory x{them.megabytes / us.megabytes:.2g}"
+
+
+def summary(found: Iterable[Point]) -> Iterator[str]:
+    """Yield for each peer how it compares where it takes more than a second, and who came further how often."""
+    of = {(point.family, point.kind, point.n, point.tool): point.answer for point in found}
+    tools = dict.fromkeys(key[3] for key in of if key[3] != "cplc")
+    for tool in tools:
+        ratios, further, behind = [], 0, 0
+        for (family, kind, n, name), answer in of.items():
+            us = of.get((family, kind, n, "cplc"))
+            if name != tool:
+                continue
+            we_answer = us is not None and us.verdict != "unknown"
+            they_answer = answer.verdict != "unknown"
+            further += we_answer and not they_answer
+            behind += they_answer and not we_answer
+            if us is not None and we_answer and they_answer and max(us.seconds, answer.seconds) > _SLOW:
+                ratios.append(answer.seconds / us.seconds)
+        mean = exp(sum(map(log, ratios)) / len(ratios)) if ratios else float("nan")
+        slower = sum(ratio < 1 for ratio in ratios)
+        yield (
+            f"{tool}: {mean:.1f} times as long where one of us takes more than {_SLOW:g} s (geometric mean of"
+            f" {len(ratios)}, {slower} of them faster than ours); gave up {further} times where we did not,"
+            f" we {behind} times where it did not"
+        )
+
+
+def machine() -> dict[str, object]:
+    """Return where and when this was measured."""
+    return {
+        "version": __version__,
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "processors": os.cpu_count(),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("families", nargs="*", metavar="FAMILY", help=", ".join(one.name for one in FAMILIES))
+    parser.add_argument("--kind", action="append", choices=list(KINDS), help="one kind of question only")
+    parser.add_argument("--limit", type=float, default=20.0, metavar="SECONDS", help="how long one question may take")
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="keep the figures and plots here")
+    options = parser.parse_args()
+    unknown = set(options.families) - {one.name for one in FAMILIES}
+    if unknown:
+        parser.error(f"no such family: {', '.join(sorted(unknown))}")
+    tools = peers()
+    found: list[Point] = []
+    for family in FAMILIES:
+        if options.families and family.name not in options.families:
+            continue
+        for kind in family.questions:
+            if options.kind and kind not in options.kind:
+                continue
+            print(f"{family.title}: {KINDS[kind]}", flush=True)
+            here = list(points(family, kind, tools, options.limit))
+            for line in said(here):
+                print(line, flush=True)
+            found += here
+    for line in summary(found):
+        print(line)
+    if options.output:
+        keep(found, options.limit, options.output)
+    return 0
+
+
+def keep(found: Sequence[Point], limit: float, folder: Path) -> None:
+    """Write the figures as JSON, and a plot for each family."""
+    from benchmarks.plots import plot
+
+    folder.mkdir(parents=True, exist_ok=True)
+    figures = {**machine(), "limit": limit, "points": [asdict(point) for point in found]}
+    (folder / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    for family in FAMILIES:
+        curves = [(one.kind, one.tool, one.n, one.answer) for one in found if one.family == family.name]
+        if curves:
+            (folder / f"{family.name}.svg").write_text(plot(family, curves, limit), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
