@@ -49,12 +49,15 @@ class Chronicle:
     ) -> Iterator[Finding]:  # fmt: skip
         one = self._machine.kept[position]
         life = case.lives.get(position)
-        if life is not None and (is_new or state == "null"):
+        is_told = position < len(self._machine.told)
+        if life is not None and (is_new or state == "null") and is_told:
             self.totals.endings[one.name, life.state] += 1
         if state == "null":
             case.lives.pop(position, None)
             return
         case.lives[position] = Life(state, time, place, message, _ran(life, state, time))
+        if not is_told:
+            return
         before, since = ("null", None) if life is None else (life.state, life.time)
         debtor, creditor = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
         if state == "violated" and not isinstance(one, Claim):
@@ -67,7 +70,8 @@ class Chronicle:
     def close(self, case: Case, state: str | None = None) -> None:
         """Count what its commitments and claims have come to: what they are, or this."""
         for position, life in case.lives.items():
-            self.totals.endings[self._machine.kept[position].name, state or life.state] += 1
+            if position < len(self._machine.told):
+                self.totals.endings[self._machine.told[position].name, state or life.state] += 1
         case.lives = {}
 
 

@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from cplc.monitoring.cases import Case, Life
+from cplc.monitoring.machine import views
 from cplc.system.model import System
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Clock:
     tick: int = 0
     """Nanoseconds of a tick; 0 where time stands still."""
     limits: Mapping[int, tuple[int | None, int | None]] = field(default_factory=dict)
-    """The deadlines of commitments, by position, in ticks: while active, and while conditional."""
+    """The deadlines of commitments and views, by position, in ticks: while active, and while conditional."""
 
     def due(self, position: int, life: Life | None) -> int | None:
         """Return when the deadline that runs now runs out."""
@@ -73,4 +74,7 @@ def clock_for(protocol: Compilation, tick: timedelta | None) -> Clock:
         )
         for one in model.commitments
     )
-    return Clock(lower(replace(model, commitments=same)), tick // timedelta(microseconds=1) * 1000, limits)
+    system = lower(replace(model, commitments=same))
+    first = len(system.commitments) + len(system.claims)
+    limits |= {position: limits[at] for position, (at, _) in enumerate(views(system), first)}
+    return Clock(system, tick // timedelta(microseconds=1) * 1000, limits)

@@ -8,8 +8,8 @@ that is seen, nor with another that does, may just as well come later; so it is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -47,6 +47,13 @@ class Outcome:
     """Commitments that this would have kept, had their deadline not run out."""
 
 
+def views(system: System) -> Iterator[tuple[int, Commitment]]:
+    """Yield the views of commitments with deadlines, which run for each side by itself, with their positions."""
+    for at, one in enumerate(system.commitments):
+        if one.within is not None or one.expires is not None:
+            yield from ((at, replace(one, variable=variable)) for _, variable in one.views)
+
+
 class Machine:
     """Follows cases through one system; what it has learned of steps is kept from one case to the next."""
 
@@ -56,7 +63,9 @@ class Machine:
         """So many states may be possible at once."""
         self.stepper = Stepper(system)
         self.packing = self.stepper.packing
-        self.kept: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+        self.told: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+        """What somebody wants to hear of."""
+        self.kept: tuple[Commitment | Claim, ...] = (*self.told, *(view for _, view in views(system)))
         self.tick = next((at for at, step in enumerate(system.steps) if step.kind == "tick"), None)
         self._restarts = tuple(at for at, step in enumerate(system.steps) if step.kind == "restart")
         self._receipts = tuple(at for at, step in enumerate(system.steps) if step.kind == "receive")
@@ -192,13 +201,16 @@ class Machine:
 
     def _run_out(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
         tick = (self.tick or 0,)
+        variable = self.kept[position].variable
+        clock = self.system.variable[clock_of(variable)]
+        last_stroke = self.packing.bits(clock.name, clock.domain[-1])
         paths: dict[int, tuple[Effect, ...]] = {}
         stories: dict[tuple[Effect, ...], None] = {}
         for known in states:
             for before, unseen in self._closure(known, self._before(tick, inferring)).items():
                 ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
-                if self.packing.value(self.kept[position].variable, before) == state:
-                    ends = self._gone(before | self._at_the_end(position, state, before), tick)
+                if self.packing.value(variable, before) == state:
+                    ends = self._gone(before | last_stroke, tick)
                 for target, effects in ends:
                     stories[unseen + effects] = None
                     paths[target & ~self._clocks] = unseen + effects
@@ -207,22 +219,6 @@ class Machine:
         if len(stories) == 1:
             return Outcome(targets, next(iter(stories)), ())
         return Outcome(targets, (), self.agreed(targets))
-
-    def _at_the_end(self, position: int, state: str, before: int) -> int:
-        """Return the bits of the clocks of a commitment at their last stroke, of everybody who has it in that state."""
-        one = self.kept[position]
-        keepers = (one.variable, *(variable for _, variable in one.views))
-        return sum(
-            self.packing.bits(clock, self.system.variable[clock].domain[-1])
-            for keeper in keepers
-            if (clock := clock_of(keeper)) in self.system.variable and self.packing.value(keeper, before) == state
-        )
-
-    def moments(self, states: States, way: Way, inferring: bool) -> list[int]:
-        """Return the states in which a case may have been when this way was gone."""
-        steps = self._before(way, inferring)
-        reached = (before for state in states for before in self._closure(state, steps))
-        return [before for before in reached if self.stepper.taken(before, way[0])]
 
     def _gone(self, before: int, way: Way) -> list[tuple[int, tuple[Effect, ...]]]:
         ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
@@ -265,6 +261,15 @@ class Machine:
                 if all(holds(state & mask) for state in after) and not any(holds(state & mask) for state in before):
                     found.append(position)
         return tuple(found)
+
+    def moments(self, states: States, way: Way, inferring: bool) -> list[int]:
+        """Return the states in which a case may have been when this way was gone: `cplc.mining` asks what else could.
+
+        Receipts that are not told and matter for it have happened by then.
+        """
+        steps = self._before(way, inferring)
+        reached = (before for state in states for before in self._closure(state, steps))
+        return [before for before in reached if self.stepper.taken(before, way[0])]
 
     def values(self, position: int, states: Iterable[int]) -> tuple[str, ...]:
         """Return what a commitment or claim may be in these states."""

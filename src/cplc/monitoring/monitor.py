@@ -214,7 +214,8 @@ class Monitor:
         """Every commitment and claim of the cases that are open, by name, with the state that it is in."""
         for case in self._cases.values():
             for position, life in case.lives.items():
-                yield self._machine.kept[position].name, life.state
+                if position < len(self._machine.told):
+                    yield self._machine.told[position].name, life.state
 
     def case_closed(self, case: str) -> bool:
         """Whether nothing can happen any more in a case (as long as it is remembered that it was there)."""

@@ -64,7 +64,7 @@ def standings(
 ) -> tuple[Standing, ...]:
     """Return how every commitment and claim of a case stands; what each asks for is given."""
     found = []
-    for position, one in enumerate(machine.kept):
+    for position, one in enumerate(machine.told):
         life = case.lives.get(position)
         sides = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
         found.append(

@@ -1,0 +1,257 @@
+"""On random protocols and random events the monitor allows what an independent reading of the language allows.
+
+That reading keeps all states of `tests.reference` that a case may be in, and everything that may go on unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Literal
+
+import pytest
+from hypothesis import assume, given, note
+from hypothesis import strategies as st
+from tests.reference.semantics import Reference
+from tests.reference.states import Move, State
+from tests.strategies_formulas import Sample, protocols
+
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.interface import ResourceExhausted
+from cplc.logs.events import Event
+from cplc.logs.recording import Recorder
+from cplc.monitoring.findings import LostTrack, Rejected
+from cplc.monitoring.monitor import Deliveries, Monitor
+from cplc.pipeline import Compilation
+from cplc.simulation.walks import draw
+from cplc.source import Source
+from cplc.system.model import System
+
+_MOST = 400
+_CASE = "it"
+
+
+class _TooMany(Exception):
+    pass
+
+
+class Naive:
+    """Every state that the case may be in, closed under what nobody sees."""
+
+    def __init__(self, reference: Reference, unseen: frozenset[str]) -> None:
+        self._reference = reference
+        self._unseen = unseen
+        self._known: dict[State, list[tuple[Move, State]]] = {}
+        self.states = self._closed(reference.initial())
+
+    def moves(self, state: State) -> list[tuple[Move, State]]:
+        if state not in self._known:
+            self._known[state] = list(self._reference.moves(state))
+            if self._reference.out_of_range:
+                raise _TooMany
+        return self._known[state]
+
+    def _closed(self, states: Iterable[State]) -> frozenset[State]:
+        found = set(states)
+        waiting = list(found)
+        while waiting:
+            for move, after in self.moves(waiting.pop()):
+                if move.kind in self._unseen and after not in found:
+                    found.add(after)
+                    waiting.append(after)
+            if len(found) > _MOST:
+                raise _TooMany
+        return frozenset(found)
+
+    def after(self, *ways: Callable[[Move], bool]) -> frozenset[State]:
+        """Return the states after moves of these kinds, one right after the other."""
+        states: Iterable[State] = self.states
+        for is_meant in ways:
+            states = {after for state in states for move, after in self.moves(state) if is_meant(move)}
+        return self._closed(states)
+
+    def values(self, commitment: str) -> set[str]:
+        return {self._reference.world(state).env[commitment].state for state in self.states}
+
+
+def compiled(text: str) -> Compilation:
+    compilation = Compilation(Source("generated.cpl", text))
+    assert compilation.ok
+    return compilation
+
+
+@given(protocols(), st.sampled_from(["logged", "inferred"]), st.data())
+def test_what_is_allowed_is_what_some_state_allows(sample: Sample, deliveries: Deliveries, data: st.DataObject) -> None:
+    note(sample.text)
+    compilation = compiled(sample.text)
+    reference = Reference(compilation.model)
+    try:
+        naive = Naive(reference, frozenset({"restart"} | ({"receive"} if deliveries == "inferred" else set())))
+        _follow(compilation, naive, deliveries, data)
+    except _TooMany:
+        assume(False)
+
+
+def _follow(compilation: Compilation, naive: Naive, deliveries: Deliveries, data: st.DataObject) -> None:
+    model = compilation.model
+    monitor = Monitor(compilation, deliveries=deliveries, most=100_000)
+    has_ticks = any(step.kind == "tick" for step in compilation.system.steps)
+    for number in range(data.draw(st.integers(1, 10))):
+        possible = sorted({move for state in naive.states for move, _ in naive.moves(state)})
+        possible = [move for move in possible if move.kind not in ("restart", "receive")] or possible
+        if data.draw(st.integers(0, 3)) and possible:
+            name = data.draw(st.sampled_from(possible)).event
+        else:
+            name = data.draw(st.sampled_from([message.name for message in model.messages]))
+        if not name or (has_ticks and not data.draw(st.integers(0, 5))):
+            monitor.pass_ticks(_CASE)
+            naive.states = naive.after(lambda move: move.kind == "tick") if has_ticks else naive.states
+        if name not in model.message:
+            continue
+        message = model.message[name]
+        kinds: Sequence[Literal["message", "sent", "received"]] = ["message", "sent"]
+        if not model.sync and deliveries == "logged":
+            kinds = [*kinds, "received"]
+        kind = data.draw(st.sampled_from(kinds))
+        values = {
+            parameter.name: data.draw(st.sampled_from(parameter.domain))
+            for parameter in message.parameters
+            if data.draw(st.booleans())
+        }
+        wanted = [values.get(parameter.name) for parameter in message.parameters]
+
+        def is_sending(move: Move, name: str = name, wanted: Sequence[object] = wanted) -> bool:
+            return (move.kind, move.event) in (("send", name), ("exchange", name)) and all(
+                one is None or (one, type(one)) == (sent, type(sent))
+                for one, sent in zip(wanted, move.payload, strict=True)
+            )
+
+        def is_receipt(move: Move, name: str = name) -> bool:
+            return (move.kind, move.event) == ("receive", name)
+
+        if kind == "received":
+            expected = naive.after(is_receipt)
+        elif kind == "message" and not model.sync:
+            expected = naive.after(is_sending, is_receipt)
+        else:
+            expected = naive.after(is_sending)
+        before = monitor.snapshot()
+        found = monitor.feed(Event(f"log:{number}", _CASE, name, message.sender, values=values, kind=kind))
+        rejected = [one for one in found if isinstance(one, Rejected)]
+        note(f"{kind} {name} {values}: {[one.text for one in found]}")
+        assert not any(isinstance(one, LostTrack) for one in found)
+        assert bool(rejected) == (not expected)
+        if rejected:
+            after = monitor.snapshot()
+            assert (after["cases"], after["ended"]) == (before["cases"], before["ended"])
+        else:
+            naive.states = expected
+        _compare(monitor, naive)
+
+
+def _compare(monitor: Monitor, naive: Naive) -> None:
+    """What every commitment may be now is the same, while the case is kept."""
+    if _CASE in monitor.cases:
+        for one in monitor.commitments(_CASE):
+            assert set(one.possible) == naive.values(one.name), one.name
+            assert one.state in one.possible or len(one.possible) > 1
+    elif monitor.case_closed(_CASE):
+        assert not any(move.kind != "tick" for state in naive.states for move, _ in naive.moves(state))
+
+
+@given(protocols(), st.integers(0, 2**32))
+def test_every_random_run_is_accepted(sample: Sample, seed: int) -> None:
+    """Step by step; where it may be is where the explicit engine can get, and where the run is is among that."""
+    note(sample.text)
+    compilation = compiled(sample.text)
+    system = compilation.system
+    assume(not system.hazards)
+    drawn, _ = next(draw(system, "coverage", None, seed=seed, runs=1, most=20, keep=1))
+    assert drawn is not None
+    monitor = Monitor(compilation, deliveries="logged", most=100_000)
+    for move in drawn.run.moves:
+        assert move.step is not None
+        step = system.steps[move.step]
+        if step.kind == "tick":
+            monitor.pass_ticks(_CASE)
+        elif step.kind != "restart":
+            kind: Literal["sent", "received"] = "received" if step.kind == "receive" else "sent"
+            event = Event(
+                "log", _CASE, step.event, system.message[step.event].sender, values=dict(step.payload), kind=kind
+            )
+            assert not any(isinstance(one, Rejected) for one in monitor.feed(event))
+        if _CASE in monitor.cases:
+            for one in monitor.commitments(_CASE):
+                assert str(move.state[system.commitment[one.name].variable]) in one.possible
+    _check_reachable(system, monitor)
+
+
+def _check_reachable(system: System, monitor: Monitor) -> None:
+    try:
+        engine = ExplicitEngine(system, limit=20_000)
+        for packed in monitor._reached(monitor._cases.get(_CASE)):
+            state = monitor._machine.packing.unpack(packed)
+            assert not engine.is_empty(engine.both(engine.single(state), engine.reachable))
+    except ResourceExhausted:
+        pass
+
+
+_TIMED = """
+protocol Timed {{
+  role A
+  role B
+  commitment c = C(A, B, {antecedent}, done)   within {within}   expires {expires}
+  commitment d = C(B, A, {trigger}, paid)   within {later}
+  A -> B : offer                      means create c
+  B -> A : order   after offer        means create d
+  A -> B : done    after order
+  B -> A : paid    after order   {guard}
+  A -> B : stop    if violated(d)
+  A -> B : wait    after order        repeatable
+  {suspending}
+}}
+"""
+
+
+@given(st.data(), st.integers(0, 2**32))
+@pytest.mark.parametrize("channels", ["sync", "async"])
+def test_deadlines_in_real_time_run_out_as_ticks_do(
+    channels: Literal["sync", "async"], data: st.DataObject, seed: int
+) -> None:
+    """Runs are written as logs with times; read again, every deadline has the same outcome, views' own included."""
+    text = _TIMED.format(
+        antecedent=data.draw(st.sampled_from(["true", "order", "violated(d)"])),
+        trigger=data.draw(st.sampled_from(["true", "done"])),
+        within=data.draw(st.integers(1, 3)),
+        expires=data.draw(st.integers(1, 3)),
+        later=data.draw(st.integers(1, 3)),
+        guard=data.draw(st.sampled_from(["", "unless violated(d)", "if active(d)", "unless expired(c)"])),
+        suspending=data.draw(
+            st.sampled_from(
+                ["", "B -> A : pause after order means suspend c\n  B -> A : resume after pause means reactivate c"]
+            )
+        ),
+    )
+    note(text)
+    compilation = Compilation(Source("timed.cpl", text), channels=channels)
+    assert compilation.ok, [one.concise() for one in compilation.diagnostics]
+    system = compilation.system
+    monitor = Monitor(compilation, tick=timedelta(hours=1))
+    recorder = Recorder(system, 3600 * 10**9, 40)
+    drawn, _ = next(draw(system, "coverage", None, seed=seed, runs=1, most=40, keep=1))
+    assert drawn is not None
+    ticks, state = 0, drawn.run.start
+    for move in drawn.run.moves:
+        assert move.step is not None
+        ticks += system.steps[move.step].kind == "tick"
+        event = recorder.event(0, move.step)
+        if event is None:
+            state = move.state
+            continue
+        note(f"{event.message} {event.kind} after {ticks} ticks")
+        found = monitor.feed(event)
+        assert not any(isinstance(one, Rejected) for one in found), [one.text for one in found]
+        state = move.state
+        if event.case in monitor.cases:
+            for one in monitor.commitments(event.case):
+                assert one.state == state[system.commitment[one.name].variable], one.name
