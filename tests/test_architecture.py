@@ -39,7 +39,23 @@ _MAY_IMPORT["analysing"] = {*_MAY_IMPORT}
 _MAY_IMPORT["replaying"] = {"pipeline", "simulation", "lowering", "system"}
 _MAY_IMPORT["fixing"] = {"pipeline", "settings", "diagnostics", "source"}
 _MAY_IMPORT["monitoring"] = {"pipeline", "simulation", "engines", "lowering", "semantics", "logs", "system"}
-_MAY_IMPORT["mining"] = {"monitoring", "report", "risk", "system"}
+_MAY_IMPORT["mining"] = {"monitoring", "logs", "report", "risk", "system"}
+_MAY_IMPORT["sweeping"] = {
+    "pipeline",
+    "analysing",
+    "asking",
+    "risk",
+    "quality",
+    "simulation",
+    "drawing",
+    "semantics",
+    "syntax",
+    "caching",
+    "verification",
+    "system",
+    "diagnostics",
+    "source",
+}
 _MAY_IMPORT["server"] = {
     "pipeline",
     "report",
@@ -53,6 +69,7 @@ _MAY_IMPORT["server"] = {
     "__init__",
 }
 _MAY_IMPORT["cli"] = {
+    "sweeping",
     "mining",
     "monitoring",
     "logs",
@@ -93,6 +110,9 @@ _AT_HOME = {
     "numpy": "risk",
     "ijson": "logs",
     "dd": "engines",
+    "distributed": "sweeping",
+    "pyarrow": "sweeping",
+    "psutil": "sweeping",
 }
 """The parts that each library may be imported in: one, but for templates, which print in two."""
 

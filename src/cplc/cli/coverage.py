@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from cplc.cli import output
+from cplc.cli.covering import Wish, cover
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Interrupted, Limits, supervised
 from cplc.cli.load import Channels, compilation_of, exit_for, questions_of
+from cplc.cli.observing import log_options
 from cplc.cli.options import colour_option, format_option, limit_options, model_options
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
 
 if TYPE_CHECKING:
+    from cplc.logs.reading import Format as LogFormat
     from cplc.quality.coverage import Outcome
 
 
@@ -28,11 +31,15 @@ Each message, guard, choice, operation, assignment, restart and commitment is ch
 family at once, and everything that the file asks is verified anew. A change is noticed if some answer differs. One
 without effect changes nothing in any state that the protocol can reach.
 
+With --log it says instead what of the protocol logs show: messages that never came, ways that choices never went,
+promises that were never made, kept or broken.
+
 \b
 Examples:
   cplc coverage examples/netbill.cpl
   cplc coverage examples/netbill.cpl --property safe --all
   cplc coverage examples/netbill.cpl --at-least 80
+  cplc coverage shop.cpl --log orders.csv --mapping orders.map.toml
 """,
 )
 @model_options
@@ -42,8 +49,10 @@ Examples:
     "--at-least",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="Exit with 1 if fewer of the changes that make a difference are noticed.",
+    help="Exit with 1 if fewer of the changes that make a difference are noticed, or less is seen in logs.",
 )
+@click.option("--log", "logs", multiple=True, metavar="LOG", help="Say what this log shows. May be repeated.")
+@log_options
 @limit_options
 @format_option
 @colour_option
@@ -55,6 +64,10 @@ def command(
     properties: Sequence[str],
     show_all: bool,
     at_least: float | None,
+    logs: Sequence[str],
+    mapping: str | None,
+    log_form: LogFormat | None,
+    tick: float | None,
     engine: Literal["auto", "symbolic", "explicit", "onthefly"],
     timeout: float | None,
     memory: int | None,
@@ -62,6 +75,13 @@ def command(
     colour: Colour,
 ) -> Exit:
     """Change FILE in every small way, and find what its properties and checks do not notice."""
+    if logs:
+        if properties or show_all or form == "concise":
+            raise click.UsageError("--log goes neither with --property nor with --all nor with --format concise")
+        wish = Wish(file, definitions, channels, protocol, logs, log_form, mapping, tick, at_least, form, colour)
+        return cover(wish, Limits(timeout, memory))
+    if mapping is not None or log_form is not None or tick is not None:
+        raise click.UsageError("--mapping, --log-format and --tick are about a --log, and there is none")
     diagnostics: list[Diagnostic] = []
     outcomes: list[Outcome] = []
     interrupted: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -40,6 +41,8 @@ class Observed:
     """The first records that could not be read, with the reasons."""
     refused: list[str] = field(default_factory=list)
     """The first events that the protocol does not allow."""
+    states: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often each commitment or claim came into each state."""
     counts: dict[str, int] = field(default_factory=lambda: {"unread": 0, "refused": 0, "lost": 0})
 
 
@@ -74,12 +77,25 @@ def observe(
     from cplc.logs.events import Garbage
     from cplc.logs.reading import read
     from cplc.mining.choices import Choices
-    from cplc.monitoring.findings import LostTrack, Rejected
+    from cplc.monitoring.findings import Changed, Finding, LostTrack, Rejected
     from cplc.monitoring.monitor import Monitor
 
     monitor = Monitor(compilation, tick=None if tick is None else timedelta(seconds=tick))
     found = Observed(monitor, Choices(monitor.machine))
     monitor.watching = found.choices.watch
+
+    def told(finding: Finding) -> None:
+        match finding:
+            case Changed():
+                found.states[finding.commitment, finding.now] += 1
+            case Rejected():
+                _note(found, "refused", found.refused, f"{finding.place}: {finding.text}")
+            case LostTrack():
+                found.counts["lost"] += 1
+            case _:
+                pass
+
+    monitor.subscribe(told)
     yield found
     for log in logs:
         source = cast(BinaryIO, sys.stdin.buffer) if log == STANDARD_INPUT else Path(log)
@@ -87,12 +103,8 @@ def observe(
             found.events += 1
             if isinstance(event, Garbage):
                 _note(found, "unread", found.unread, f"{event.place}: {event.reason}")
-                continue
-            for finding in monitor.feed(event):
-                if isinstance(finding, Rejected):
-                    _note(found, "refused", found.refused, f"{finding.place}: {finding.text}")
-                elif isinstance(finding, LostTrack):
-                    found.counts["lost"] += 1
+            else:
+                monitor.feed(event)
     monitor.finish()
     yield found
 

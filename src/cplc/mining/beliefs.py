@@ -57,7 +57,7 @@ class Estimates:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class Shape:
     """A choice but for the instance: what is the same in those that are counted together."""
 
     role: str
@@ -67,11 +67,11 @@ class _Shape:
 def estimated(choices: Choices, believer: frozenset[str], confidence: float) -> Estimates:
     """Return what the believer, who plays these roles, may believe of the others."""
     system = choices.machine.system
-    found: dict[_Shape, tuple[Counter[str], set[int]]] = {}
+    found: dict[Shape, tuple[Counter[str], set[int]]] = {}
     for sends, outcomes in choices.decided.items():
         if system.steps[min(sends)].actor in believer:
             continue
-        for shape, index, counts in _shaped(system, sends, outcomes):
+        for shape, index, counts in named_choices(system, sends, outcomes):
             counter, members = found.setdefault(shape, (Counter(), set()))
             counter.update(counts)
             members |= {index} if index is not None else set()
@@ -97,9 +97,9 @@ def _message(event: str) -> str:
     return event.partition("(")[0]
 
 
-def _shaped(
+def named_choices(
     system: System, sends: Sends, outcomes: Mapping[Sends, int]
-) -> Iterator[tuple[_Shape, int | None, Counter[str]]]:
+) -> Iterator[tuple[Shape, int | None, Counter[str]]]:
     """Yield the choice as it is counted: by payloads, or by messages where those are not known, or too many."""
     steps = [system.steps[send] for send in sorted(sends)]
     by_payload = len(sends) <= _MOST_EVENTS and all(len(chosen) == 1 for chosen in outcomes)
@@ -121,9 +121,9 @@ def _shaped(
     if len(indices) == 1 and len(index) == 1 and (not mine or mine == list(index)):
         role = _general(agent.name) if mine else agent.name
         counts = Counter({_general(name): count for name, count in counts.items()})
-        yield _Shape(role, tuple(counts)), int(index[0]), counts
+        yield Shape(role, tuple(counts)), int(index[0]), counts
     else:
-        yield _Shape(agent.name, tuple(counts)), None, counts
+        yield Shape(agent.name, tuple(counts)), None, counts
 
 
 def _event(step: Step, with_payload: bool) -> str:
@@ -143,7 +143,7 @@ def _general(name: str) -> str:
 
 
 def _belief(
-    system: System, shape: _Shape, counts: Counter[str], members: tuple[int, ...], confidence: float
+    system: System, shape: Shape, counts: Counter[str], members: tuple[int, ...], confidence: float
 ) -> EstimatedBelief:
     total = sum(counts.values())
     several = len(shape.events) if len(shape.events) > 2 else 1
@@ -177,7 +177,7 @@ def _shares(counts: Sequence[int], total: int) -> list[Decimal]:
     return [Decimal(part) / _UNIT for part in parts]
 
 
-def _family(system: System, shape: _Shape, members: tuple[int, ...]) -> str | None:
+def _family(system: System, shape: Shape, members: tuple[int, ...]) -> str | None:
     """Return the one family whose members are just these, for a `for` over it."""
     if not members:
         return None

@@ -1,4 +1,4 @@
-"""Beliefs that were estimated from logs: to be pasted into an agent, and for programs."""
+"""What was learned from logs, as people, programs and the language itself read it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from cplc.mining.beliefs import VARIABLE, EstimatedBelief, Estimates
+from cplc.mining.coverage import LogCoverage, Promised, Seen
 from cplc.report.data import Data
+from cplc.report.text import Style, plain, printable
 
 
 def beliefs_text(estimates: Estimates, *, points: bool) -> Iterator[str]:
@@ -78,4 +80,67 @@ def _data(belief: EstimatedBelief) -> Data:
             }
             for estimate in belief.estimates
         ],
+    }
+
+
+# --- coverage
+
+_MOST_NAMED = 12
+_OF_INTEREST = ("fulfilled", "violated")
+
+
+def coverage_text(found: LogCoverage, style: Style = plain) -> Iterator[str]:
+    """Yield what was never seen, and then how much was."""
+    for message in found.messages:
+        if said := _unseen(message):
+            yield f"{style('never sent', 'bad')}: {printable(said)}"
+    for choice in found.choices:
+        went = ", ".join(f"{way} {count:,}" for way, count in choice.ways.items() if count)
+        for way in choice.never:
+            yield f"{style('never chosen', 'bad')}: {printable(choice.role)} {printable(way)}, but {printable(went)}"
+    for promise in found.promises:
+        if not promise.states:
+            yield f"{style('never made', 'bad')}: {printable(promise.name)}"
+    for promise in found.promises:
+        if promise.states and not promise.is_claim and (never := _never(promise)):
+            yield f"{style('never', 'warning')} {never}: {printable(promise.name)}"
+    yield f"{found.seen:,} of {found.all:,} seen ({found.percent:.0f} %): {_counts(found)}"
+
+
+def _unseen(message: Seen) -> str:
+    if message.members == 1 or len(message.missing) == message.members:
+        return message.name if message.missing else ""
+    named = ", ".join(message.missing[:_MOST_NAMED])
+    more = len(message.missing) - _MOST_NAMED
+    return f"{named} and {more:,} more" if more > 0 else named
+
+
+def _never(promise: Promised) -> str:
+    return " or ".join(state for state in _OF_INTEREST if not promise.states.get(state))
+
+
+def _counts(found: LogCoverage) -> str:
+    messages = sum(bool(one.count) for one in found.messages)
+    ways = [count for one in found.choices for count in one.ways.values()]
+    made = sum(bool(one.states) for one in found.promises)
+    return (
+        f"messages {messages} of {len(found.messages)}, ways of choices {sum(map(bool, ways))} of {len(ways)}, "
+        f"promises {made} of {len(found.promises)}"
+    )
+
+
+def coverage_data(found: LogCoverage) -> Data:
+    return {
+        "messages": [
+            {"name": one.name, "count": one.count, "members": one.members, "never_sent": list(one.missing)}
+            for one in found.messages
+        ],
+        "choices": [
+            {"role": one.role, "ways": dict(one.ways), "never_chosen": list(one.never)} for one in found.choices
+        ],
+        "promises": [
+            {"name": one.name, "kind": "claim" if one.is_claim else "commitment", "states": dict(one.states)}
+            for one in found.promises
+        ],
+        "seen_percent": round(found.percent, 2),
     }
