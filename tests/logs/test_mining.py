@@ -1,0 +1,174 @@
+"""What is learned from the logs of simulated runs is what they were drawn by, and the language reads it."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cplc.analysing import participants
+from cplc.logs.events import Event
+from cplc.logs.mapping import LogMapping
+from cplc.logs.reading import read
+from cplc.logs.recording import Recorder
+from cplc.logs.vocabulary import vocabulary_of
+from cplc.logs.writing import log_text
+from cplc.mining.beliefs import Estimates, estimated
+from cplc.mining.choices import Choices
+from cplc.mining.coverage import log_coverage
+from cplc.mining.telling import beliefs_text, coverage_text
+from cplc.monitoring.findings import Changed, Finding, Rejected
+from cplc.monitoring.monitor import Monitor
+from cplc.pipeline import Compilation
+from cplc.simulation.walks import draw
+from cplc.source import Source
+
+_MARKET = """\
+protocol Market %s{
+  role Seller
+  role Buyer[2]
+  role Bank
+  for b in Buyer {
+    commitment goods = C(Seller, b, pay, ship)
+    b -> Seller : ask(pieces: 1..3)
+    Seller -> b : offer    after ask    means create goods
+    b -> Seller : pay      after offer
+    b -> Seller : pass     after offer  means expire goods
+    b -> Seller : haggle   after offer  means expire goods
+    Seller -> b : ship     after pay
+    choice pay | pass | haggle
+  }
+  Bank -> Seller : credit
+  Bank -> Seller : refuse
+  choice credit | refuse
+  agent Sam plays Seller {
+%s
+  }
+}
+"""
+
+
+def _market(beliefs: str, channels: str = "sync") -> Compilation:
+    compilation = Compilation(Source("market.cpl", _MARKET % (f"{channels} " if channels else "", beliefs)))
+    assert compilation.ok, [one.message for one in compilation.diagnostics]
+    return compilation
+
+
+def _drawn(compilation: Compilation, seed: int, runs: int) -> list[Event]:
+    """Return what happens in runs that go by what Sam believes, written as a log and read back."""
+    (asked,) = participants(compilation, ("Sam",))
+    recorder = Recorder(asked.system, 3600 * 10**9, 60)
+    told: list[Event] = []
+
+    def happens(run: int, step: int) -> None:
+        if (event := recorder.event(run, step)) is not None:
+            told.append(event)
+
+    for _ in draw(asked.system, "beliefs", asked.participant, seed=seed, runs=runs, most=60, keep=0, told=happens):
+        pass
+    words = vocabulary_of(asked.system)
+    text = "".join(log_text(iter(told), "jsonl", words)).encode()
+    return [one for one in read(io.BytesIO(text), None, LogMapping(vocabulary=words)) if isinstance(one, Event)]
+
+
+def _watched(compilation: Compilation, events: list[Event]) -> tuple[Choices, Counter[tuple[str, str]]]:
+    monitor = Monitor(compilation)
+    choices = Choices(monitor.machine)
+    monitor.watching = choices.watch
+    states: Counter[tuple[str, str]] = Counter()
+
+    def told(finding: Finding) -> None:
+        assert not isinstance(finding, Rejected), finding.text
+        if isinstance(finding, Changed):
+            states[finding.commitment, finding.now] += 1
+
+    monitor.subscribe(told)
+    for event in events:
+        monitor.feed(event)
+    return choices, states
+
+
+def _shares(found: Estimates) -> dict[str, tuple[Decimal, Decimal]]:
+    return {one.event: (one.low, one.high) for belief in found.beliefs for one in belief.estimates}
+
+
+_BELIEFS = """\
+    for b in Buyer {
+      believes b: pay[b] %s | pass[b] %s | haggle[b] %s
+      believes b: ask[b](1) 0.2 | ask[b](2) 0.5 | ask[b](3) 0.3
+    }
+    believes Bank: credit 0.85 | refuse 0.15"""
+
+
+@pytest.mark.parametrize("channels", ["sync", ""], ids=["sync", "async"])
+@pytest.mark.parametrize(("pay", "passed", "haggle"), [("0.6", "0.3", "0.1"), ("0.05", "0.95", "0"), ("1", "0", "0")])
+def test_known_probabilities_are_found_again(channels: str, pay: str, passed: str, haggle: str) -> None:
+    compilation = _market(_BELIEFS % (pay, passed, haggle), channels)
+    choices, _ = _watched(compilation, _drawn(compilation, seed=11, runs=600))
+    found = estimated(choices, frozenset(["Seller"]), 0.999)
+    known = {"pay[i]": pay, "pass[i]": passed, "haggle[i]": haggle, "credit": "0.85", "refuse": "0.15"}
+    known |= {"ask[i](1)": "0.2", "ask[i](2)": "0.5", "ask[i](3)": "0.3"}
+    bounds = _shares(found)
+    assert bounds.keys() == known.keys()
+    assert found.left_out == ()
+    for event, share in known.items():
+        low, high = bounds[event]
+        assert low <= Decimal(share) <= high, event
+        assert high - low < Decimal("0.2"), "six hundred cases tell more than nothing"
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40), st.booleans(), st.sampled_from([0.5, 0.9, 0.99999]))
+@settings(max_examples=20)
+def test_what_is_estimated_can_be_pasted(seed: int, runs: int, points: bool, confidence: float) -> None:
+    compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
+    choices, _ = _watched(compilation, _drawn(compilation, seed, runs))
+    found = estimated(choices, frozenset(["Seller"]), confidence)
+    again = _market("\n".join(beliefs_text(found, points=points)))
+    assert again.diagnostics == ()
+    events = [event for belief in again.model.participants[0].beliefs for event in belief.events]
+    assert len(events) >= sum(len(belief.estimates) for belief in found.beliefs)
+    for belief in found.beliefs:
+        assert sum(one.share for one in belief.estimates) == 1
+
+
+def test_who_plays_one_of_a_family_believes_of_the_others() -> None:
+    compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
+    choices, _ = _watched(compilation, _drawn(compilation, seed=1, runs=50))
+    found = estimated(choices, frozenset(["Buyer[1]"]), 0.95)
+    lines = [line for line in beliefs_text(found, points=True) if "Buyer" in line]
+    assert [line.partition(": ")[0] for line in lines] == ["believes Buyer[2]", "believes Buyer[2]"]
+
+
+def test_what_logs_do_not_say_is_not_made_up() -> None:
+    """Where payloads are not in the log, nothing is believed of them, and what else is counted stays right."""
+    compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"))
+    events = _drawn(compilation, seed=1, runs=50)
+    silent = [Event(one.place, one.case, one.message, one.sender, one.recipients) for one in events]
+    told, not_told = (_watched(compilation, log)[0] for log in (events, silent))
+    full, less = (_shares(estimated(choices, frozenset(["Seller"]), 0.95)) for choices in (told, not_told))
+    assert not any(event.startswith("ask") for event in less)
+    assert less == {event: bounds for event, bounds in full.items() if not event.startswith("ask")}
+
+
+def test_coverage_names_what_never_came() -> None:
+    compilation = _market(_BELIEFS % ("1", "0", "0"))
+    choices, states = _watched(compilation, _drawn(compilation, seed=5, runs=40))
+    lines = list(coverage_text(log_coverage(choices, states)))
+    assert lines[:2] == ["never sent: pass", "never sent: haggle"]
+    assert [line.partition(", but")[0] for line in lines[2:4]] == [
+        "never chosen: Buyer[i] pass[i]",
+        "never chosen: Buyer[i] haggle[i]",
+    ]
+    assert lines[4] == "never violated: goods"
+    assert lines[5].startswith("13 of 17 seen (76 %): messages 6 of 8, ways of choices 6 of 8, promises 1 of 1")
+
+
+def test_nothing_seen_is_no_coverage() -> None:
+    compilation = _market("")
+    choices, states = _watched(compilation, [])
+    found = log_coverage(choices, states)
+    assert (found.seen, found.all, found.percent) == (0, 9, 0.0)
