@@ -51,6 +51,7 @@ _MAY_IMPORT["sweeping"] = {
     "semantics",
     "syntax",
     "caching",
+    "engines",
     "verification",
     "system",
     "diagnostics",

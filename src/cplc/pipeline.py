@@ -260,15 +260,20 @@ class Compilation(Answering):
             ),
         )
 
-    def coverage(self, names: Sequence[str] = (), engine: EngineName = "auto") -> Iterator[Outcome]:
-        """Yield, for each small change to the protocol, whether what the file asks (or these of it) would notice."""
+    def coverage(
+        self, names: Sequence[str] = (), engine: EngineName = "auto", among: range | None = None
+    ) -> Iterator[Outcome]:
+        """Yield, for each small change to the protocol, whether what the file asks (or these of it) would notice.
+
+        ``among`` are positions of changes, if not all are to be tried.
+        """
         from cplc.quality.coverage import coverage
 
         def asking(model: CheckedModel) -> tuple[System, list[tuple[Question, System]]]:
             changed = replace(self, _changed=model, _systems={})
             return changed.system, [(asked.question, asked.system) for asked in changed.questions(names)]
 
-        return coverage(self.model, asking, engine)
+        return coverage(self.model, asking, engine, among)
 
 
 def is_ispl(name: str) -> bool:

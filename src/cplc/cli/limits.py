@@ -49,7 +49,7 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
         return
     reached = guards(limits)
     queue: SimpleQueue[Event | _End] = SimpleQueue()
-    with _termination(), _deep_recursion():
+    with termination(), _deep_recursion():
         _start(work, queue)
         stop: Interrupted | None = None
         while stop is None or not queue.empty():
@@ -115,7 +115,7 @@ def _deep_recursion() -> Iterator[None]:
 
 
 @contextmanager
-def _termination() -> Iterator[None]:
+def termination() -> Iterator[None]:
     """Let a polite request to end count as an interruption."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -21,6 +21,7 @@ _COMMANDS = (
     "verify",
     "analyze",
     "coverage",
+    "sweep",
     "breaking",
     "simulate",
     "replay",

@@ -123,7 +123,7 @@ def _mode(path: Path) -> int:
     return 0o666 & ~mask
 
 
-def write_files(texts: Mapping[Path, str]) -> None:
+def write_files(texts: Mapping[Path, str | bytes]) -> None:
     """Write each file whole, and none before all of them are ready to take their places."""
     ready: dict[Path, Path] = {}
     try:
@@ -131,8 +131,8 @@ def write_files(texts: Mapping[Path, str]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
             ready[path] = Path(name)
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-                stream.write(text)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(text if isinstance(text, bytes) else text.encode())
         for path, temporary in ready.items():
             put(temporary, path)
     except BaseException:

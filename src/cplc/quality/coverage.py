@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal
 
 from cplc.quality.mutants import Mutant, mutants
@@ -32,13 +33,15 @@ class Outcome:
     """The first property or check found that notices it."""
 
 
-def coverage(model: CheckedModel, asking: Asking, engine: EngineName = "auto") -> Iterator[Outcome]:
-    """Yield what becomes of each mutant, in the order of the text."""
+def coverage(
+    model: CheckedModel, asking: Asking, engine: EngineName = "auto", among: range | None = None
+) -> Iterator[Outcome]:
+    """Yield what becomes of each mutant, or of those at these positions, in the order of the text."""
     original, asked = asking(model)
     explored = Verifier(replace(original, fairness=()), engine)  # what is reachable at all, fair or not
     expected = _Answers(asked, engine)
     order = list(range(len(expected.asked)))
-    for mutant in mutants(model):
+    for mutant in mutants(model) if among is None else islice(mutants(model), among.start, among.stop):
         changed, asked = asking(mutant.model)
         different = difference(original, changed)
         if different is not None and not _happens(explored, different):

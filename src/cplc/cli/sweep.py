@@ -1,0 +1,262 @@
+"""``cplc sweep``: the same asked of many protocols, parameters and beliefs, on many cores or machines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.limits import default_memory
+from cplc.cli.load import STANDARD_INPUT, exit_for, files_in
+from cplc.cli.options import colour_option, definition, files, resource_options
+from cplc.cli.output import Colour
+from cplc.cli.sweeping import Sweeping
+from cplc.sweeping.answering import BadItem
+from cplc.sweeping.beliefs import BadBelief, parts, probability
+from cplc.sweeping.grids import MOST, BadRange, values
+from cplc.sweeping.items import ASKS, Ask, Item, Limits, Options, Pairs, Text
+from cplc.sweeping.places import NoCluster, place
+from cplc.sweeping.planning import Wish, check, items, texts
+from cplc.sweeping.tables import NoTable, form_of, rows_by_key
+
+Ranges = dict[str, tuple[str, ...]]
+
+
+@click.command(
+    "sweep",
+    short_help="Ask the same of many parameters, beliefs and files at once.",
+    epilog=f"""{EXPLAINED}
+A range is `1..10`, `2..20/2` (every second), `0.1..0.9/0.2`, or values with commas. Each combination is a point, and
+each point is asked on its own, with a time limit and a memory limit of its own.
+
+\b
+Examples:
+  cplc sweep examples/netbill.cpl -D customers=1..20
+  cplc sweep examples/netbill.cpl -D customers=1..64 --timeout 5m --memory 2GB --output netbill.csv
+  cplc sweep examples/marketplace.cpl --do analyze --agent Tom --belief Tom.pay=0.1..0.9/0.1
+  cplc sweep examples/marketplace.cpl -D buyers=1..6 -D pieces=1..6 --property careful --heat-map careful.svg
+  cplc sweep examples --do coverage --scheduler tcp://10.0.0.1:8786
+""",
+)
+@click.argument("paths", nargs=-1, required=True, shell_complete=files)
+@click.option(
+    "--do",
+    "ask",
+    type=click.Choice(ASKS),
+    default="verify",
+    show_default=True,
+    help="What to ask of each point, as the command of that name does.",
+)
+@click.option(
+    "-D",
+    "definitions",
+    type=definition,
+    metavar="NAME=RANGE",
+    multiple=True,
+    help="Vary a parameter of the protocols, or give it a value. May be repeated.",
+)
+@click.option(
+    "--belief",
+    "beliefs",
+    type=definition,
+    metavar="AGENT.MESSAGE=RANGE",
+    multiple=True,
+    help="For analyze: vary how probable an agent takes a message to be. May be repeated.",
+)
+@click.option("--protocol", metavar="NAME", help="The protocol of each file.  [default: its last]")
+@click.option("--channels", type=click.Choice(["sync", "async"]), help="Deliver messages at once (sync) or later.")
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="For verify and coverage: this one only.")
+@click.option("--agent", "agents", multiple=True, metavar="NAME", help="For analyze: this agent only.")
+@click.option("--split", is_flag=True, help="Make each property, or each agent, of a point a piece of work of its own.")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "symbolic", "explicit", "onthefly"]),
+    default="auto",
+    show_default=True,
+    help="How to explore the states.",
+)
+@click.option(
+    "--strategies",
+    type=click.Choice(["full", "uniform"]),
+    default="full",
+    show_default=True,
+    help="What agents go by who can bring something about.",
+)
+@click.option("--exact", is_flag=True, help="For analyze: compute with fractions.")
+@click.option(
+    "--runs", type=click.IntRange(1, 10**9), default=1000, show_default=True, help="For simulate: of a point."
+)
+@click.option("--steps", type=click.IntRange(1), default=100, show_default=True, help="The most steps of a run.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Where chance begins.")
+@click.option(
+    "--bias",
+    type=click.Choice(["coverage", "uniform"]),
+    default="coverage",
+    show_default=True,
+    help="Which steps runs prefer.",
+)
+@click.option("--workers", type=click.IntRange(1, 1024), metavar="N", help="Of this machine.  [default: its cores]")
+@click.option("--scheduler", metavar="ADDRESS", help="Use the workers of this Dask cluster, such as tcp://host:8786.")
+@click.option(
+    "--output",
+    "table",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the table here: .csv, .json or .parquet.",
+)
+@click.option(
+    "--resume",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Take what is settled from a table written earlier, and ask only what is missing.",
+)
+@click.option(
+    "--heat-map",
+    "heat",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw the table as SVG, if two things are varied.",
+)
+@click.option("--quiet", is_flag=True, help="No progress line.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    envvar="CPLC_OUTPUT_FORMAT",
+    show_envvar=True,
+    help="A table at the end, or one line of JSON for each row as soon as it is known.",
+)
+@resource_options
+@colour_option
+def command(
+    paths: Sequence[str],
+    ask: Ask,
+    definitions: Sequence[tuple[str, str]],
+    beliefs: Sequence[tuple[str, str]],
+    protocol: str | None,
+    channels: Literal["sync", "async"] | None,
+    properties: tuple[str, ...],
+    agents: tuple[str, ...],
+    split: bool,
+    engine: Literal["auto", "symbolic", "explicit", "onthefly"],
+    strategies: Literal["full", "uniform"],
+    exact: bool,
+    runs: int,
+    steps: int,
+    seed: int,
+    bias: Literal["coverage", "uniform"],
+    workers: int | None,
+    scheduler: str | None,
+    table: Path | None,
+    resume: Path | None,
+    heat: Path | None,
+    quiet: bool,
+    form: Literal["text", "json"],
+    timeout: float | None,
+    memory: int | None,
+    colour: Colour,
+) -> Exit:
+    """Ask the same of every point of a grid, of each of PATHS: files, and all protocols below folders."""
+    _check_options(ask, beliefs, properties, agents, workers, scheduler)
+    parameters = _ranges(definitions, "-D")
+    believed = _ranges(beliefs, "--belief")
+    for name, some in believed.items():
+        _check_belief(name, some)
+    options = Options(ask, channels, protocol, engine, strategies, exact, steps, bias)
+    wish = Wish(files_in(paths, ".cpl"), options, parameters, believed, properties or agents, split, runs, seed)
+    _check_wish(wish)
+    axes = _axes({**parameters, **believed}) if heat is not None else None
+    try:
+        written = form_of(table) if table is not None else None
+        known = rows_by_key(resume) if resume is not None else {}
+    except NoTable as problem:
+        raise click.UsageError(str(problem)) from None
+
+    first = Item(Text("", ""), options, _first(parameters), _first(believed), wish.names)
+    read: list[Text] = []
+    for text, diagnostics in texts(wish.files, first):
+        output.write_diagnostics(diagnostics, form="text" if form == "text" else "concise", colour=colour, err=True)
+        if text is None or exit_for(diagnostics, strict=False) == Exit.WRONG:
+            return Exit.WRONG
+        try:
+            check(replace(first, file=text))
+        except BadItem as problem:
+            raise click.UsageError(str(problem)) from None
+        read.append(text)
+
+    count = workers or os.cpu_count() or 1
+    most = memory or (default_memory() or 0) // (count if scheduler is None else 1) or None
+    sweeping = Sweeping(wish, form, colour, quiet, known, table, written)
+    with sweeping.reported(heat, axes):
+        try:
+            with place(scheduler, count) as where:
+                sweeping.answer(where, items(wish, read), Limits(timeout, most))
+        except NoCluster as problem:
+            raise click.UsageError(str(problem)) from None
+    return sweeping.exit
+
+
+def _check_options(
+    ask: Ask,
+    beliefs: Sequence[tuple[str, str]],
+    properties: Sequence[str],
+    agents: Sequence[str],
+    workers: int | None,
+    scheduler: str | None,
+) -> None:
+    if beliefs and ask != "analyze":
+        raise click.UsageError("--belief goes with --do analyze")
+    if properties and ask not in ("verify", "coverage"):
+        raise click.UsageError("--property goes with --do verify and --do coverage")
+    if agents and ask != "analyze":
+        raise click.UsageError("--agent goes with --do analyze")
+    if workers is not None and scheduler is not None:
+        raise click.UsageError("--workers is for this machine: a cluster has those it has")
+
+
+def _check_wish(wish: Wish) -> None:
+    if STANDARD_INPUT in wish.files:
+        raise click.UsageError("a sweep reads files, not standard input")
+    if not wish.files:
+        raise click.UsageError("there is no protocol in what is named")
+    if wish.points > MOST:
+        raise click.UsageError(f"these are {wish.points:,} points; a sweep takes at most {MOST:,}")
+
+
+def _ranges(written: Sequence[tuple[str, str]], option: str) -> Ranges:
+    found: Ranges = {}
+    for name, text in written:
+        try:
+            found[name] = values(text)
+        except BadRange as problem:
+            raise click.UsageError(f"{option} {name}: {problem}") from None
+    return found
+
+
+def _check_belief(name: str, some: Sequence[str]) -> None:
+    try:
+        parts(name)
+        for value in some:
+            probability(value)
+    except BadBelief as problem:
+        raise click.UsageError(f"--belief {name}: {problem}") from None
+
+
+def _axes(ranges: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    varied = [name for name, some in ranges.items() if len(some) > 1]
+    if len(varied) != 2:
+        said = f"these are varied: {', '.join(varied)}" if varied else "nothing is varied"
+        raise click.UsageError(f"--heat-map needs two things that are varied; {said}")
+    return varied[0], varied[1]
+
+
+def _first(ranges: Ranges) -> Pairs:
+    return tuple((name, some[0]) for name, some in ranges.items())

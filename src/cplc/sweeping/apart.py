@@ -1,0 +1,191 @@
+"""Items answered in processes of their own, which are ended when a limit is reached: nothing else holds in every case.
+
+Whoever works on decision diagrams hears nothing until an operation is over. A process that only waits does, and can end
+the other; what was told until then counts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Final, cast
+
+from cplc.sweeping.answering import Planned
+from cplc.sweeping.child import received, send
+from cplc.sweeping.items import Item, Limits, Row, unknown
+
+_POLL: Final = 0.02
+_PATIENCE: Final = 1.0
+"""So long a process may take to see that nobody waits for it."""
+
+
+class Abandoned(Exception):
+    """Nobody waits for the answer any more."""
+
+
+@dataclass
+class _Known:
+    """What an item has told so far."""
+
+    item: Item
+    subjects: tuple[str, ...] = ()
+    told: dict[str, tuple[Row, ...]] = field(default_factory=dict)
+    problem: Row | None = None
+
+    def take(self, kind: str, value: object) -> None:
+        match kind, value:
+            case "told", Planned(subjects):
+                self.subjects = subjects
+            case "told", (str(subject), tuple(rows)):
+                self.told[subject] = rows
+            case "wrong", str(reason):
+                self.problem = Row("", "error", reason=reason)
+            case "stopped", str(reason):
+                self.problem = unknown("", reason)
+            case _:
+                raise AssertionError(kind)
+
+    def rows(self, reason: str) -> tuple[Row, ...]:
+        """Return all rows; those that nothing was told of are unknown for this reason, or for what it said itself."""
+        problem = self.problem or unknown("", reason)
+        if not self.subjects:
+            return (problem,)
+        return tuple(
+            row for subject in self.subjects for row in self.told.get(subject, (replace(problem, subject=subject),))
+        )
+
+
+@dataclass
+class Apart:
+    """A process that answers items one after the other, and is started again when it was ended."""
+
+    _process: subprocess.Popen[bytes] | None = None
+    _messages: SimpleQueue[tuple[str, object] | None] = field(default_factory=SimpleQueue)
+
+    def rows(self, item: Item, limits: Limits, wanted: Callable[[], bool] = lambda: True) -> tuple[Row, ...]:
+        """Return the rows of the item, as many of them known as the limits allow.
+
+        Raise `Abandoned` when ``wanted`` says that nobody waits any more.
+        """
+        try:
+            found, is_over = self._answered(item, limits, wanted)
+        except BaseException:
+            self.end()
+            raise
+        if not is_over:
+            self.end()
+        return found
+
+    def _answered(self, item: Item, limits: Limits, wanted: Callable[[], bool]) -> tuple[tuple[Row, ...], bool]:
+        """Return the rows, and whether the process is ready for another item."""
+        self._ask(item)
+        known = _Known(item)
+        reached = _nothing
+        while True:
+            try:
+                message = self._messages.get(timeout=_POLL)
+            except Empty:
+                pass
+            else:
+                match message:
+                    case None:
+                        return known.rows("the process that worked on it has ended"), False
+                    case "begun", int(process):
+                        reached = _guard(process, limits)
+                    case "ended", int(code):
+                        how = f"by signal {-code}" if code < 0 else f"with {code}"
+                        return known.rows(f"the process that worked on it was ended {how}"), True
+                    case kind, value:
+                        known.take(kind, value)
+            if not wanted():
+                raise Abandoned
+            if reason := reached():
+                return known.rows(reason), False
+
+    def _ask(self, item: Item) -> None:
+        if self._process is not None and self._process.poll() is not None:
+            self.end()
+        if self._process is None:
+            self._start()
+        assert self._process is not None
+        assert self._process.stdin is not None
+        with suppress(OSError):  # it has ended just now, which its messages tell
+            send(self._process.stdin, item)
+
+    def _start(self) -> None:
+        # It must not hear of Ctrl-C: whoever it works for decides what becomes of it.
+        command = [sys.executable, "-m", "cplc.sweeping.child"]
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=os.name == "posix"
+        )
+        messages: SimpleQueue[tuple[str, object] | None] = SimpleQueue()
+
+        def listen() -> None:
+            assert process.stdout is not None
+            with suppress(EOFError, OSError, ValueError):
+                while True:
+                    messages.put(cast("tuple[str, object]", received(process.stdout)))
+            messages.put(None)
+
+        threading.Thread(target=listen, name="cplc-sweep", daemon=True).start()
+        self._process, self._messages = process, messages
+
+    def end(self) -> None:
+        """End the process, and what it works on."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None
+        with suppress(OSError):
+            process.stdin.close()  # so it learns that nobody waits, and ends its work before itself
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _nothing() -> str | None:
+    """Nothing limits what has not begun."""
+    return None
+
+
+def _guard(process: int, limits: Limits) -> Callable[[], str | None]:
+    """Return a function that returns the reason to end the process, once there is one."""
+    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+    before = 0
+
+    def reached() -> str | None:
+        nonlocal before
+        if deadline is not None and time.monotonic() > deadline:
+            return f"the time limit of {limits.seconds:g} s was reached"
+        if limits.memory is not None:
+            used = memory_of(process)
+            # What grows until somebody looks again must still be within what was asked.
+            grown, before = max(0, used - before), used
+            if used + min(grown, limits.memory // 10) > limits.memory:
+                return f"the memory limit of {limits.memory // 2**20} MB was reached"
+        return None
+
+    return reached
+
+
+def memory_of(process: int) -> int:
+    """Return the bytes that a process has in memory; 0 where that cannot be known, or it has ended."""
+    with suppress(OSError, ValueError, IndexError):
+        pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    with suppress(ImportError):
+        import psutil
+
+        with suppress(psutil.Error):
+            return int(psutil.Process(process).memory_info().rss)
+    return 0
