@@ -34,6 +34,15 @@ async def test_requests_for_files_that_are_not_there(editor: Editor) -> None:
 
 
 @pytest.mark.asyncio
+async def test_a_file_with_mistakes_is_not_verified_and_says_why(editor: Editor) -> None:
+    uri = await editor.open("wrong.cpl", "protocol P { role A role B A -> B : m after n  property p: AF m }")
+    verify = lsp.ExecuteCommandParams("cplc.verify", arguments=[uri, "P", None])
+    said = await editor.client.workspace_execute_command_async(verify)
+    assert said["end"] == "the file has mistakes: Nothing here is called `n`"
+    assert said["results"] == []
+
+
+@pytest.mark.asyncio
 async def test_edits_beyond_the_text_and_without_opening(editor: Editor) -> None:
     uri = editor.uri("never.cpl")
     editor.texts[uri], editor._versions[uri] = "", 0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cplc.analysing import AskedParticipant
     from cplc.report.analysis import Judged
     from cplc.report.comparison import Side
+    from cplc.report.decision_page import Section
     from cplc.report.estimate import Asking
     from cplc.report.outcome import Standing
     from cplc.risk.estimate import Estimate
@@ -203,24 +204,14 @@ class Analyzing:
         from cplc.report.outcome import Outcome
 
         assert self.form in WHOLE
-        results = [(result, _standing(result)) for one in self.found for result in _results(one)]
+        results = [(result, _standing(result)) for one in self.found for result in results_of(one)]
         found = in_order(self.diagnostics)
         output.write(document(self.form, Outcome("analyze", self.file, __version__, found, results, self.interrupted)))
 
     def _write_page(self) -> None:
-        from cplc.report.decision_page import Section, decision_page
+        from cplc.report.decision_page import decision_page
 
-        sections = [
-            Section(
-                event.asked.participant.name,
-                isinstance(event, Guess),
-                _plain_text(event),
-                tuple(svg for _, svg in _drawings(event)),
-                tuple((result, _standing(result)) for result in _results(event)),
-            )
-            for event in self.found
-            if not isinstance(event, Pair)
-        ]
+        sections = [section(event) for event in self.found if not isinstance(event, Pair)]
         found = in_order(self.diagnostics)
         output.write(decision_page(self.file, __version__, found, sections, self.interrupted))
 
@@ -230,7 +221,7 @@ class Analyzing:
         for event in self.found:
             if isinstance(event, Pair):
                 continue
-            drawn = {folder / f"{file_name(name)}.svg": svg for name, svg in _drawings(event)}
+            drawn = {folder / f"{file_name(name)}.svg": svg for name, svg in drawings_of(event)}
             if not drawn:
                 output.write(f"nothing to draw of {event.asked.participant.name}\n", err=True)
             texts |= drawn
@@ -240,7 +231,21 @@ class Analyzing:
             raise click.UsageError(f"cannot write into `{folder}`: {problem.strerror or problem}") from None
 
 
-def _plain_text(event: Finding | Guess) -> str:
+def section(event: Finding | Guess) -> Section:
+    """Return what a page shows of one participant."""
+    from cplc.report.decision_page import Section
+
+    return Section(
+        event.asked.participant.name,
+        isinstance(event, Guess),
+        plain_text(event),
+        tuple(svg for _, svg in drawings_of(event)),
+        tuple((result, _standing(result)) for result in results_of(event)),
+    )
+
+
+def plain_text(event: Finding | Guess) -> str:
+    """Return what was found out, as it is written into a file."""
     from cplc.report.analysis import analysis_text
     from cplc.report.estimate import estimate_text
 
@@ -251,7 +256,8 @@ def _plain_text(event: Finding | Guess) -> str:
             return estimate_text(asked.participant, estimate, event.asking())
 
 
-def _drawings(event: Finding | Guess) -> Iterator[tuple[str, str]]:
+def drawings_of(event: Finding | Guess) -> Iterator[tuple[str, str]]:
+    """Yield the drawings of it with their names."""
     from cplc.analysing import limit
     from cplc.report.drawings import drawings, estimate_drawings
 
@@ -262,7 +268,7 @@ def _drawings(event: Finding | Guess) -> Iterator[tuple[str, str]]:
             return estimate_drawings(asked.participant, estimate)
 
 
-def _results(event: Finding | Guess | Pair) -> Iterator[Result]:
+def results_of(event: Finding | Guess | Pair) -> Iterator[Result]:
     """Yield what is asked as the verdicts that other formats know."""
     from cplc.analysing import guessed_result, limit, threshold_question, threshold_result
     from cplc.pipeline import Asked

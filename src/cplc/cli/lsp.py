@@ -5,21 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import click
 
 from cplc.cli.exits import Exit
+from cplc.cli.jobs import Said, answers
 from cplc.cli.limits import Interrupted, Limits, supervised
 from cplc.cli.output import write
-from cplc.source import Source
-
-if TYPE_CHECKING:
-    from cplc.pipeline import Asked, Compilation
-
-Said = dict[str, Any]
 
 
 @click.command(
@@ -49,9 +43,11 @@ def command(tcp: int | None, job: bool) -> Exit:
 def _job(wanted: Mapping[str, Any]) -> Exit:
     """Verify what the server asks, and say each result in a line; the last one says how it ended."""
     try:
-        for said in supervised(_answers(wanted), Limits(), waiting=_for_a_server(os.getppid())):
+        said: Said = {}
+        for said in supervised(answers(wanted), Limits(), waiting=_for_a_server(os.getppid())):
             _say(said)
-        _say({"end": None})
+        if "end" not in said:
+            _say({"end": None})
     except Interrupted as stop:
         _say({"end": str(stop)})
     except KeyboardInterrupt:
@@ -75,36 +71,3 @@ def _for_a_server(parent: int) -> Callable[[], None]:
 def _say(said: Said) -> None:
     write(json.dumps(said) + "\n")
     sys.stdout.flush()
-
-
-def _answers(wanted: Mapping[str, Any]) -> Iterator[Said]:
-    from cplc.report.data import result_data
-    from cplc.report.html import fragment
-    from cplc.report.outcome import standing
-    from cplc.report.text import result_text
-
-    compilation = _compilation(wanted)
-    if not compilation.ok:
-        errors = [problem for problem in compilation.diagnostics if problem.is_error]
-        yield {"end": f"the file has mistakes: {errors[0].message}" if errors else "the file says nothing to verify"}
-        return
-    asked = [one for one in compilation.questions() if _is_wanted(one, wanted["question"])]
-    yield {"asked": [one.question.name for one in asked]}
-    for number, result in enumerate(compilation.verify(asked), 1):
-        shown = {"panel": fragment(number, result, standing(result))} if wanted["panel"] else {}
-        yield {"result": {**result_data(result), "text": result_text(result, detail="everything")}, **shown}
-
-
-def _compilation(wanted: Mapping[str, Any]) -> Compilation:
-    from cplc.pipeline import Compilation
-    from cplc.server.imports import recording
-
-    path = Path(wanted["name"])
-    here = path if path.is_absolute() else None
-    load = recording(str(here) if here else None, wanted["buffers"], {})
-    return Compilation(Source(wanted["name"], wanted["text"]), here, protocol=wanted["protocol"], load=load)
-
-
-def _is_wanted(one: Asked, name: str | None) -> bool:
-    found = one.question.name
-    return name is None or found == name or found.startswith(f"{name}[")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf, isinf
 
 from cplc.report.decision import advice_lines, sensitivity_lines
 from cplc.report.numbers import LEVEL, bounds_text, number_data, number_text, some, wrapped
@@ -48,7 +49,7 @@ def _lines(
         if remark.state is not None and (where := state_text(system, remark.state)):
             yield from wrapped(f"for example {where}", "    ")
     work = analysis.work
-    parts = "" if work.parts == 1 else f" in {work.distinct} of {work.parts} independent parts"
+    parts = "" if work.parts == 1 else f" of {work.parts} independent parts, equal ones counted once"
     yield style(f"  {work.states:,} states{parts}: {work.method}", "faint")
 
 
@@ -93,16 +94,25 @@ def _expectation(verdict: Verdict, expected: bool) -> str:
 
 
 def _gain_lines(gain: Gain) -> Iterator[str]:
-    if gain.guaranteed.low == gain.best.low and gain.guaranteed.high == gain.best.high:
-        yield f"expected value {bounds_text(gain.guaranteed)}"
+    least, most = gain.guaranteed, gain.best
+    if least.low == -inf and least.high == inf:
+        yield f"expected value is not known: {gain.unknown}"
+        return
+    if least.low == most.low and least.high == most.high:
+        yield f"expected value {bounds_text(least)}"
     else:
-        yield f"expected value {bounds_text(gain.guaranteed)} at least, {bounds_text(gain.best)} at best"
+        yield f"expected value {bounds_text(least)} at least, {bounds_text(most)} at best"
+    if isinf(least.low) or isinf(most.high):
+        yield "  (runs may go round as often as they like in a circle that adds to the sum each time)"
+    level = number_text(LEVEL * 100)
     if gain.distribution is not None:
-        worst = f"{number_text(LEVEL * 100)}%"
         risk, mean = gain.distribution.at_risk(LEVEL), gain.distribution.shortfall(LEVEL)
-        yield f"in the worst {worst} of cases {number_text(risk)} or less, {number_text(mean)} on average"
+        yield f"in the worst {level}% of cases {number_text(risk)} or less, {number_text(mean)} on average"
+    elif (sure := gain.assured(1 - LEVEL)) is not None and (best := gain.assured(1 - LEVEL, at_best=True)) is not None:
+        cases = f"in {number_text(100 - LEVEL * 100)}% of cases"
+        yield f"{cases} {number_text(sure)} or more, {number_text(best)} or more at best"
     elif gain.unknown:
-        yield f"of its value: {gain.unknown}"
+        yield f"how its value is distributed is not known: {gain.unknown}"
 
 
 _WORDS: dict[Aspect, tuple[str, str]] = {
@@ -289,4 +299,12 @@ def _gain_data(gain: Gain) -> Data:
         "value_at_risk": None if distribution is None else number_data(distribution.at_risk(LEVEL)),
         "shortfall": None if distribution is None else number_data(distribution.shortfall(LEVEL)),
         "level": float(LEVEL),
+        "at_least": [
+            {
+                "value": number_data(one.value),
+                "guaranteed": _bounds_data(one.guaranteed),
+                "best": _bounds_data(one.best),
+            }
+            for one in gain.levels
+        ],
     }

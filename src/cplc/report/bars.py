@@ -29,6 +29,7 @@ _STYLE = """
 .cplc-figure .grid { stroke: var(--line); }
 .cplc-figure .never { fill: var(--never); } .cplc-figure .always { fill: var(--always); }
 .cplc-figure .loss { fill: var(--loss); } .cplc-figure .gain { fill: var(--gain); }
+.cplc-figure .open { fill: var(--gain); fill-opacity: 0.3; }
 .cplc-figure .mark { stroke: var(--mark); stroke-width: 1.5; }
 .cplc-figure .asked { stroke: var(--asked); stroke-width: 1.5; stroke-dasharray: 5 3; }
 .cplc-figure .asking { fill: var(--asked); }
@@ -122,6 +123,37 @@ def histogram(title: str, chances: Sequence[tuple[Fraction, float]], marks: Sequ
     body += _key(top - 58, (("loss", "no gain"), ("gain", "gain")), "")
     said = "; ".join(f"{one.name}: {_percent(one.share)}" for one in columns)
     return _svg(title, said + ".", bottom + 32, body)
+
+
+def staircase(
+    title: str, levels: Sequence[tuple[Fraction, float, float]], marks: Sequence[tuple[str, float]] = ()
+) -> str:
+    """Return how probable each value or more is, at least and at most; the values ascend."""
+    values = [float(value) for value, _, _ in levels]
+    scale = _scale(min(values), max(values), 60, _WIDTH - 30)
+    top, bottom = 96, 296
+    body = [*_grid(scale, top, bottom), *_shares(scale, top, bottom)]
+    for before, (value, least, most) in zip([values[0], *values], levels, strict=False):
+        x, width = scale.x(before), scale.x(float(value)) - scale.x(before)
+        about = f"{_number(float(value))} or more: {_percent(least)} at least, {_percent(most)} at most"
+        body.append(f"<g><title>{escape(about)}</title>")
+        for share, kind in ((most, "open"), (least, "gain")):
+            body.append(_rect(x, bottom - share * (bottom - top), width, share * (bottom - top), kind))
+        body.append("</g>")
+    body += _marks(scale, top - 16, bottom, [(text, value, "mark") for text, value in marks])
+    body += _key(top - 58, (("gain", "guaranteed"), ("open", "if what is open goes well")), "")
+    said = "; ".join(
+        f"{_number(float(value))} or more: {_percent(least)} to {_percent(most)}" for value, least, most in levels[:200]
+    )
+    return _svg(title, said + ".", bottom + 32, body)
+
+
+def _shares(scale: _Scale, top: int, bottom: int) -> Iterator[str]:
+    left, right = scale.x(scale.ticks[0]), scale.x(scale.ticks[-1])
+    for share in (0.5, 0.95, 1.0):
+        y = bottom - share * (bottom - top)
+        yield f'<line class="grid" x1="{_at(left)}" y1="{_at(y)}" x2="{_at(right)}" y2="{_at(y)}"/>'
+        yield _text(left - 6, y + 4, _percent(share), "faint end value")
 
 
 @dataclass(frozen=True, slots=True)

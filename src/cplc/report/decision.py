@@ -46,21 +46,41 @@ def _together(alike: Sequence[Hinge]) -> Hinge:
 
 
 def sensitivity_lines(participant: Participant, sensitivities: Sequence[Sensitivity]) -> Iterator[str]:
-    """Yield a table of the probabilities on which the figures hang, the weightiest first."""
-    rows = hinges(participant, sensitivities)
-    if not rows:
+    """Yield a table of the probabilities on which figures hang, the weightiest first; the expected value comes last."""
+    every = hinges(participant, sensitivities)
+    rows = _merged([row for row in every if row.sensitivity.aspect != "value"])
+    values = [(row, "expected value", "") for row in every if row.sensitivity.aspect == "value"]
+    if not every:
         return
     table = [("hangs on", "believed", "if never", "if always", "flips at", "")]
-    for row in rows[:MOST]:
+    for row, aspects, flips in (*rows[:MOST], *values[:MOST]):
         one = row.sensitivity
-        flips = "" if one.flips is None else f"{one.flips:.6g}"
         figures = number_text(one.probability), f"{one.at_zero:.6g}", f"{one.at_one:.6g}", flips
-        table.append((f"{one.aspect}: {row.message}", *figures, row.about))
+        table.append((f"{aspects}: {row.message}", *figures, row.about))
     widths = [max(len(row[column]) for row in table) for column in range(6)]
     for cells in table:
         yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-    if len(rows) > MOST:
-        yield f"and {len(rows) - MOST} more probabilities that count less"
+    more = max(0, len(rows) - MOST) + max(0, len(values) - MOST)
+    if more:
+        yield f"and {more} more that count less"
+
+
+def _merged(rows: Sequence[Hinge]) -> list[tuple[Hinge, str, str]]:
+    """Return each with the aspects that hang on it alike, and where their verdicts flip."""
+    found: dict[tuple[object, ...], list[Hinge]] = {}
+    for row in rows:
+        one = row.sensitivity
+        key = row.message, row.about, one.probability, f"{one.at_zero:.6g}", f"{one.at_one:.6g}"
+        found.setdefault(key, []).append(row)
+    return [(alike[0], ", ".join(row.sensitivity.aspect for row in alike), _flips(alike)) for alike in found.values()]
+
+
+def _flips(alike: Sequence[Hinge]) -> str:
+    each = {row.sensitivity.aspect: row.sensitivity.flips for row in alike}
+    told = {aspect: f"{flips:.6g}" for aspect, flips in each.items() if flips is not None}
+    if len(told) == len(each) and len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return ", ".join(text if len(each) == 1 else f"{text} ({aspect})" for aspect, text in told.items())
 
 
 def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:

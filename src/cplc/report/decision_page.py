@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
@@ -47,18 +48,25 @@ def decision_page(
         diagnostics=rendered(diagnostics, limit=len(diagnostics)),
         mistaken=any(diagnostic.is_error for diagnostic in diagnostics),
         interrupted=interrupted,
-        sections=[
-            {
-                "anchor": f"a{number}",
-                "name": one.name,
-                "guessed": one.guessed,
-                "text": one.text,
-                "drawings": one.drawings,
-                "verdicts": [_verdict(result, standing) for result, standing in one.results],
-            }
-            for number, one in enumerate(sections, 1)
-        ],
+        sections=[_told(number, one) for number, one in enumerate(sections, 1)],
     )
+
+
+def fragment(number: int, one: Section) -> str:
+    """Return what the page shows of one participant."""
+    macros: Any = template("participant.html.j2").module
+    return str(macros.section(_told(number, one)))
+
+
+def _told(number: int, one: Section) -> Mapping[str, object]:
+    return {
+        "anchor": f"a{number}",
+        "name": one.name,
+        "guessed": one.guessed,
+        "text": one.text,
+        "drawings": one.drawings,
+        "verdicts": [_verdict(result, standing) for result, standing in one.results],
+    }
 
 
 def _verdict(result: Result, standing: Standing) -> _Verdict:

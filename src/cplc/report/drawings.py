@@ -1,27 +1,24 @@
-"""What is drawn of an analysis: a tornado for each aspect, and the distribution of the value."""
+"""What is drawn of an analysis: a tornado for each aspect and the expected value, and the distribution of the value."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
-from cplc.report.bars import Bar, histogram, tornado
-from cplc.report.decision import hinges
+from cplc.report.bars import Bar, histogram, staircase, tornado
+from cplc.report.decision import Hinge, hinges
 from cplc.report.numbers import LEVEL, number_text
 from cplc.risk.estimate import Estimate
-from cplc.risk.results import Analysis, Distribution
-from cplc.system.participant import Participant, Threshold
+from cplc.risk.results import Analysis, Distribution, Gain
+from cplc.system.participant import Aspect, Participant, Threshold
 
 
 def drawings(participant: Participant, analysis: Analysis, asked: Sequence[Threshold]) -> Iterator[tuple[str, str]]:
     """Yield each drawing with its name; there is none of what hangs on nothing, and of a value that is not known."""
     every = hinges(participant, analysis.sensitivities)
+    gain = analysis.gain
     for figure in analysis.figures:
-        bars = [
-            Bar(hinge.message, hinge.about, number_text(one.probability), one.at_zero, one.at_one)
-            for hinge in every
-            if (one := hinge.sensitivity).aspect == figure.aspect
-        ]
-        if bars:
+        if bars := _bars(every, figure.aspect):
             title = f"{participant.name}: what its {figure.aspect} hangs on"
             limits = [
                 (f"{one.relation} {number_text(one.value)}", float(one.value))
@@ -29,10 +26,35 @@ def drawings(participant: Participant, analysis: Analysis, asked: Sequence[Thres
                 if one.aspect == figure.aspect
             ]
             yield f"{participant.name}.{figure.aspect}", tornado(title, figure.guaranteed.middle, bars, limits)
-    gain = analysis.gain
-    if gain is not None and gain.distribution is not None:
+    if gain is None:
+        return
+    if bars := _bars(every, "value"):
+        title = f"{participant.name}: what its expected value hangs on"
+        yield f"{participant.name}.expected", tornado(title, gain.guaranteed.middle, bars)
+    if gain.distribution is not None:
         title = f"{participant.name}: what it may be worth, and how probable that is"
         yield f"{participant.name}.value", _values(title, gain.distribution)
+    elif gain.levels:
+        title = f"{participant.name}: how probable it is to make at least so much"
+        yield f"{participant.name}.value", _levels(title, gain)
+
+
+def _bars(every: Sequence[Hinge], aspect: Aspect | Literal["value"]) -> list[Bar]:
+    return [
+        Bar(hinge.message, hinge.about, number_text(one.probability), one.at_zero, one.at_one)
+        for hinge in every
+        if (one := hinge.sensitivity).aspect == aspect
+    ]
+
+
+def _levels(title: str, gain: Gain) -> str:
+    each = [(one.value, one.guaranteed.middle, one.best.middle) for one in gain.levels]
+    cases = f"in {number_text(100 - LEVEL * 100)} % of cases"
+    sure, best = gain.assured(1 - LEVEL), gain.assured(1 - LEVEL, at_best=True)
+    marks = [] if sure is None else [(f"{cases} {number_text(sure)} or more", float(sure))]
+    if best is not None and best != sure:
+        marks.append((f"at best {number_text(best)} or more", float(best)))
+    return staircase(title, each, marks)
 
 
 def estimate_drawings(participant: Participant, estimate: Estimate) -> Iterator[tuple[str, str]]:

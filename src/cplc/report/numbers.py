@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from fractions import Fraction
+from math import inf, isinf
 
 from cplc.risk.results import Bounds, Number
 
@@ -18,10 +19,13 @@ _MOST_PLACES = 13
 _LONGEST_FRACTION = 20
 _CLOSE = 1e-9
 _WIDTH = 118
+_INFINITE = {inf: "infinite", -inf: "minus infinite"}
 
 
 def bounds_text(bounds: Bounds) -> str:
     """Return the number, or what it is certainly between where that differs in the digits shown."""
+    if isinf(bounds.low) or isinf(bounds.high):
+        return _INFINITE[float(bounds.low)] if bounds.low == bounds.high else "?"
     if bounds.is_exact:
         return number_text(bounds.low)
     if float(bounds.high) - float(bounds.low) <= _CLOSE * max(1.0, abs(bounds.middle)):
@@ -43,7 +47,9 @@ def number_text(number: Number) -> str:
 
 
 def number_data(number: Number) -> dict[str, object]:
-    """Return a number as the nearest one that JSON has, and exactly where it is known so."""
+    """Return a number as the nearest one that JSON has, and exactly where it is known so; JSON has no infinite one."""
+    if isinf(number):
+        return {"value": None, "exact": "inf" if number > 0 else "-inf"}
     exact = f"{number.numerator}/{number.denominator}" if isinstance(number, Fraction) else None
     return {"value": float(number), "exact": exact}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
@@ -15,6 +16,9 @@ from cplc.semantics.types import Bool
 from cplc.semantics.unroll import Unroller, range_text, shown
 from cplc.semantics.world import Frame
 from cplc.source import Source, Span
+
+GIVEN: Final = "-D"
+"""What the source of a value is called that the text does not say."""
 
 
 def parameter_values(
@@ -79,7 +83,7 @@ def _values(
 
 
 def _written(name: str, text: str) -> Span:
-    source = Source("-D", f"{name}={text}")
+    source = Source(GIVEN, f"{name}={text}")
     return Span(source, 0, len(source.text))
 
 

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from secrets import token_urlsafe
 from typing import Any, Final
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from cplc.semantics.index import Declared
-from cplc.server import calls, colouring, edits, fixes, hints, ispl, navigation, outline, signatures, verdicts
+from cplc.server import (
+    calls,
+    colouring,
+    edits,
+    fixes,
+    hints,
+    ispl,
+    navigation,
+    outline,
+    signatures,
+)
+from cplc.server.commands import REFUSED, add_parameters, add_verification, plain, refused
 from cplc.server.compiled import Compiled, CompiledIspl, path_of
 from cplc.server.completion import completion as completions
 from cplc.server.hover import hover as said_of
+from cplc.server.parameters import read
 from cplc.server.session import Server
+from cplc.server.verdicts import asked_at, texts_of
 from cplc.source import Span
 
-_REQUEST_FAILED: Final = -32803
 _DEPTH: Final = 20_000
 """Formulas of many conjuncts are deep trees."""
 
@@ -29,6 +41,7 @@ _DEPTH: Final = 20_000
 def serve(port: int | None) -> None:
     """Answer one editor until it says goodbye."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEPTH))
+    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_news)
     server = built()
     if port is None:
         # The editor's pipe is for the protocol alone: whatever else is printed goes to standard error.
@@ -39,16 +52,18 @@ def serve(port: int | None) -> None:
         server.start_tcp("127.0.0.1", port)
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a log needs to hear of it: what was refused was said to whoever asked."""
+    why = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(why, JsonRpcException) and why.code == REFUSED)
+
+
 def built() -> Server:
     """Return a server that knows all features."""
     server = Server()
-    for add in (_texts, _names, _writing, _shapes, _calls, _verification):
+    for add in (_texts, _names, _writing, _shapes, _calls, add_verification, add_parameters):
         add(server)
     return server
-
-
-def _refused(why: str) -> JsonRpcException:
-    return JsonRpcException(why, _REQUEST_FAILED)
 
 
 def _texts(server: Server) -> None:
@@ -60,15 +75,17 @@ def _texts(server: Server) -> None:
         documents.units = "utf-8" if units == "utf-8" else "utf-32" if units == "utf-32" else "utf-16"
         roots = [folder.uri for folder in params.workspace_folders or ()] or [params.root_uri or ""]
         documents.folders = tuple(path for path in map(path_of, roots) if path)
-        options = params.initialization_options
-        server.has_panel = bool(options.get("panel") if isinstance(options, dict) else getattr(options, "panel", False))
+        options = plain(params.initialization_options)
+        server.has_panel = bool(options.get("panel"))
+        server.asks_parameters = bool(options.get("asksParameters"))
+        documents.configured = read(options.get("parameters"))
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(params: lsp.InitializedParams) -> None:
         workspace = server.client_capabilities.workspace
         watching = None if workspace is None else workspace.did_change_watched_files
         if watching is not None and watching.dynamic_registration:
-            patterns = [lsp.FileSystemWatcher("**/*.cpl")]
+            patterns = [lsp.FileSystemWatcher(f"**/{name}") for name in ("*.cpl", "cplc.toml", "pyproject.toml")]
             options = lsp.DidChangeWatchedFilesRegistrationOptions(patterns)
             registration = lsp.Registration("cplc-files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
             with suppress(JsonRpcException):
@@ -105,7 +122,12 @@ def _texts(server: Server) -> None:
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def configured(params: lsp.DidChangeConfigurationParams) -> None:
-        """Nothing can be configured yet; editors say so anyway."""
+        """See to the values of parameters; editors tell us of other settings, too."""
+        settings = plain(params.settings)
+        told = plain(settings.get("cplc", settings))
+        if "parameters" in told:
+            documents.configured = read(told["parameters"])
+            server.everything_changed()
 
     @server.feature(lsp.SHUTDOWN)
     def shutdown(params: Any) -> None:
@@ -131,8 +153,8 @@ def _names(server: Server) -> None:
         if compiled is None:
             return None
         offset = compiled.text.offset(params.position)
-        one = verdicts.asked_at(compiled, offset)
-        texts = verdicts.texts_of(compiled)
+        one = asked_at(compiled, offset)
+        texts = texts_of(compiled)
         uri = params.text_document.uri
         verdict = None if one is None else server.verdicts.said(uri, one.protocol, one.name, texts)
         return said_of(compiled, offset, verdict)
@@ -177,7 +199,7 @@ def _names(server: Server) -> None:
         try:
             span, declared = navigation.renamable(compiled, compiled.text.offset(params.position))
         except navigation.Refused as why:
-            raise _refused(str(why)) from None
+            raise refused(str(why)) from None
         return lsp.PrepareRenamePlaceholder(compiled.range(span), declared.name.text)
 
     @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
@@ -191,7 +213,7 @@ def _names(server: Server) -> None:
         try:
             found = await documents.run(change)
         except navigation.Refused as why:
-            raise _refused(str(why)) from None
+            raise refused(str(why)) from None
         return navigation.edit(found, params.new_name, compiled, addresses())
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
@@ -295,66 +317,3 @@ def _calls(server: Server) -> None:
     async def outgoing(params: lsp.CallHierarchyOutgoingCallsParams) -> list[lsp.CallHierarchyOutgoingCall]:
         compiled = await documents.protocol(params.item.uri)
         return [] if compiled is None else calls.outgoing(compiled, params.item)
-
-
-def _verification(server: Server) -> None:
-    documents = server.documents
-
-    @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
-    async def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-        compiled = await documents.protocol(params.text_document.uri)
-        return [] if compiled is None else verdicts.lenses(compiled, server.verdicts)
-
-    @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
-    def cancelled(params: lsp.WorkDoneProgressCancelParams) -> None:
-        server.cancel_token(params.token)
-
-    @server.command(verdicts.VERIFY)
-    async def verify(*arguments: Any) -> Any:
-        uri, protocol, name = _three(arguments)
-        return await server.verify(uri, protocol, name)
-
-    @server.command(verdicts.CANCEL)
-    def cancel(*arguments: Any) -> int:
-        return server.cancel(_three(arguments)[0])
-
-    @server.command(verdicts.RESULTS)
-    def results(*arguments: Any) -> Any:
-        """Return all that was verified of a file, for a panel."""
-        known = server.verdicts.known.get(_three(arguments)[0], {})
-        return [
-            {"protocol": protocol, "name": name, "time": one.time, "results": list(one.results)}
-            for (protocol, name), one in known.items()
-        ]
-
-    @server.command(verdicts.ASKED)
-    async def asked(*arguments: Any) -> Any:
-        """Return the properties and checks of a file, for a list of them."""
-        compiled = await documents.protocol(_three(arguments)[0])
-        return [] if compiled is None else verdicts.listed(compiled)
-
-    @server.command(verdicts.SHOW)
-    async def show(*arguments: Any) -> Any:
-        uri, protocol, name = _three(arguments)
-        verdict = server.verdicts.known.get(uri, {}).get((protocol or "", name or ""))
-        if verdict is None:
-            raise _refused(f"`{name}` has not been verified")
-        await server.show(f"{protocol} {name}", verdict.text)
-        return {"text": verdict.text, "results": list(verdict.results), **_page(f"{protocol} {name}", verdict)}
-
-
-def _page(title: str, verdict: verdicts.Verdict) -> dict[str, str]:
-    """Return the page of a verdict, if the editor shows pages."""
-    if not any(verdict.drawn):
-        return {}
-    from cplc.report.html import panel
-
-    return {"page": panel(title, verdict.drawn, token_urlsafe())}
-
-
-def _three(arguments: tuple[Any, ...]) -> tuple[str, str | None, str | None]:
-    """Return the address, protocol and question that a command is given."""
-    given = [*arguments, None, None, None][:3]
-    if not isinstance(given[0], str) or not all(one is None or isinstance(one, str) for one in given[1:]):
-        raise _refused("expected the address of a file, a protocol and a property")
-    return given[0], given[1], given[2]

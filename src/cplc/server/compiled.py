@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Final
 
 from lsprotocol.types import Location, Range
 from pygls import uris
@@ -14,11 +16,19 @@ from pygls import uris
 from cplc.diagnostics.core import Diagnostic
 from cplc.pipeline import Compilation, IsplReading, is_ispl
 from cplc.semantics.index import Declared, Index
+from cplc.semantics.parameters import GIVEN
 from cplc.server.imports import Buffers, Stamp, recording, stamp
 from cplc.server.texts import Text, Units
 from cplc.server.tokens import Tokens
+from cplc.settings import settings_places
 from cplc.source import Source, Span
 from cplc.syntax import ast
+from cplc.syntax.parser import parse
+
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+Given = Mapping[str, Mapping[str, str]]
+"""Values for parameters, by their protocol."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +65,19 @@ def path_of(uri: str) -> str | None:
 
 def uri_of(name: str) -> str:
     """Return the address of a source: of a path, or what is one already."""
-    return (uris.from_fs_path(name) or name) if os.path.isabs(name) else name
+    is_path = os.path.isabs(name) or not _ADDRESS.match(name)
+    return (uris.from_fs_path(os.path.abspath(name)) or name) if is_path else name
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A document and everything known of it; ``reads`` are the files that this depends on."""
+    """A document and everything known of it; ``reads`` are the files that this depends on, those missing too."""
 
     document: Document
     compilation: Compilation
     reads: Mapping[str, Stamp]
+    given: Given
+    """What the editor wants parameters to be instead of their defaults."""
 
     @property
     def source(self) -> Source:
@@ -82,16 +95,21 @@ class Compiled:
     def file(self) -> ast.File:
         return self.index.files[0]
 
-    @property
+    @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        return self.compilation.diagnostics
+        """Everything that is wrong; with a value that was given, it is so at the protocol that cannot have it."""
+        found = self.compilation.diagnostics
+        if not self.compilation.parameters or not self.file.protocols:
+            return found
+        here = self.file.protocols[-1].name.span
+        return tuple(replace(one, span=here) if one.span.source.name == GIVEN else one for one in found)
 
     @cached_property
     def tokens(self) -> Tokens:
         return Tokens(self.source)
 
-    def is_current(self, buffers: Buffers) -> bool:
-        return all(stamp(path, buffers) == then for path, then in self.reads.items())
+    def is_current(self, buffers: Buffers, given: Given) -> bool:
+        return self.given == given and all(stamp(path, buffers) == then for path, then in self.reads.items())
 
     def range(self, span: Span) -> Range:
         """Return the range of a span, in whichever file it is."""
@@ -120,23 +138,36 @@ def text_of(source: Source, units: Units) -> Text:
     return Text(source.text, units)
 
 
-def compiled(document: Document, buffers: Buffers) -> Compiled:
+def compiled(document: Document, buffers: Buffers, given: Given | None = None) -> Compiled:
     """Compile a document, as far as features need it: its diagnostics and its index."""
-    reads: dict[str, Stamp] = {}
     path = Path(document.path) if document.path else None
-    compilation = Compilation(document.source, path, load=recording(document.path, buffers, reads))
-    found = Compiled(document, compilation, reads)
-    if not document.is_ispl:
-        _ = compilation.diagnostics, compilation.index.declared
-    return found
+    reads = _settings(path)
+    load = recording(document.path, buffers, reads)
+    compilation = Compilation(document.source, path, _values(document.source, given or {}), load=load)
+    _ = compilation.diagnostics, compilation.index.declared
+    return Compiled(document, compilation, reads, given or {})
+
+
+def _settings(path: Path | None) -> dict[str, Stamp]:
+    """Return what the files are now that may say which warnings nobody wants."""
+    return {str(place): stamp(str(place), {}) for place in (settings_places(path.parent) if path else ())}
+
+
+def _values(source: Source, given: Given) -> Mapping[str, str]:
+    """Return what is given to the last protocol, which is the one that is unrolled."""
+    if not any(protocol in source.text for protocol in given):
+        return {}
+    protocols = parse(source)[0].protocols
+    return given.get(protocols[-1].name.text, {}) if protocols else {}
 
 
 @dataclass(frozen=True)
 class CompiledIspl:
-    """A model in ISPL and everything known of it; it imports nothing."""
+    """A model in ISPL and everything known of it; it imports nothing, and has no parameters."""
 
     document: Document
     reading: IsplReading
+    reads: Mapping[str, Stamp]
 
     @property
     def text(self) -> Text:
@@ -146,12 +177,8 @@ class CompiledIspl:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         return self.reading.diagnostics
 
-    def is_current(self, buffers: Buffers) -> bool:
-        return True
-
-    @property
-    def reads(self) -> Mapping[str, Stamp]:
-        return {}
+    def is_current(self, buffers: Buffers, given: Given) -> bool:
+        return all(stamp(path, {}) == then for path, then in self.reads.items())
 
     @property
     def source(self) -> Source:
@@ -162,6 +189,8 @@ class CompiledIspl:
 
 
 def compiled_ispl(document: Document) -> CompiledIspl:
-    reading = IsplReading(document.source)
+    path = Path(document.path) if document.path else None
+    reads = _settings(path)
+    reading = IsplReading(document.source, path=path)
     _ = reading.diagnostics
-    return CompiledIspl(document, reading)
+    return CompiledIspl(document, reading, reads)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
@@ -17,6 +18,7 @@ from cplc.server.compiled import (
     Compiled,
     CompiledIspl,
     Document,
+    Given,
     compiled,
     compiled_ispl,
     path_of,
@@ -41,6 +43,9 @@ class Documents:
     def __init__(self) -> None:
         self.units: Units = "utf-16"
         self.folders: tuple[str, ...] = ()
+        self.configured: Given = {}
+        """What parameters are to be in every file, by their protocol."""
+        self._given: dict[str, Given] = {}
         self._open: dict[str, Document] = {}
         self._cache: dict[str, Compiled | CompiledIspl] = {}
         self._pool = _worker()
@@ -60,6 +65,7 @@ class Documents:
     def close(self, uri: str) -> None:
         self._open.pop(uri, None)
         self._cache.pop(uri, None)
+        self._given.pop(uri, None)
 
     def __contains__(self, uri: str) -> bool:
         return uri in self._open
@@ -90,13 +96,28 @@ class Documents:
     def buffers(self) -> Buffers:
         return {document.path: document.text.text for document in self._open.values() if document.path}
 
+    # --- what its parameters are to be
+
+    def given(self, uri: str) -> Given:
+        """Return the values for parameters of a file: what was said of it, else what is configured."""
+        return {**self.configured, **self._given.get(uri, {})}
+
+    def give(self, uri: str, protocol: str, values: Mapping[str, str] | None) -> None:
+        """Let the parameters of a protocol have other values; None for those that are configured, or the defaults."""
+        given = dict(self._given.get(uri, {}))
+        given.pop(protocol, None)
+        if values is not None:
+            given[protocol] = dict(values)
+        self._given[uri] = given
+
     # --- what it is compiled to
 
     async def compiled(self, uri: str) -> Compiled | CompiledIspl | None:
         """Return what is known of the text as it is now; None if there is none."""
         while (document := self.document(uri)) is not None:
-            found = await self.run(partial(self._compiled, document, self.buffers))
-            if uri not in self._open or self._open[uri] is document:
+            given = self.given(uri)
+            found = await self.run(partial(self._compiled, document, self.buffers, given))
+            if (uri not in self._open or self._open[uri] is document) and given == self.given(uri):
                 return found
         return None
 
@@ -109,12 +130,12 @@ class Documents:
         """Work in the thread that compiles."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
-    def _compiled(self, document: Document, buffers: Buffers) -> Compiled | CompiledIspl:
+    def _compiled(self, document: Document, buffers: Buffers, given: Given) -> Compiled | CompiledIspl:
         """Compile in the thread for that, unless it has been done."""
         known = self._cache.get(document.uri)
-        if known is not None and known.document.source == document.source and known.is_current(buffers):
-            return known if known.document.version == document.version else _as(known, document)
-        found = compiled_ispl(document) if document.is_ispl else compiled(document, buffers)
+        if known is not None and known.document.source == document.source and known.is_current(buffers, given):
+            return known if known.document.version == document.version else replace(known, document=document)
+        found = compiled_ispl(document) if document.is_ispl else compiled(document, buffers, given)
         self._cache[document.uri] = found
         while len(self._cache) > MOST_FILES:
             del self._cache[next(iter(self._cache))]
@@ -143,13 +164,6 @@ class Documents:
 
     def shutdown(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _as(known: Compiled | CompiledIspl, document: Document) -> Compiled | CompiledIspl:
-    """Return what is known, of another version of the same text."""
-    if isinstance(known, CompiledIspl):
-        return CompiledIspl(document, known.reading)
-    return Compiled(document, known.compilation, known.reads)
 
 
 def workspace_files(folders: Iterable[str]) -> list[str]:

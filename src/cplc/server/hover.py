@@ -51,7 +51,7 @@ def _of_name(compiled: Compiled, declared: Declared, verdict: str | None) -> Ite
             yield from _lifecycle(compiled, declared)
         case "parameter":
             yield from _value(compiled, declared)
-        case "property" if verdict:
+        case "property" | "agent" if verdict:
             yield verdict
         case "message":
             yield from _causes(compiled, declared)

@@ -62,6 +62,8 @@ class Server(LanguageServer):
         self.verdicts = Verdicts()
         self.has_panel = False
         """The editor shows runs itself."""
+        self.asks_parameters = False
+        """The editor lets users say what parameters are to be."""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._told: dict[str, dict[str, list[lsp.Diagnostic]]] = {}
@@ -123,6 +125,14 @@ class Server(LanguageServer):
             self._say_of_imported(other)
         for other in dependents:
             self.later(other)
+
+    def given(self, uri: str) -> None:
+        """See to a text whose parameters have other values; what is shown beside it is asked for again."""
+        self.later(uri)
+        self._refresh()
+        workspace = self.client_capabilities.workspace
+        if workspace is not None and workspace.inlay_hint is not None and workspace.inlay_hint.refresh_support:
+            self.workspace_inlay_hint_refresh(None)
 
     def everything_changed(self) -> None:
         """See to every open text: files on disk have changed."""

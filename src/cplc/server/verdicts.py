@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from lsprotocol.types import CodeLens, Command, Range
 
@@ -23,12 +23,13 @@ ASKED: Final = "cplc.asked"
 Key = tuple[str, str]
 """A protocol and what is asked of it."""
 
-Texts = tuple[str, tuple[tuple[str, Stamp], ...]]
-"""All that a verdict depends on: the text and the files it reads."""
+Texts = tuple[str, tuple[tuple[str, Stamp], ...], tuple[tuple[str, str, str], ...]]
+"""All that a verdict depends on: the text, the files it reads, and what parameters are instead of their defaults."""
 
 
 def texts_of(compiled: Compiled) -> Texts:
-    return compiled.text.text, tuple(sorted(compiled.reads.items()))
+    given = [(protocol, name, value) for protocol, values in compiled.given.items() for name, value in values.items()]
+    return compiled.text.text, tuple(sorted(compiled.reads.items())), tuple(sorted(given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ class Verdict:
         """The one answer where all agree, else that which is not as expected, or is unknown."""
         answers = [str(result["verdict"]) for result in self.results]
         odd = [str(result["verdict"]) for result in self.results if not result["as_expected"]]
-        return (odd or [answer for answer in answers if answer == "unknown"] or answers)[0]
+        decisive = odd or [answer for answer in answers if answer == "unknown"] or answers
+        return decisive[0] if len(set(decisive)) == 1 or odd else "as expected"
 
     @property
     def is_as_expected(self) -> bool:
@@ -59,7 +61,7 @@ class Verdict:
     @property
     def text(self) -> str:
         """The results as the command line shows them."""
-        return "\n".join(str(result["text"]) for result in self.results)
+        return "\n".join(str(result["text"]) for result in self.results if result["text"])
 
     def summary(self) -> str:
         sign = "?" if self.answer == "unknown" else "✓" if self.is_as_expected else "✗"
@@ -76,12 +78,12 @@ class Verdicts:
 
     def add(self, uri: str, protocol: str, result: Mapping[str, Any], texts: Texts, time: str, drawn: str) -> None:
         """Keep a result; instances of one question that were computed together are kept together."""
-        name = str(result["name"]).split("[")[0]
+        name = str(result["asked"])
         of_file = self.known.setdefault(uri, {})
         before = of_file.get((protocol, name))
         together = before if before is not None and (before.texts, before.time) == (texts, time) else None
         old = [] if together is None else list(zip(together.results, together.drawn, strict=True))
-        kept = [(one, page) for one, page in old if one["name"] != result["name"]]
+        kept = [(one, page) for one, page in old if _identity(one) != _identity(result)]
         results, pages = zip(*kept, (result, drawn), strict=True)
         of_file[protocol, name] = Verdict(texts, time, results, pages)
 
@@ -98,24 +100,32 @@ class Verdicts:
         self.known.pop(uri, None)
 
 
+def _identity(result: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what tells a result from others that answer the same: its instance, or the figure that is asked for."""
+    return str(result["name"]), str(result["formula"])
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A property or check, where it is written."""
+    """A property, a check or what is asked of a participant, where it is written."""
 
     protocol: str
     name: str
     span: Span
+    kind: Literal["property", "check", "analysis"]
 
 
 def asked(compiled: Compiled) -> Iterator[Asked]:
-    """Yield the properties and checks that a file asks."""
+    """Yield the properties and checks that a file asks, and of which participants it asks something."""
     for protocol in compiled.file.protocols:
         for node in walk(protocol):
             match node:
                 case ast.Property(name):
-                    yield Asked(protocol.name.text, name.text, name.span)
+                    yield Asked(protocol.name.text, name.text, name.span, "property")
                 case ast.Check(items):
-                    yield from (Asked(protocol.name.text, item.name.text, item.name.span) for item in items)
+                    yield from (Asked(protocol.name.text, item.name.text, item.name.span, "check") for item in items)
+                case ast.Analyze(agent):
+                    yield Asked(protocol.name.text, f"analyze {agent.span.text}", agent.span, "analysis")
                 case _:
                     pass
 
@@ -125,15 +135,18 @@ def asked_at(compiled: Compiled, offset: int) -> Asked | None:
 
 
 def listed(compiled: Compiled) -> list[dict[str, Any]]:
-    """Return what a file asks, for an editor that lists it, each with its place."""
+    """Return what a file asks, for an editor that lists it, each once and with its place."""
+    found: dict[Key, Asked] = {}
+    for one in asked(compiled):
+        found.setdefault((one.protocol, one.name), one)
     return [
         {
             "protocol": one.protocol,
             "name": one.name,
-            "kind": "check" if _is_check(compiled, one) else "property",
+            "kind": one.kind,
             "range": _range(compiled.text.of(one.span)),
         }
-        for one in asked(compiled)
+        for one in found.values()
     ]
 
 
@@ -146,7 +159,7 @@ def _range(range_: Range) -> dict[str, Any]:
 
 
 def lenses(compiled: Compiled, verdicts: Verdicts) -> list[CodeLens]:
-    """Return what stands above protocols, properties and checks."""
+    """Return what stands above protocols, properties, checks and what is asked of participants."""
     uri = compiled.document.uri
     running = verdicts.running.get(uri, set())
     texts = texts_of(compiled)
@@ -160,7 +173,8 @@ def lenses(compiled: Compiled, verdicts: Verdicts) -> list[CodeLens]:
         range_ = compiled.text.of(one.span)
         arguments: list[Any] = [uri, one.protocol, one.name]
         verdict = verdicts.known.get(uri, {}).get((one.protocol, one.name))
-        prefix = f"{one.name}: " if _is_check(compiled, one) else ""
+        prefix = f"{one.name}: " if one.kind == "check" else ""
+        shown = "Show figures" if one.kind == "analysis" else "Show run"
         if one.protocol in running:
             found.append(CodeLens(range_, Command(f"{prefix}Cancel", CANCEL, arguments=[uri])))
         elif verdict is None or verdict.texts != texts:
@@ -168,9 +182,5 @@ def lenses(compiled: Compiled, verdicts: Verdicts) -> list[CodeLens]:
             found.append(CodeLens(range_, Command(f"{prefix}Verify{before}", VERIFY, arguments=arguments)))
         else:
             found.append(CodeLens(range_, Command(f"{prefix}{verdict.summary()}", VERIFY, arguments=arguments)))
-            found.append(CodeLens(range_, Command(f"{prefix}Show run", SHOW, arguments=arguments)))
+            found.append(CodeLens(range_, Command(f"{prefix}{shown}", SHOW, arguments=arguments)))
     return found
-
-
-def _is_check(compiled: Compiled, one: Asked) -> bool:
-    return one.span not in compiled.index.declared

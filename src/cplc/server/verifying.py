@@ -26,6 +26,7 @@ class Job:
     buffers: Buffers
     protocol: str | None
     question: str | None
+    parameters: Mapping[str, str]
     panel: bool
     """Whether to draw the runs."""
 
@@ -36,6 +37,7 @@ class Job:
             "buffers": dict(self.buffers),
             "protocol": self.protocol,
             "question": self.question,
+            "parameters": dict(self.parameters),
             "panel": self.panel,
         }
         return json.dumps(data).encode()
@@ -43,7 +45,8 @@ class Job:
 
 def job(compiled: Compiled, buffers: Buffers, protocol: str | None, question: str | None, *, panel: bool) -> Job:
     name = compiled.document.path or compiled.document.uri
-    return Job(name, compiled.text.text, buffers, protocol, question, panel)
+    parameters = compiled.given.get(protocol or "", {})
+    return Job(name, compiled.text.text, buffers, protocol, question, parameters, panel)
 
 
 async def answers(work: Job) -> AsyncGenerator[Mapping[str, Any], None]:
