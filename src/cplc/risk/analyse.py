@@ -21,7 +21,7 @@ from cplc.risk.results import (
     Work,
     ordered,
 )
-from cplc.risk.sensitivity import sensitivities
+from cplc.risk.sensitivity import sensitivities, value_sensitivities
 from cplc.risk.workshop import Piece, Workshop, copies
 from cplc.system.expr import TRUE, Expr, conj, reads
 from cplc.system.model import State, System
@@ -61,9 +61,12 @@ def analyse(
         except ResourceExhausted as exhausted:
             figures.append(Figure.unknown(aspect, str(exhausted)))
     gain: Gain | None = None
+    values: tuple[Sensitivity, ...] = ()
     if participant.worth:
         try:
             gain, benefit = gain_and_benefit(workshop, workshop.pieces(TRUE))
+            if sensitivity:
+                values = ordered(value_sensitivities(workshop, workshop.pieces(TRUE)))
         except ResourceExhausted as exhausted:
             gain, benefit = None, Figure.unknown("benefit", str(exhausted))
         figures.append(benefit)
@@ -71,7 +74,7 @@ def analyse(
         participant.name,
         tuple(figures),
         gain,
-        ordered(found),
+        ordered(found) + values,
         tuple(_remarks(workshop)),
         _work(workshop, pieces),
     )

@@ -10,9 +10,10 @@ from math import fsum, inf
 from cplc.engines.interface import ResourceExhausted
 from cplc.risk.advice import advice
 from cplc.risk.large import Large
+from cplc.risk.levels import levels
 from cplc.risk.lottery import lottery, product
 from cplc.risk.parts import Part, amounts
-from cplc.risk.results import Bounds, Distribution, Figure, Gain, Number
+from cplc.risk.results import Bounds, Distribution, Figure, Gain, Level, Number
 from cplc.risk.sums import counted_sums
 from cplc.risk.sweep import Ordered, Question, solve
 from cplc.risk.workshop import FEW, Built, Piece, Workshop
@@ -77,7 +78,22 @@ def _gain_and_figure(workshop: Workshop, whole: Prices, lots: list[_Lot]) -> tup
         figure = _joint(workshop, lots)
     except ResourceExhausted as exhausted:
         figure = Figure.unknown("benefit", str(exhausted))
-    return Gain(*means, None, why), figure
+    return Gain(*means, None, why, _levels(workshop, lots, whole)), figure
+
+
+def _levels(workshop: Workshop, lots: Sequence[_Lot], whole: Prices) -> tuple[Level, ...]:
+    """Return how probable it is to make at least each value, if no run goes round in circles and it is not too much."""
+    try:
+        listed = _listed(workshop, lots)
+        if listed is None or not listed.is_acyclic:
+            return ()
+        return levels(listed.ordered, _priced(listed, whole), whole.unit, workshop.exact)
+    except ResourceExhausted:
+        return ()
+
+
+def _priced(built: Built, whole: Prices) -> dict[int, int]:
+    return {at: whole.of[step] for at, step in enumerate(built.part.steps) if step in whole.of}
 
 
 _ANYTHING = Bounds(-inf, inf)
@@ -105,8 +121,7 @@ def _means_with_circles(workshop: Workshop, lots: Sequence[_Lot], whole: Prices)
     listed = _listed(workshop, lots)
     if listed is None:
         raise ResourceExhausted("what is expected in circles is not followed through so many states")
-    of = {at: whole.of[step] for at, step in enumerate(listed.part.steps) if step in whole.of}
-    lot = _Lot(listed, of, 1, listed.part.variables)
+    lot = _Lot(listed, _priced(listed, whole), 1, listed.part.variables)
     worst, best = (_expected([lot], worst, workshop.exact, whole.unit, workshop.fairness) for worst in (True, False))
     return worst, best
 

@@ -112,6 +112,15 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """How probable it is to make at least this value, in the worst case of what is open and in the best."""
+
+    value: Fraction
+    guaranteed: Bounds
+    best: Bounds
+
+
+@dataclass(frozen=True, slots=True)
 class Gain:
     """What the participant makes of it, in its own values."""
 
@@ -122,13 +131,20 @@ class Gain:
     """None where it depends on what is open."""
     unknown: str = ""
     """Why there is no distribution, or not even an expected value."""
+    levels: tuple[Level, ...] = ()
+    """Where there is no distribution, but it is known within what edges it lies: the values at which these change."""
+
+    def assured(self, share: Fraction, *, at_best: bool = False) -> Fraction | None:
+        """Return the most that is certainly made with that probability, by the levels."""
+        each = [one.value for one in self.levels if (one.best if at_best else one.guaranteed).low >= share]
+        return max(each, default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How much one aspect's guaranteed probability hangs on one number that is believed."""
+    """How much one aspect's guaranteed probability, or expected value, hangs on one number that is believed."""
 
-    aspect: Aspect
+    aspect: Aspect | Literal["value"]
     belief: int
     """Position in the participant's beliefs."""
     event: int

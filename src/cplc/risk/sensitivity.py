@@ -11,12 +11,15 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
+from typing import Literal
 
 from cplc.risk.model import Chance
+from cplc.risk.parts import amounts
 from cplc.risk.results import Bounds, Number, Sensitivity, Verdict, judged
-from cplc.risk.side_by_side import Probed, probed_together, step_of
-from cplc.risk.sweep import Question, solve
+from cplc.risk.side_by_side import Alike, Probed, probed_chances, probed_values, step_of
+from cplc.risk.sweep import Ordered, Question, solve
 from cplc.risk.workshop import Built, Piece, Workshop, multiplied
+from cplc.risk.worth import Prices, expected, prices
 from cplc.system.participant import Aspect, Threshold
 
 _SURE = Bounds(Fraction(1), Fraction(1))
@@ -31,8 +34,7 @@ def sensitivities(
     """Yield one for each probability that is no bound and not all there is to its belief."""
     mine = [threshold for threshold in thresholds if threshold.aspect == aspect]
     built = [piece.built for piece in pieces if isinstance(piece.built, Built)]
-    effort = sum(one.states * len(one.explored.model.chances) for one in built)
-    if len(built) < len(pieces) or effort > _EFFORT:
+    if len(built) < len(pieces) or _effort(built) > _EFFORT:
         return
     own = [workshop.bounds_of(piece, True) for piece in pieces]
     each = [(bounds, len(piece.parts)) for bounds, piece in zip(own, pieces, strict=True)]
@@ -56,6 +58,10 @@ def sensitivities(
                 yield found if belief == found.belief else replace(found, belief=belief)
 
 
+def _effort(built: Sequence[Built]) -> int:
+    return sum(one.states * len(one.explored.model.chances) for one in built)
+
+
 def _together(pieces: Sequence[Piece], rests: Sequence[Bounds]) -> dict[int, Mapping[int, Probed]]:
     """Return what becomes of figures, by positions of pieces, when one probability changes: of each shape at once."""
     alike: dict[tuple[int, bytes], list[tuple[int, Built]]] = {}
@@ -64,13 +70,81 @@ def _together(pieces: Sequence[Piece], rests: Sequence[Bounds]) -> dict[int, Map
             alike.setdefault((id(piece.built.ordered.parts), piece.wanted), []).append((at, piece.built))
     found: dict[int, Mapping[int, Probed]] = {}
     for (_, wanted), members in alike.items():
-        first = members[0][1]
-        each = [built.explored.model.chances for _, built in members]
-        numbers = sorted({number for chances in each for number in _varied(chances)})
-        mine = [rests[at] for at, _ in members]
-        probed = probed_together(first.ordered, wanted, first.initial, each, numbers, mine)
-        found.update(zip([at for at, _ in members], probed, strict=False))
+        same = _alike([one for _, one in members], [float(end) for end in wanted], {})
+        numbers = _numbers(same)
+        if numbers and same.may_be_probed():
+            probed = probed_chances(same, numbers, [rests[at] for at, _ in members])
+            found.update(zip([at for at, _ in members], probed, strict=True))
     return found
+
+
+def _alike(built: Sequence[Built], ends: Sequence[float], of: Mapping[int, int]) -> Alike:
+    chances = [one.explored.model.chances for one in built]
+    return Alike(built[0].ordered, ends, built[0].initial, chances, of)
+
+
+def _numbers(same: Alike) -> list[int]:
+    return sorted({number for chances in same.each for number in _varied(chances)})
+
+
+# --- the expected value
+
+
+def value_sensitivities(workshop: Workshop, pieces: Sequence[Piece]) -> Iterator[Sensitivity]:
+    """Yield the same of the expected value, where no run goes round in circles; the verdict never hangs on that."""
+    whole = prices(amounts(workshop.participant))
+    built = [piece.built for piece in pieces if isinstance(piece.built, Built) and piece.built.is_acyclic]
+    if len(built) < len(pieces) or _effort(built) > _EFFORT:
+        return
+    of = [_priced(one, whole) for one in built]
+    alike: dict[tuple[int, tuple[tuple[int, int], ...]], list[int]] = {}
+    for at, (one, mine) in enumerate(zip(built, of, strict=True)):
+        if mine:
+            alike.setdefault((id(one.ordered.parts), tuple(mine.items())), []).append(at)
+    means = [float(_mean(one, one.ordered, mine)) if mine else 0.0 for one, mine in zip(built, of, strict=True)]
+    total = sum(mean * len(piece.parts) for mean, piece in zip(means, pieces, strict=True))
+    for places in alike.values():
+        members = [built[at] for at in places]
+        same = _alike(members, [0.0] * members[0].states, of[places[0]])
+        numbers = _numbers(same)
+        if not numbers:
+            continue
+        rests = [total - means[at] for at in places]
+        if same.may_be_probed():
+            probed = probed_values(same, numbers, rests, float(whole.unit))
+        else:
+            probed = [
+                _values_probed(built[at], of[at], rest, whole.unit) for at, rest in zip(places, rests, strict=True)
+            ]
+        for at, known in zip(places, probed, strict=True):
+            for number, each in known.items():
+                chance = built[at].explored.model.chances[number]
+                found = _measured("value", chance, _SURE, each, lambda _: _SURE, ())
+                yield from (replace(found, belief=part.beliefs[chance.belief]) for part in pieces[at].parts)
+
+
+def _priced(built: Built, whole: Prices) -> dict[int, int]:
+    return {at: whole.of[step] for at, step in enumerate(built.part.steps) if step in whole.of}
+
+
+def _mean(built: Built, ordered: Ordered, of: Mapping[int, int]) -> Number:
+    values, _ = expected(ordered, of, True, False)
+    return min(values.low[state] for state in built.initial)
+
+
+def _values_probed(built: Built, of: Mapping[int, int], rest: float, unit: Fraction) -> dict[int, Probed]:
+    """Return what is expected where probabilities are bounds."""
+    chances = built.explored.model.chances
+
+    def figure(number: int, probability: Fraction) -> Bounds:
+        ordered = built.with_chances(with_probability(chances, number, probability))
+        found = (float(_mean(built, ordered, of)) + rest) * float(unit)
+        return Bounds(found, found)
+
+    return {number: _probed(chances[number].low, partial(figure, number)) for number in _varied(chances)}
+
+
+# --- one probability
 
 
 def _times(product: Bounds, factor: tuple[Bounds, int]) -> Bounds:
@@ -117,7 +191,7 @@ def with_probability(chances: Sequence[Chance], number: int, probability: Fracti
 
 
 def _measured(
-    aspect: Aspect,
+    aspect: Aspect | Literal["value"],
     chance: Chance,
     believed: Bounds,
     probed: Probed,

@@ -1,20 +1,20 @@
 """Small models of one shape, each with many sets of probabilities, solved side by side in arrays.
 
-What is asked of each: the least probability if one event that is believed never happened, always, a little more often
-and a little less often. The operations are those of `cplc.risk.sweep`, and so is the bound of their error.
+What is asked of each: the least probability, or mean, if one event that is believed never happened, always, a little
+more often and a little less often. The operations are those of `cplc.risk.sweep`, and so is the bound of their error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cplc.risk.model import Chance, Kind, Model
+from cplc.risk.model import Chance, Kind
 from cplc.risk.results import Bounds
 from cplc.risk.sweep import Ordered, widened
 
@@ -35,39 +35,87 @@ class Probed:
     slope: float
 
 
-def probed_together(
-    ordered: Ordered,
-    wanted: bytes,
-    initial: Sequence[int],
-    each: Sequence[Sequence[Chance]],
-    numbers: Sequence[int],
-    rests: Sequence[Bounds],
-) -> list[dict[int, Probed]]:
-    """Return for each set of chances what becomes of it, times the rest, when one of these numbers changes.
+@dataclass(frozen=True)
+class Alike:
+    """Models of one shape: its states, their ends as numbers, what steps are worth, and the chances of each model."""
 
-    The others of its belief keep their proportions. Nothing is returned where runs go round or chances are bounds.
-    """
-    if not numbers or not ordered.is_acyclic or any(not _is_point(one) for row in each for one in row):
-        return []
-    points = [[_probes(row[number].low) for row in each] for number in numbers]
-    base = np.array([[float(one.low) for one in row] for row in each])
-    columns = []
-    for number, pairs in zip(numbers, np.array(points), strict=True):
-        others = [at for at, one in enumerate(each[0]) if one.belief == each[0][number].belief and at != number]
-        changed = np.repeat(base[:, None, :], _PROBES, axis=1)
-        changed[:, :, number] = pairs[:, :, 0]
-        for other in others:
-            share = 1.0 if len(others) == 1 else base[:, other] / np.array([_lacks(row[number].low) for row in each])
-            changed[:, :, other] = pairs[:, :, 1] * np.reshape(share, (-1, 1))
-        columns.append(changed)
-    shares = np.ascontiguousarray(np.stack(columns, axis=1).reshape(-1, base.shape[1]).T)
-    values = _solved(ordered, wanted, initial, shares).reshape(len(each), len(numbers), _PROBES)
+    ordered: Ordered
+    ends: Sequence[float]
+    initial: Sequence[int]
+    each: Sequence[Sequence[Chance]]
+    of: Mapping[int, int] = field(default_factory=dict)
+
+    def may_be_probed(self) -> bool:
+        return self.ordered.is_acyclic and all(_is_point(one) for row in self.each for one in row)
+
+    def probed(self, numbers: Sequence[int]) -> NDArray[Any]:
+        """Return what each model comes to for each number, in four rows: never, always, a little more and less."""
+        points = [[_probes(row[number].low) for row in self.each] for number in numbers]
+        base = np.array([[float(one.low) for one in row] for row in self.each])
+        first = self.each[0]
+        columns = []
+        for number, pairs in zip(numbers, np.array(points), strict=True):
+            others = [at for at, one in enumerate(first) if one.belief == first[number].belief and at != number]
+            lacking = np.array([_lacks(row[number].low) for row in self.each])
+            changed = np.repeat(base[:, None, :], _PROBES, axis=1)
+            changed[:, :, number] = pairs[:, :, 0]
+            for other in others:
+                share = 1.0 if len(others) == 1 else base[:, other] / lacking
+                changed[:, :, other] = pairs[:, :, 1] * np.reshape(share, (-1, 1))
+            columns.append(changed)
+        shares = np.ascontiguousarray(np.stack(columns, axis=1).reshape(-1, base.shape[1]).T)
+        return self._solved(shares).reshape(len(self.each), len(numbers), _PROBES)
+
+    def _solved(self, shares: NDArray[Any]) -> _Row:
+        model = self.ordered.model
+        values = np.zeros((len(model), shares.shape[1]))
+        for (state,) in self.ordered.parts:
+            if model.is_end(state):
+                values[state] = self.ends[state]
+            else:
+                values[state] = _least([self._option(option, values, shares) for option in model.options(state)])
+        return _least([values[state] for state in self.initial])
+
+    def _option(self, option: int, values: NDArray[Any], shares: NDArray[Any]) -> _Row:
+        model = self.ordered.model
+        events = model.events(option)
+        each = [_least([self._after(way, values) for way in model.ways(event)]) for event in events]
+        if len(each) == 1:
+            return each[0]
+        if model.kind[option] == Kind.BELIEF:
+            return _sum([shares[model.chance[event]] * value for event, value in zip(events, each, strict=True)])
+        found = each[0]
+        for one in each[1:]:
+            found = np.maximum(found, one)
+        return found
+
+    def _after(self, way: int, values: NDArray[Any]) -> _Row:
+        model = self.ordered.model
+        made = self.of.get(model.step[way], 0)
+        after: _Row = values[model.target[way]]
+        return after + made if made else after
+
+
+def probed_chances(alike: Alike, numbers: Sequence[int], rests: Sequence[Bounds]) -> list[dict[int, Probed]]:
+    """Return for each model what its probability becomes, times the rest, when one of these numbers changes."""
+    values = alike.probed(numbers)
     # a share of several others is rounded three times more than a number that was written
-    slack = 1 - float(widened(1.0, 1.0, 2 * ordered.roundings + 8).low)
+    slack = 1 - float(widened(1.0, 1.0, 2 * alike.ordered.roundings + 8).low)
     low = values * np.array([float(rest.low) for rest in rests])[:, None, None] * (1 - slack)
     high = np.minimum(1.0, values * np.array([float(rest.high) for rest in rests])[:, None, None] * (1 + slack))
+    return _told(alike, numbers, low, high)
+
+
+def probed_values(alike: Alike, numbers: Sequence[int], rests: Sequence[float], unit: float) -> list[dict[int, Probed]]:
+    """Return for each model what is expected in all, with the rest, when one of these numbers changes; not certain."""
+    values = (alike.probed(numbers) + np.array(rests)[:, None, None]) * unit
+    return _told(alike, numbers, values, values)
+
+
+def _told(alike: Alike, numbers: Sequence[int], low: NDArray[Any], high: NDArray[Any]) -> list[dict[int, Probed]]:
+    """Return the same as numbers; one that stands for no event that may be or not is left out."""
     middle = (low + high) / 2
-    steps = np.array([[float(2 * step_of(row[number].low)) or 1.0 for number in numbers] for row in each])
+    steps = np.array([[float(2 * step_of(row[number].low)) or 1.0 for number in numbers] for row in alike.each])
     slopes = ((middle[:, :, 2] - middle[:, :, 3]) / steps).tolist()
     bounds = np.stack([low, high], axis=-1)[:, :, :2].tolist()
     return [
@@ -76,7 +124,7 @@ def probed_together(
             for number, (never, always), slope in zip(numbers, of_row, of_slopes, strict=True)
             if 0 < row[number].low < 1
         }
-        for row, of_row, of_slopes in zip(each, bounds, slopes, strict=True)
+        for row, of_row, of_slopes in zip(alike.each, bounds, slopes, strict=True)
     ]
 
 
@@ -108,30 +156,6 @@ def _probes(probability: Fraction) -> tuple[_Pair, _Pair, _Pair, _Pair]:
         (more / below, (below - more) / below),
         (less / below, (below - less) / below),
     )
-
-
-def _solved(ordered: Ordered, wanted: bytes, initial: Sequence[int], shares: NDArray[Any]) -> _Row:
-    model = ordered.model
-    values = np.zeros((len(model), shares.shape[1]))
-    for (state,) in ordered.parts:
-        if model.is_end(state):
-            values[state] = float(wanted[state])
-        else:
-            values[state] = _least([_option(model, option, values, shares) for option in model.options(state)])
-    return _least([values[state] for state in initial])
-
-
-def _option(model: Model, option: int, values: NDArray[Any], shares: NDArray[Any]) -> _Row:
-    events = model.events(option)
-    each = [_least([values[model.target[way]] for way in model.ways(event)]) for event in events]
-    if len(each) == 1:
-        return each[0]
-    if model.kind[option] == Kind.BELIEF:
-        return _sum([shares[model.chance[event]] * value for event, value in zip(events, each, strict=True)])
-    found = each[0]
-    for one in each[1:]:
-        found = np.maximum(found, one)
-    return found
 
 
 def _sum(rows: Sequence[_Row]) -> _Row:
