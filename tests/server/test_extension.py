@@ -13,6 +13,7 @@ import pytest
 
 from cplc import __version__
 from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, CLAIM_VERBS, STATES, VERBS
+from cplc.server.parameters import ASK, LIST, SET
 from cplc.server.verdicts import ASKED, CANCEL, RESULTS, SHOW, VERIFY
 from cplc.source import Source
 from cplc.syntax.parser import parse
@@ -64,8 +65,8 @@ def test_every_snippet_can_be_read() -> None:
 
 def test_the_client_uses_what_the_server_has() -> None:
     client = "".join(path.read_text(encoding="utf-8") for path in sorted((_FOLDER / "src").glob("*.ts")))
-    of_server = {ASKED, CANCEL, RESULTS, SHOW, VERIFY}
-    of_client = {command["command"] for command in _read("package.json")["contributes"]["commands"]}
+    of_server = {ASKED, CANCEL, LIST, RESULTS, SET, SHOW, VERIFY}
+    of_client = {ASK, *(command["command"] for command in _read("package.json")["contributes"]["commands"])}
     assert set(re.findall(r"'(cplc\.[a-zA-Z]+)'", client)) - {"cplc.run"} == of_server | of_client
     oldest = re.search(r"OLDEST = \[(\d+), (\d+), (\d+)\]", client)
     assert oldest is not None

@@ -11,6 +11,8 @@ export interface Place {
 
 export interface Result {
   name: string;
+  /** By which name it was asked for. */
+  asked: string;
   title: string | null;
   formula: string;
   verdict: 'holds' | 'fails' | 'vacuous' | 'unknown';
@@ -30,7 +32,7 @@ export interface Verified {
 export interface Asked {
   protocol: string;
   name: string;
-  kind: 'property' | 'check';
+  kind: 'property' | 'check' | 'analysis';
   range: { start: { line: number; character: number }; end: { line: number; character: number } };
 }
 
@@ -39,6 +41,14 @@ export interface Known {
   name: string;
   time: string;
   results: Result[];
+}
+
+/** Types and values as they are written. */
+export interface Parameter {
+  name: string;
+  type: string;
+  default: string | null;
+  given: string | null;
 }
 
 export interface Shown {

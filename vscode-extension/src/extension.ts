@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import type { Middleware } from 'vscode-languageclient/node';
 import type { Known, Shown, Verified } from './answers';
 import * as panel from './panel';
+import * as parameters from './parameters';
 import * as server from './server';
 import * as testing from './testing';
 
@@ -24,8 +25,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.commands.registerCommand('cplc.cancelFile', () => onFile('cplc.cancel')),
     vscode.commands.registerCommand('cplc.showFileRun', chooseRun),
     vscode.commands.registerCommand('cplc.showTestRun', showTest),
+    vscode.commands.registerCommand('cplc.askParameters', parameters.change),
+    vscode.commands.registerCommand('cplc.changeFileParameters', () => onFile('cplc.askParameters')),
     vscode.workspace.onDidChangeConfiguration(async (event) => {
       if (event.affectsConfiguration('cplc.server.command')) await restart();
+      else if (event.affectsConfiguration('cplc.parameters')) await server.configure();
     }),
   );
   testing.register(context);

@@ -23,7 +23,7 @@ export async function start(middleware: Middleware): Promise<void> {
   const server: ServerOptions = { command: program, args };
   const options: LanguageClientOptions = {
     documentSelector: LANGUAGES.map((language) => ({ language })),
-    initializationOptions: { panel: true },
+    initializationOptions: { panel: true, asksParameters: true, parameters: parameters() },
     middleware,
   };
   const starting = new LanguageClient('cplc', 'Cplc', server, options);
@@ -46,6 +46,15 @@ export async function stop(): Promise<void> {
 /** Let the server execute a command of its own; undefined if there is no server. */
 export async function ask<Answer>(name: string, ...args: unknown[]): Promise<Answer | undefined> {
   return client?.sendRequest<Answer>('workspace/executeCommand', { command: name, arguments: args });
+}
+
+/** Tell the server what the settings say of parameters now. */
+export async function configure(): Promise<void> {
+  await client?.sendNotification('workspace/didChangeConfiguration', { settings: { cplc: { parameters: parameters() } } });
+}
+
+function parameters(): unknown {
+  return vscode.workspace.getConfiguration('cplc').get('parameters', {});
 }
 
 function command(): string[] {

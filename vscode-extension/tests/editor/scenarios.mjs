@@ -182,6 +182,31 @@ export const scenarios = {
     await editor.until(async () => (await paper()) !== 'rgb(31, 31, 31)', 'the paper is light again', undefined, paper);
   },
 
+  async 'a parameter has another value'(editor) {
+    await editor.open('market.cpl');
+    await editor.lens('n = 2');
+    const asked = editor.page.locator('.quick-input-widget input[type=text]');
+    await asked.fill('9');
+    await editor.page.keyboard.press('Enter');
+    await editor.shows('.notification-list-item', 'cannot be 9');
+    await editor.command('Notifications: Clear All Notifications');
+    await editor.lens('n = 2');
+    await asked.fill('3');
+    await editor.page.keyboard.press('Enter');
+    await editor.shows('.codelens-decoration a', 'n = 3 (given)');
+    await editor.picture('parameter');
+  },
+
+  async 'what a participant can count on is shown beside its source'(editor) {
+    await editor.open('market.cpl');
+    await editor.lens('Verify all');
+    await editor.lens('Show figures');
+    const figures = await editor.frame('.drawings');
+    await editor.until(async () => (await figures.textContent('pre')).includes('0.875'), 'the goal is reached by one of three');
+    assert.equal(await figures.locator('svg.cplc-figure').count(), 1);
+    await editor.picture('figures');
+  },
+
   async 'a missing program is said, and what to do'(editor) {
     editor.configure({ ...editor.settings, 'cplc.server.command': ['no-such-cplc', 'lsp'] });
     await editor.shows('.notification-list-item', 'is not installed, or not on the PATH. Install cplc, or say in the settings where it is.');
