@@ -9,6 +9,7 @@ import tempfile
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -45,7 +46,7 @@ class Log:
     tick: int
     """In nanoseconds."""
     most: int
-    _file: IO[bytes] = field(default_factory=lambda: tempfile.TemporaryFile(prefix="cplc-log-"))  # noqa: SIM115
+    _file: IO[bytes] = field(default_factory=BytesIO)
     _waiting: deque[Event] = field(default_factory=deque)
     _recorder: Recorder | None = None
 
@@ -53,6 +54,7 @@ class Log:
         from cplc.logs.recording import Recorder
 
         self._recorder = Recorder(system, self.tick, self.most)
+        self._file = tempfile.TemporaryFile(prefix="cplc-log-")  # noqa: SIM115 - `end` closes it
 
     def told(self, run: int, step: int) -> None:
         if self._recorder is not None and (event := self._recorder.event(run, step)) is not None:
@@ -71,8 +73,13 @@ class Log:
         for text in log_text(events, self.form, vocabulary_of(system)):
             self._file.write(text.encode())
 
-    def keep(self) -> None:
-        """Put the whole log into its place."""
+    def end(self, *, keep: bool) -> None:
+        """Put the whole log into its place, or forget it."""
+        with self._file:
+            if keep:
+                self._put()
+
+    def _put(self) -> None:
         self._file.seek(0)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")

@@ -173,8 +173,8 @@ def command(
     if found.interrupted and code != Exit.WRONG:
         code = Exit.UNKNOWN
     _write(found, code)
-    if wish.log is not None and found.statistics is not None and not found.interrupted:
-        wish.log.keep()
+    if wish.log is not None:
+        wish.log.end(keep=found.statistics is not None and not found.interrupted)
     if chart is not None and found.statistics is not None:
         from cplc.drawing.courses import courses_chart
 
