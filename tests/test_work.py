@@ -1,0 +1,77 @@
+"""How much work verdicts take, counted in operations on decision diagrams and in nodes: time would depend on the day.
+
+What is counted depends a little on the order in which sets are read, so a quarter more or less is nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.families import FAMILIES, Family
+
+from cplc.engines import bdd
+from cplc.engines.symbolic import SymbolicEngine
+from cplc.pipeline import Asked, Compilation, load
+
+_KNOWN = Path(__file__).parent / "golden" / "work.json"
+_SIZE = 4
+_TOLERANCE = 1.25
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[str, int]]:
+    """Count operations, and the most nodes that each engine held."""
+    operations = 0
+    engines: list[SymbolicEngine] = []
+
+    def counting(method: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(self: object, *arguments: object) -> object:
+            nonlocal operations
+            operations += 1
+            return method(self, *arguments)
+
+        return counted
+
+    made = SymbolicEngine.__init__
+
+    def making(self: SymbolicEngine, *arguments: Any, **options: Any) -> None:
+        made(self, *arguments, **options)
+        engines.append(self)
+
+    for name in ("exists", "and_exists", "substitute"):
+        monkeypatch.setattr(bdd._Oxidd, name, counting(getattr(bdd._Oxidd, name)))
+    monkeypatch.setattr(SymbolicEngine, "__init__", making)
+    return lambda: {"operations": operations, "nodes": sum(one.peak for one in engines if "_encoding" in vars(one))}
+
+
+@pytest.mark.parametrize(
+    ("family", "kind"),
+    [(family, kind) for family in FAMILIES for kind in family.questions],
+    ids=lambda one: one if isinstance(one, str) else one.name,
+)
+def test_no_more_work_than_before(
+    family: Family, kind: str, counted: Callable[[], dict[str, int]], update_golden: bool
+) -> None:
+    pytest.importorskip("oxidd")
+    asked = family.questions[kind]
+    compilation = load(
+        str(family.file), dict(one.split("=") for one in (f"{family.parameter}={_SIZE}", *family.others))
+    )
+    assert isinstance(compilation, Compilation)
+    question = compilation.formula_question(asked.formula, (asked.assuming,) if asked.assuming else ())
+    assert isinstance(question, Asked)
+    (result,) = compilation.verify([question], engine="symbolic")
+    assert result.answer != "unknown"
+    work = counted()
+    known = json.loads(_KNOWN.read_text(encoding="utf-8")) if _KNOWN.exists() else {}
+    name = f"{family.name}, {kind}"
+    if update_golden:
+        _KNOWN.write_text(json.dumps({**known, name: work}, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        return
+    for measure, number in work.items():
+        assert number <= known[name][measure] * _TOLERANCE, f"more {measure}"
+        assert number >= known[name][measure] / _TOLERANCE, f"fewer {measure}: keep it by --update-golden"
