@@ -16,7 +16,7 @@ from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.limits import Interrupted, Limits
 from cplc.cli.load import Channels, compilation_of, exit_for, finished
-from cplc.cli.options import colour_option, files, period, reading_options, resource_options
+from cplc.cli.options import colour_option, files, moment, period, reading_options, resource_options
 from cplc.cli.output import Colour
 from cplc.cli.progress_file import Progress, begin_of, head, load, save
 from cplc.cli.stopping import STOPPED, Stop, stopping
@@ -50,6 +50,8 @@ class _Wish:
     follow: bool
     state: Path | None
     tick: timedelta | None
+    until: int | None
+    """In nanoseconds since 1970."""
     skew: timedelta
     deliveries: Literal["auto", "logged", "inferred"]
     most: int
@@ -86,6 +88,10 @@ Examples:
 @click.option("--case", "cases", metavar="NAME", multiple=True, help="Look at this case only. May be repeated.")
 @click.option("--tick", type=period, metavar="TIME", help="How long a tick of deadlines takes: 90s, 1h, 1d.")
 @click.option(
+    "--until", type=moment, metavar="TIME",
+    help="How late it is at the end: now, or 2026-03-01T12:00:00Z.  [default: as late as the newest event]",
+)  # fmt: skip
+@click.option(
     "--skew", type=period, metavar="TIME", default="0s", help="By how much clocks may differ: events wait that long."
 )
 @click.option(
@@ -121,6 +127,7 @@ def command(
     log_format: Literal["jsonl", "csv", "xes", "ocel"] | None,
     cases: tuple[str, ...],
     tick: timedelta | None,
+    until: int | None,
     skew: timedelta,
     deliveries: Literal["auto", "logged", "inferred"],
     most: int,
@@ -134,11 +141,9 @@ def command(
 ) -> Exit:
     """Hold each LOG against the protocol of FILE."""
     wish = _Wish(
-        file, logs, mapping, log_format, frozenset(cases), follow, state, tick, skew, deliveries, most, form
+        file, logs, mapping, log_format, frozenset(cases), follow, state, tick, until, skew, deliveries, most, form
     )  # fmt: skip
     _check(wish)
-    if tick is not None and not tick:
-        raise click.UsageError("--tick takes some time")
     limits = Limits(timeout, memory)
 
     def prepare() -> tuple[Monitor | None, LogMapping | None, tuple[Diagnostic, ...]]:
@@ -173,6 +178,10 @@ def _diagnosed(form: Form) -> Literal["text", "concise", "json"]:
 
 
 def _check(wish: _Wish) -> None:
+    if wish.tick is not None and not wish.tick:
+        raise click.UsageError("--tick takes some time")
+    if wish.until is not None and wish.tick is None:
+        raise click.UsageError("--until goes with --tick: how long is a tick?")
     if wish.follow and len(wish.logs) > 1:
         raise click.UsageError("--follow takes one log")
     if wish.state is not None and "-" in wish.logs:
@@ -190,6 +199,7 @@ def _prepared(
     wish: _Wish, compilation: Compilation | None, diagnostics: tuple[Diagnostic, ...]
 ) -> tuple[Monitor | None, LogMapping | None, tuple[Diagnostic, ...]]:
     """Return the monitor and what the log means, unless something is wrong with either."""
+    from cplc.engines.interface import ResourceExhausted
     from cplc.logs.mapping import LogMapping
     from cplc.logs.mapping_file import parse_mapping
     from cplc.logs.vocabulary import vocabulary_of
@@ -210,7 +220,10 @@ def _prepared(
         diagnostics = (*diagnostics, *problems)
         if any(problem.is_error for problem in problems):
             return None, None, diagnostics
-    monitor = Monitor(compilation, tick=wish.tick, skew=wish.skew, deliveries=wish.deliveries, most=wish.most)
+    try:
+        monitor = Monitor(compilation, tick=wish.tick, skew=wish.skew, deliveries=wish.deliveries, most=wish.most)
+    except ResourceExhausted as limit:
+        raise click.UsageError(f"{limit}; --possible allows for more") from None
     return monitor, mapping, diagnostics
 
 
@@ -252,7 +265,7 @@ class _Run:
                     stop = str(reason)
                     break
         self._save()
-        for finding in self.monitor.finish():
+        for finding in self.monitor.finish(self.wish.until):
             self.teller.tell(finding)
         return stop
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 import click
@@ -47,6 +48,18 @@ def period(text: str) -> timedelta:
     except OverflowError:
         pass
     raise click.BadParameter(f"`{text}` is not a time such as 500ms, 90s, 1h or 2d")
+
+
+def moment(text: str) -> int:
+    """Read a time in ISO 8601, without zone in UTC, or `now`; return nanoseconds since 1970."""
+    if text.strip() == "now":
+        return time.time_ns()
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise click.BadParameter(f"`{text}` is neither `now` nor a time such as 2026-03-01T12:00:00Z") from None
+    since = (found if found.tzinfo else found.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    return since // timedelta(microseconds=1) * 1000
 
 
 def size(text: str) -> int:

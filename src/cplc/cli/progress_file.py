@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -63,17 +62,12 @@ def save(path: Path, progress: Progress) -> None:
         "found": progress.found,
         "monitor": progress.monitor,
     }
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(document, stream, ensure_ascii=True, separators=(",", ":"))
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
+    new = path.with_name(f".{path.name}.new")  # one name, so that nobody who is killed again and again leaves many
+    with new.open("w", encoding="utf-8") as stream:
+        json.dump(document, stream, ensure_ascii=True, separators=(",", ":"))
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.replace(new, path)
     with suppress(OSError):  # not every system lets a folder be opened
         folder = os.open(path.parent, os.O_RDONLY)
         try:
