@@ -7,6 +7,7 @@ simply answered again, and it makes no difference where.
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -129,6 +130,11 @@ def _is_wanted() -> Callable[[], bool]:
     return wanted
 
 
+def dask_setup(_worker: Any) -> None:
+    """Let a worker of this machine not hear of Ctrl-C, which is for whoever started it; Dask calls this."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 @contextmanager
 def place(scheduler: str | None, workers: int) -> Iterator[Here | Cluster]:
     """Yield where to work: on that cluster, or on so many cores of this machine."""
@@ -154,6 +160,7 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
         dashboard_address=None,
         worker_dashboard_address=None,
         silence_logs=logging.CRITICAL,
+        preload=[__name__],
         memory_limit=0,  # memory is taken by processes that Dask knows nothing of, and each has a limit of its own
     )
     try:
@@ -170,7 +177,7 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
 def _existing(distributed: Any, scheduler: str) -> Iterator[Any]:
     """Go to a cluster that is there; its workers must have this very program."""
     try:
-        client = distributed.Client(scheduler, timeout=_GREETING, set_as_default=False)
+        client = distributed.Client(scheduler, timeout=_GREETING)
     except (OSError, TimeoutError, ValueError) as problem:
         raise NoCluster(f"there is no scheduler at `{scheduler}`: {problem}") from None
     try:
