@@ -367,6 +367,46 @@ async def test_a_name_is_one_name_in_all_files_saved_or_not(editor: Editor) -> N
         await editor.client.text_document_rename_async(lsp.RenameParams(new_name="B", **editor.at(uri, "send_it")))
 
 
+PART = "protocol Part { role A role B A -> B : told  property heard: EF told }\n"
+
+
+@pytest.mark.asyncio
+async def test_a_rename_reaches_files_beside_it_outside_the_workspace(
+    editor: Editor, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    away = tmp_path_factory.mktemp("away")
+    whole = 'import "./part.cpl"\nprotocol Whole { role X role Y use Part(A = X, B = Y) as p  property q: EF p.told }\n'
+    (away / "whole.cpl").write_text(whole, encoding="utf-8")
+    (away / "part.cpl").write_text(PART, encoding="utf-8")
+    uri = await editor.open((away / "part.cpl").as_uri(), PART)
+    edit = await editor.client.text_document_rename_async(lsp.RenameParams(new_name="said", **editor.at(uri, "told")))
+    assert edit is not None
+    assert edit.changes is not None
+    changed = {name.rsplit("/")[-1]: [one.new_text for one in edits] for name, edits in edit.changes.items()}
+    assert changed == {"part.cpl": ["said", "said"], "whole.cpl": ["said"]}
+
+
+@pytest.mark.asyncio
+async def test_a_rename_is_refused_where_it_would_not_be_whole(editor: Editor) -> None:
+    uri = await editor.open("part.cpl", PART)
+    broken = (
+        'import "./part.cpl"\nprotocol Whole { role X role Y use Part(A = X, B = Y) as p\n property q: EF ( p.told }\n'
+    )
+    (editor.folder / "broken.cpl").write_text(broken, encoding="utf-8")
+    with pytest.raises(Exception, match=r"`told` may be meant in broken.cpl:3"):
+        await editor.client.text_document_rename_async(lsp.RenameParams(new_name="said", **editor.at(uri, "told")))
+    edit = await editor.client.text_document_rename_async(lsp.RenameParams(new_name="got", **editor.at(uri, "heard")))
+    assert edit is not None
+    (editor.folder / "broken.cpl").unlink()
+    model = await editor.open("model.ispl", ISPL)
+    with pytest.raises(Exception, match="in protocols only"):
+        await editor.client.text_document_prepare_rename_async(lsp.PrepareRenameParams(**editor.at(model, "lit")))
+    for number in range(1001):
+        (editor.folder / f"{number}.cpl").touch()
+    with pytest.raises(Exception, match="too many files"):
+        await editor.client.text_document_rename_async(lsp.RenameParams(new_name="said", **editor.at(uri, "told")))
+
+
 @pytest.mark.asyncio
 async def test_mistakes_of_imported_files_are_told_where_they_are(editor: Editor) -> None:
     (editor.folder / "part.cpl").write_text("protocol P { role A role B A -> C : m }\n", encoding="utf-8")

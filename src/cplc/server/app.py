@@ -140,9 +140,13 @@ def _names(server: Server) -> None:
     def addresses() -> dict[str, str]:
         return {document.path: document.uri for document in documents if document.path}
 
-    async def importing(word: str | None) -> list[Compiled]:
+    async def importing(word: str | None, beside: Compiled) -> list[Compiled]:
         """Return the programs that import something and, if one is given, have a word in them."""
-        return await documents.everything(lambda text: "import" in text and (word is None or word in text))
+
+        def is_wanted(text: str) -> bool:
+            return "import" in text and (word is None or word in text)
+
+        return await documents.everything(is_wanted, beside=beside)
 
     def name_at(compiled: Compiled, position: lsp.Position) -> tuple[Span, Declared] | None:
         return compiled.name_at(compiled.text.offset(position))
@@ -180,7 +184,7 @@ def _names(server: Server) -> None:
         found = None if compiled is None else name_at(compiled, params.position)
         if compiled is None or found is None:
             return []
-        others = await importing(found[1].name.text)
+        others = await importing(found[1].name.text, compiled)
         offset = compiled.text.offset(params.position)
         wanted = params.context.include_declaration
         places = navigation.references(compiled, offset, others, with_declaration=wanted)
@@ -195,7 +199,7 @@ def _names(server: Server) -> None:
     async def prepare_rename(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
         compiled = await documents.protocol(params.text_document.uri)
         if compiled is None:
-            return None
+            raise refused("Names are changed in protocols only")
         try:
             span, declared = navigation.renamable(compiled, compiled.text.offset(params.position))
         except navigation.Refused as why:
@@ -206,8 +210,10 @@ def _names(server: Server) -> None:
     async def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
         compiled = await documents.protocol(params.text_document.uri)
         if compiled is None:
-            return None
-        others = await importing(None)
+            raise refused("Names are changed in protocols only")
+        if not await documents.is_everything():
+            raise refused("There are too many files to look at all that may import this one")
+        others = await importing(None, compiled)
         offset = compiled.text.offset(params.position)
         change = partial(navigation.renamed, compiled, offset, params.new_name, others, documents.buffers)
         try:

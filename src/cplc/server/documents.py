@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -149,10 +150,10 @@ class Documents:
 
     # --- what is in the workspace
 
-    async def everything(self, is_wanted: Callable[[str], bool]) -> list[Compiled]:
-        """Return what is open or in the workspace and has a text that is wanted, compiled: the protocols."""
+    async def everything(self, is_wanted: Callable[[str], bool], *, beside: Compiled | None = None) -> list[Compiled]:
+        """Return the protocols that are open, in the workspace or beside a file and have a text that is wanted."""
         addresses = {path_of(document.uri) or document.uri: document.uri for document in self}
-        for path in await self.run(partial(workspace_files, self.folders)):
+        for path in await self.run(partial(self._files, beside)):
             addresses.setdefault(path, uri_of(path))
         found: list[Compiled] = []
         for uri in addresses.values():
@@ -161,6 +162,20 @@ class Documents:
                 compiled_ = await self.protocol(uri)
                 found.extend([] if compiled_ is None else [compiled_])
         return found
+
+    async def is_everything(self) -> bool:
+        """Whether there are few enough files to look at all of them."""
+        return len(await self.run(partial(workspace_files, self.folders))) <= MOST_FILES
+
+    def _files(self, beside: Compiled | None) -> list[str]:
+        """Return the protocols of the workspace and those in the folder of a file, which may be outside."""
+        found = dict.fromkeys(workspace_files(self.folders))
+        if beside is not None and beside.document.path is not None:
+            folder = os.path.dirname(beside.document.path)
+            with suppress(OSError):
+                names = sorted(name for name in os.listdir(folder) if name.endswith(".cpl"))
+                found.update((os.path.join(folder, name), None) for name in names[:MOST_FILES])
+        return list(found)
 
     def shutdown(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -19,6 +19,7 @@ from lsprotocol.types import (
     WorkspaceEdit,
 )
 
+from cplc.diagnostics.rules import SYNTAX
 from cplc.resources import shipped
 from cplc.semantics.index import Declared
 from cplc.server.compiled import Compiled, Document, compiled, uri_of
@@ -162,8 +163,21 @@ def renamed(
     texts = {source: _replaced(spans, name) for source, spans in changed.items()}
     for program in every:
         if any(file.span.source.name in texts for file in program.index.files):
+            _must_be_read(program, declared.name.text)
             _must_mean_the_same(program, name, set(places), texts, buffers)
     return changed
+
+
+def _must_be_read(program: Compiled, name: str) -> None:
+    """Refuse where the name stands in something that could not be read: whether it is meant there is not known."""
+    if not any(problem.code == SYNTAX.code for problem in program.diagnostics):
+        return
+    index = program.index
+    known = {(span.source.name, span.start) for span in (*index.uses, *index.declared)}
+    for token in program.tokens.code:
+        if token.kind == "word" and token.text == name and (program.source.name, token.start) not in known:
+            where = _shown(Span(program.source, token.start, token.end))
+            raise Refused(f"`{name}` may be meant in {where}, which cannot be read: mend the mistakes there first")
 
 
 def _replaced(spans: Sequence[Span], name: str) -> str:
