@@ -151,7 +151,7 @@ def command(
     )  # fmt: skip
     if interactive:
         if chart is not None or log is not None or runs > 1 or form != "text" or file == "-":
-            raise click.UsageError("--interactive takes one run of a file and prints text")
+            raise click.UsageError("--interactive takes one run of a file, prints text, and writes no log")
         from cplc.cli.playing import play
 
         return play(
