@@ -3,12 +3,13 @@
 PYTHON ?= python3.11
 VENV ?= .venv
 BIN := $(VENV)/bin
+PORT ?= 8000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check format golden editor docs bench build clean
+.PHONY: help demo test lint check format golden editor docs bench playground playground-build playground-test build clean
 
 help:  ## list what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -57,6 +58,16 @@ docs: $(VENV)/.installed-docs  ## build the manual into build/manual; open index
 bench: $(VENV)/.installed-dev  ## measure us and the tools that CPLC_MCMAS, CPLC_NUSMV and CPLC_NUSMV_ARCTL name
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m benchmarks --output docs/benchmarks
+
+playground-build: $(VENV)/.installed  ## build the playground into build/playground
+	$(BIN)/python playground/build.py $(if $(NUMPY),--numpy $(NUMPY)) build/playground
+
+playground: playground-build  ## serve the playground on this machine
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/playground $(PORT)
+
+playground-test: $(VENV)/.installed-dev playground-build  ## use the playground in a headless Chromium
+	cd playground && npm run --silent types
+	CPLC_PLAYGROUND=build/playground $(BIN)/python -m pytest -m playground tests/playground
 
 build: $(VENV)/.installed-dev  ## build the source distribution and the wheel
 	$(BIN)/python -m build

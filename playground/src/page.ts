@@ -34,11 +34,13 @@ const results = new Results($('results'), (line, column) => editor.go(editor.pla
 
 // One checks while somebody types; the other verifies, and is ended when it is to stop.
 const typing = new Checker((state) => {
-  if (state.loading && !running) status.textContent = `Loading: ${state.loading}…`;
+  // Whatever else was said in the meantime is of more use.
+  const isLoading = status.textContent?.startsWith('Loading');
+  if (state.loading && isLoading) status.textContent = `Loading: ${state.loading}…`;
   if (state.failed) status.textContent = `The checker cannot be loaded: ${state.failed}`;
   if (state.ready) {
     document.documentElement.dataset.ready = state.ready;
-    if (!running) status.textContent = `Ready: ${state.ready}`;
+    if (isLoading) status.textContent = `Ready: ${state.ready}`;
     verifying.start();
   }
 });
@@ -63,7 +65,7 @@ function request(): Request {
 }
 
 function changed(): void {
-  results.age();
+  if (results.age() && !running) status.textContent = 'These verdicts are of an older text.';
   clearTimeout(timer);
   timer = setTimeout(check, PAUSE);
 }

@@ -38,9 +38,10 @@ export class Results {
     this.ask([]);
   }
 
-  /** What is shown belongs to an older text. */
-  age(): void {
-    this.list.classList.add('old');
+  /** Say that what is shown belongs to an older text; false if nothing is shown. */
+  age(): boolean {
+    this.list.classList.toggle('old', this.rows.length > 0);
+    return this.rows.length > 0;
   }
 
   take(result: Row, shown: string): void {

@@ -56,7 +56,7 @@ function look(scope: string): string | null {
   const words = scope.split('.');
   for (let length = words.length; length; length--) {
     const found = words.slice(0, length).join('.');
-    if (found in LOOKS) return found;
+    if (found in LOOKS) return found.replaceAll('.', '-');
   }
   return null;
 }
@@ -86,7 +86,8 @@ export function parserOf(grammar: Grammar): StreamParser<State> {
   return {
     startState: () => ({ within: null, pending: [] }),
     copyState: ({ within, pending }) => ({ within, pending: [...pending] }),
-    tokenTable: LOOKS,
+    // For the editor a dot in a name has a meaning of its own.
+    tokenTable: Object.fromEntries(Object.entries(LOOKS).map(([name, tag]) => [name.replaceAll('.', '-'), tag])),
     token(stream, state) {
       if (!state.pending.length) state.pending = pieces(stream.string, stream.pos, state, all);
       const [end, scope] = state.pending.shift() ?? [stream.string.length, null];

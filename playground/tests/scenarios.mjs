@@ -1,0 +1,223 @@
+// What a person does in the playground. Each waits for what must appear; what it returns is told to whoever asked.
+
+import assert from 'node:assert/strict';
+import zlib from 'node:zlib';
+
+const SHOP = `protocol Shop {
+  role Buyer
+  role Seller
+  Buyer -> Seller : order
+  Seller -> Buyer : ship after order
+  property shipped: AG (order -> AF ship)
+}
+`;
+const LONG = { name: 'netbill.cpl', customers: '6' };
+
+const link = (data) => '#p=' + zlib.deflateRawSync(typeof data === 'string' ? data : JSON.stringify(data)).toString('base64url');
+const shared = (text) => link({ name: 'shared.cpl', text, parameters: {}, channels: '', protocol: '' });
+const text = (page) => page.$$eval('.cm-line', (lines) => lines.map((line) => line.textContent).join('\n'));
+
+export const scenarios = {
+  async 'every example has its verdicts'(it) {
+    const names = await it.page.$$eval('#examples option', (options) => options.map((one) => one.value).filter(Boolean));
+    const told = {};
+    for (const name of names) {
+      await it.example(name);
+      told[name] = await it.verify();
+    }
+    return told;
+  },
+
+  async 'a mistake is marked where it is'(it) {
+    await it.write(SHOP.replace('-> Seller : order', '-> Seler : order'));
+    await it.becomes('#problems', 'unknown-name');
+    assert.equal(await it.page.textContent('.cm-lintRange-error'), 'Seler');
+    assert.equal(await it.page.textContent('#problems .place'), '4:12');
+    assert.match(await it.page.textContent('#problems'), /did you mean `Seller`/);
+    await it.picture('mistake');
+    await it.page.click('#problems .code');
+    await it.becomes('#explanation[open] h1', 'unknown-name');
+    await it.page.keyboard.press('Escape');
+    await it.page.click('#problems .place');
+    await it.page.keyboard.press('F8');
+    await it.page.hover('.cm-lintRange-error');
+    await it.page.click('.cm-tooltip-lint .cm-diagnosticAction');
+    await it.page.locator('.cm-lintRange-error').waitFor({ state: 'detached' });
+    assert.match(await text(it.page), /Buyer -> Seller : order/);
+    assert.equal(await it.page.textContent('#problems'), '');
+  },
+
+  async 'places are right behind what takes two units'(it) {
+    await it.write(SHOP.replace('protocol Shop', '// 🛒🛒\nprotocol Shop').replace('AF ship', 'AF shipp'));
+    await it.becomes('#problems', 'shipp');
+    assert.equal(await it.page.textContent('.cm-lintRange-error'), 'shipp');
+  },
+
+  async 'a run is drawn and can be gone through'(it) {
+    await it.example('netbill.cpl');
+    await it.verify();
+    const row = it.page.locator('#results > details[data-name^="trusting"]');
+    await row.locator('> summary').click();
+    assert.ok((await row.locator('svg[role=img] .sent').count()) > 2);
+    await row.getByRole('button', { name: 'one step on' }).click();
+    assert.equal(await row.locator('li.here').count(), 1);
+    assert.ok((await row.locator('svg g.here').count()) >= 1);
+    await it.picture('run');
+    await row.locator('li.here [role=link]').click();
+    assert.match(await it.page.textContent('.cm-activeLine'), /request/);
+  },
+
+  async 'answers come one by one'(it) {
+    await it.example('persuasion.cpl');
+    await it.page.evaluate(() => {
+      window.seen = new Set();
+      new MutationObserver(() => window.seen.add(document.querySelector('#status').textContent)).observe(document.querySelector('#status'), { childList: true });
+    });
+    const verdicts = await it.verify();
+    const seen = await it.page.evaluate(() => [...window.seen]);
+    assert.ok(seen.filter((one) => /^Verifying: [1-9]/.test(one)).length > 2, seen.join('; '));
+    assert.ok(verdicts.length > 20);
+  },
+
+  async 'stop stops'(it) {
+    await it.example(LONG.name);
+    await it.page.fill('input[name=customers]', LONG.customers);
+    await it.page.click('#more summary');
+    await it.page.selectOption('#engine', 'explicit');
+    await it.page.click('#verify');
+    await it.becomes('#verify', 'Stop');
+    await it.becomes('#status', 'Verifying');
+    await it.page.waitForFunction(() => document.querySelectorAll('#results > details').length === 8);
+    await it.page.click('#verify');
+    await it.becomes('#status', 'Stopped');
+    assert.ok((await it.verdicts()).every(([, verdict]) => verdict !== null));
+    assert.ok((await it.verdicts()).some(([, verdict]) => verdict === 'unknown'));
+    await it.page.selectOption('#engine', 'auto');
+    await it.page.click('#more summary');
+    await it.page.fill('input[name=customers]', '');
+    await it.verify();
+    assert.match(await it.status(), /^8 as expected$/);
+  },
+
+  async 'parameters and channels count'(it) {
+    await it.example('netbill.cpl');
+    await it.page.fill('input[name=customers]', '2');
+    const two = await it.verify();
+    await it.page.fill('input[name=customers]', '99');
+    await it.becomes('#problems', '99');
+    await it.page.fill('input[name=customers]', '');
+    return two;
+  },
+
+  async 'a formula is answered'(it) {
+    await it.write(SHOP);
+    await it.page.click('#more summary');
+    await it.page.fill('#formula', 'EF ship');
+    assert.deepEqual(await it.verify(), [['formula', 'holds']]);
+    await it.page.fill('#formula', 'EF (ship');
+    await it.verify();
+    assert.match(await it.status(), /^The formula is wrong: /);
+    await it.page.fill('#formula', '');
+    await it.page.click('#more summary');
+  },
+
+  async 'a link carries the protocol'(it) {
+    await it.example('contract_net.cpl');
+    await it.page.fill('input[name=participants]', '3');
+    await it.page.locator('.cm-content').click();
+    await it.page.keyboard.press('Control+Home');
+    await it.page.keyboard.insertText('// ours: 🛒 Grüße\n');
+    await it.page.click('#share');
+    await it.page.waitForSelector('#link[open]');
+    const address = await it.page.inputValue('#link input');
+    await it.page.keyboard.press('Escape');
+    assert.ok(address.startsWith(`${it.address}#p=`), address);
+    const other = await it.open(address.slice(it.address.length));
+    assert.equal(await other.inputValue('input[name=participants]'), '3');
+    assert.match(await text(other), /^\/\/ ours: 🛒 Grüße\n/);
+    assert.equal(await text(other), await text(it.page));
+    const verdicts = await it.verify(other);
+    await other.context().close();
+    return verdicts;
+  },
+
+  async 'a link that is damaged is said to be'(it) {
+    const other = await it.open('#p=AAAA');
+    await it.becomes('#status', 'damaged', other);
+    await other.goto(`${it.address}${link({ name: 'x.cpl' })}`);
+    await it.becomes('#status', 'damaged', other);
+    await other.goto(`${it.address}${link('x'.repeat(20_000_000))}`);
+    await it.becomes('#status', 'more than', other);
+    await other.context().close();
+  },
+
+  async 'what a link carries is text and nothing else'(it) {
+    const bait = "<img src=x onerror=document.title='caught'>";
+    const written = SHOP.replace('shipped:', `shipped "${bait}":`).replace('protocol Shop', `protocol Shop "${bait}"`);
+    const other = await it.open(shared(written));
+    await it.verify(other);
+    await other.locator('#results summary').first().click();
+    await it.becomes('#results summary', bait, other);
+    assert.equal(await other.locator('img').count(), 0);
+    assert.notEqual(await other.title(), 'caught');
+    await other.context().close();
+  },
+
+  async 'a text that is too much is told so'(it) {
+    const other = await it.open(shared(`protocol P { role A role B A -> B : m property p: ${'('.repeat(5000)}m${')'.repeat(5000)} }`));
+    await other.waitForSelector('#problems .code');
+    await other.goto(`${it.address}${shared(`${SHOP}${'//\n'.repeat(400_000)}`)}`);
+    await it.becomes('#problems', 'file-too-large', other);
+    await other.goto(`${it.address}${shared(SHOP)}`);
+    await other.waitForFunction(() => document.querySelector('#problems').textContent === '');
+    const verdicts = await it.verify(other);
+    await other.context().close();
+    return verdicts;
+  },
+
+  async 'it can be used with the keyboard alone'(it) {
+    const other = await it.open();
+    await other.focus('.cm-content');
+    await other.keyboard.press('Control+End');
+    await other.keyboard.press('Tab');
+    assert.equal(await other.evaluate(() => document.activeElement.closest('.cm-editor')), null);
+    await other.focus('.cm-content');
+    await other.keyboard.press('Control+Enter');
+    await it.becomes('#status', '8 as expected', other);
+    await other.focus('#results summary');
+    await other.keyboard.press('Enter');
+    assert.ok(await other.locator('#results details[open]').count());
+    await other.context().close();
+  },
+
+  async 'it fits a phone'(it) {
+    const other = await it.open('#example=netbill.cpl', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    await it.verify(other);
+    for (const row of await other.locator('#results > details > summary').all()) await row.click();
+    const [wide, room] = await other.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+    assert.ok(wide <= room, `${wide} in ${room}`);
+    await it.picture('phone', other);
+    await other.context().close();
+  },
+
+  async 'it is dark where the system is, and as one says'(it) {
+    const other = await it.open('', { colorScheme: 'dark' });
+    const paper = () => other.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await paper();
+    await it.picture('dark', other);
+    await other.click('#theme');
+    assert.notEqual(await paper(), dark);
+    await other.reload();
+    assert.notEqual(await paper(), dark);
+    await other.click('#theme');
+    assert.equal(await paper(), dark);
+    await other.context().close();
+  },
+
+  async 'nobody else is asked'(it) {
+    assert.deepEqual(it.asked.filter(({ url, method }) => method !== 'GET' || !(url.startsWith(it.address) || url.startsWith('data:'))), []);
+    assert.ok(it.asked.some(({ url }) => url.endsWith('.wasm')));
+    assert.ok(it.asked.every(({ url }) => !url.includes('?')));
+    assert.deepEqual(it.wrong, []);
+  },
+};
