@@ -14,6 +14,7 @@ import pytest
 from cplc.resources import shipped
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
+_TOUR = _EXAMPLES.parent / "docs" / "examples.md"
 
 
 def _protocols() -> Iterator[object]:
@@ -38,6 +39,16 @@ def test_models_in_ispl_hold(path: Path) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert {result["verdict"] for result in json.loads(ran.stdout)["results"]} == {"holds"}
+
+
+def test_the_tour_leads_past_every_example_and_says_what_fails() -> None:
+    rows = re.findall(r"^\| `(\w+\.\w+)` \|.*\|.*\| (.*) \|$", _TOUR.read_text("utf-8"), re.MULTILINE)
+    assert sorted(name for name, _ in rows) == sorted(path.name for path in _EXAMPLES.glob("*.*pl"))
+    for name, failures in rows:
+        text = (_EXAMPLES / name).read_text("utf-8")
+        for said in re.findall(r"`(\w+)`(?=[,:])", failures):
+            failing = rf"property {said}\b(?:(?!\n *(?:property|check)\b).)*expect fails|check .*\b{said} expect fails"
+            assert re.search(failing, text, re.DOTALL), f"{name}: {said}"
 
 
 def test_there_is_nothing_to_warn_of() -> None:
