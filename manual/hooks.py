@@ -105,7 +105,7 @@ def _drawings(docs: Path) -> Iterator[tuple[str, bytes]]:
     """Play what pages tell where they show drawings, and yield these."""
     for _, pages in tales():
         shown = {
-            f"{page.parent.relative_to(docs).as_posix()}/{name}": name
+            (page.parent / name).relative_to(docs).as_posix(): name
             for page in pages
             for name in _DRAWING.findall(page.read_text(encoding="utf-8"))
         }

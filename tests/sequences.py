@@ -38,10 +38,10 @@ Step = Put | Change | ConsoleTest
 
 
 def tales() -> list[tuple[str, tuple[Path, ...]]]:
-    """Return what is told in order, by its name: the tutorial, page after page, and each of the guides."""
-    tutorial = tuple(sorted((_ROOT / "docs" / "tutorial").glob("*.md")))
-    guides = sorted((_ROOT / "docs" / "how-to").glob("*.md"))
-    return [("tutorial", tutorial), *((page.stem, (page,)) for page in guides)]
+    """Return what is told in order, by its name: the tutorial, page after page, and each page that stands alone."""
+    docs = _ROOT / "docs"
+    alone = [docs / "index.md", *sorted((docs / "how-to").glob("*.md"))]
+    return [("tutorial", tuple(sorted((docs / "tutorial").glob("*.md")))), *((page.stem, (page,)) for page in alone)]
 
 
 def steps(pages: Sequence[Path]) -> list[Step]:
