@@ -70,13 +70,13 @@ def _log(path: Path, protocol: str, runs: int) -> None:
 @pytest.mark.parametrize(("protocol", "more"), [(_NETBILL, []), (_DEADLINES, ["--tick", "1h", "--skew", "3ms"])])
 def test_who_is_killed_loses_and_doubles_nothing(protocol: str, more: Sequence[str], tmp_path: Path) -> None:
     log, state = tmp_path / "log.jsonl", tmp_path / "state"
-    _log(log, protocol, 60 if protocol == _NETBILL else 500)
+    _log(log, protocol, 40 if protocol == _NETBILL else 250)
     arguments = ["monitor", protocol, str(log), "--all", *more]
     expected, summary = _run(*arguments)
     dice = random.Random(2)
     told: dict[int, dict[str, object]] = {}
     killed = 0
-    for number in range(6):
+    for number in range(4):
         printed = tmp_path / f"printed{number}"
         before = _stamp(state)
         with printed.open("w", encoding="utf-8") as stream:

@@ -358,8 +358,7 @@ def _write(
     found = None if monitor is None else summary(monitor)
     match wish.form:
         case "text" if found is not None:
-            told = teller.number > 0 and teller.code != Exit.EXPECTED
-            output.write(("\n" if told else "") + "".join(f"{line}\n" for line in summary_text(found)))
+            output.write(("\n" if teller.has_printed else "") + "".join(f"{line}\n" for line in summary_text(found)))
         case "jsonl" if found is not None:
             output.write(json.dumps({"kind": "summary", **found.data, "exit": code}, ensure_ascii=False) + "\n")
         case "json":

@@ -32,6 +32,7 @@ class Teller:
     """How many findings there were, those of earlier runs included."""
     kept: list[dict[str, object]] = field(default_factory=list)
     """What belongs into the one document that is printed at the end."""
+    has_printed: bool = False
     _severities: set[str] = field(default_factory=set)
 
     def tell(self, finding: Finding) -> None:
@@ -55,8 +56,8 @@ class Teller:
         place = style(printable(finding.place), "place")
         return f"{place}: {style(finding.kind, _PARTS[finding.severity])}: {printable(case + finding.text)}\n"
 
-    @staticmethod
-    def _write(text: str) -> None:
+    def _write(self, text: str) -> None:
+        self.has_printed = True
         output.write(text)
 
     @property

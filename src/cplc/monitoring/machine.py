@@ -114,7 +114,7 @@ class Machine:
             touches = writes = 0
             for step in way:
                 touches, writes = touches | self._touches[step], writes | self._writes[step]
-            waiting = [step for step in self.unseen(inferring) if step not in way]
+            waiting = list(self.unseen(inferring))
             chosen: list[int] = []
             while near := [s for s in waiting if self._writes[s] & touches or self._touches[s] & writes]:
                 chosen += near
@@ -275,6 +275,14 @@ class Machine:
         """Return what a commitment or claim may be in these states."""
         variable = self.kept[position].variable
         return tuple(dict.fromkeys(str(self.packing.value(variable, state)) for state in states))
+
+    def arrival(self, states: States) -> tuple[str, Outcome] | None:
+        """Return what becomes of a case when something that is under way arrives, and what that is."""
+        for name, step in self.receipt.items():
+            outcome = self.after(states, ((step,),), True)
+            if outcome is not None:
+                return name, outcome
+        return None
 
     # --- the end of a case
 

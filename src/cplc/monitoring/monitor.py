@@ -147,11 +147,13 @@ class Monitor:
             found = list(self._ticks(case, known, count))
         except ResourceExhausted:
             return self._told([self._lose(case, known, "tick", known.place, None)])
-        self._close_if_over(case, known)
-        return self._told(found)
+        return self._told([*found, *self._closed_if_over(case, known)])
 
     def finish(self, time: int | None = None) -> list[Finding]:
-        """Say what is left at the end: let it be as late as the newest event, or this time; name what is open."""
+        """Say what is left at the end: let it be as late as the newest event, or this time; name what is open.
+
+        What is under way arrives, where receipts are inferred. To go on with a log, take a snapshot before.
+        """
         found: list[Finding] = []
         for name in list(self._waiting):
             for event in self._due(name, None):
@@ -160,7 +162,11 @@ class Monitor:
         if self._clock.tick and end is not None:
             for name in list(self._cases):
                 found += self._until(name, end)
-        for name in self._cases:
+        for name, case in self._cases.items():
+            try:
+                found += self._arrived(name, case)
+            except ResourceExhausted:
+                found.append(self._lose(name, case, "what is under way", case.place, case.time))
             for one in self.commitments(name):
                 if one.state == "active" and not one.is_claim:
                     place = self._cases[name].place
@@ -297,8 +303,7 @@ class Monitor:
         if self.watching is not None:
             self.watching(states, resolved, self._inferring)
         found += self._chronicle.go_on(name, case, outcome, resolved.message, event.place, time)
-        self._close_if_over(name, case)
-        return found
+        return [*found, *self._closed_if_over(name, case)]
 
     def _resolve(self, event: Event) -> Resolved | Unresolved:
         try:
@@ -372,18 +377,24 @@ class Monitor:
             found = self._run_out(name, case, time, self._chronicle)
         except ResourceExhausted:
             return [self._lose(name, case, "tick", case.place, time)]
-        self._close_if_over(name, case)
-        return found
+        return [*found, *self._closed_if_over(name, case)]
 
     # --- the end of a case
 
-    def _close_if_over(self, name: str, case: Case) -> None:
+    def _closed_if_over(self, name: str, case: Case) -> Iterator[Finding]:
         """Keep no more of a case than that it was there, where nothing else of it matters."""
         ending = self._machine.ending(case.states, self._inferring)
         if ending is not None:
+            yield from self._arrived(name, case)
             self._cases.pop(name, None)
             self._chronicle.close(case)
             self._end(name, ending)
+
+    def _arrived(self, name: str, case: Case) -> Iterator[Finding]:
+        """Let what is under way arrive, where receipts go on unseen: nothing else can come before that any more."""
+        while self._inferring and case.states and (arrival := self._machine.arrival(case.states)) is not None:
+            message, outcome = arrival
+            yield from self._chronicle.go_on(name, case, outcome, message, case.place, case.time)
 
     def _lose(self, name: str, case: Case, message: str, place: str, time: int | None) -> Finding:
         """Give a case up; what became of it so far counts as unknown."""
@@ -407,8 +418,9 @@ class Monitor:
     def _in_order(self, event: Event) -> Iterator[Event]:
         """Hold the event back until nothing of its case that is older can be expected; yield what need not wait."""
         waiting = self._waiting.setdefault(event.case, Waiting())
-        time = waiting.newest if event.time is None else event.time
-        waiting.newest = max(waiting.newest, time)
+        waiting.newest = max(waiting.newest, event.time or 0)
+        is_old = event.time is None or event.time < waiting.newest - self._skew
+        time = waiting.newest if is_old or event.time is None else event.time
         waiting.count += 1
         heapq.heappush(waiting.events, (time, waiting.count, event))
         yield from self._due(event.case, waiting.newest - self._skew)
