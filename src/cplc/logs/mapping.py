@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from fnmatch import fnmatchcase
+from operator import itemgetter
 from typing import Final, Literal
 
 from cplc.logs.events import Event, Garbage
@@ -51,7 +52,6 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 _PATTERN: Final = re.compile(r"[*?\[]")
 _PLACE: Final = re.compile(r"\{([^{}]+)\}")
-_UNSEEN: Final = object()
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ class Translator:
     def __init__(self, mapping: LogMapping) -> None:
         self._mapping = mapping
         self._clock = clock(mapping.time_format, mapping.zone)
-        self._shapes: dict[tuple[str, ...], dict[Aspect, str | None]] = {}
+        self._plans: dict[tuple[str, ...], _Plan] = {}
+        self._looks_inside = any("." in name for names in mapping.fields.values() for name in names)
         self._messages: dict[str, str | None] = {}
         self._roles: dict[str, str] = {}
         self._payloads: dict[str, tuple[tuple[str, str, dict[str, Value]], ...]] = {}
@@ -101,36 +102,39 @@ class Translator:
     def event(self, record: Record) -> Event | Garbage | None:
         """Return what the record means; None if the mapping says that it is to be ignored."""
         fields = record.fields
-        where = self._fields(fields)
-        called = _text(self._of(fields, where["message"]))
+        plan = self._plans.get(tuple(fields)) or self._plan(fields)
+        called = _text(plan.message(fields))
         if not called:
             return self._garbage(record, "it does not say what happened", "message")
         message = self._message(called)
         if message is None:
             return None
-        kind = self._kind(_text(self._of(fields, where["kind"])))
+        kind = self._kind(_text(plan.kind(fields)))
         if kind == "ignore":
             return None
-        case = _text(self._of(fields, where["case"]))
+        case = _text(plan.case(fields))
         if not case:
             return self._garbage(record, "it does not say which case it belongs to", "case")
         time: int | None = None
-        if (at := self._of(fields, where["time"])) is not None and at != "":
+        if (at := plan.time(fields)) is not None and at != "":
             try:
                 time = self._clock(at)
             except (ValueError, OverflowError) as problem:
-                reason = f"`{_short(at)}` in `{where['time']}` is no time that can be read: {_short(problem)}"
+                names = " or ".join(
+                    f"`{name}`" for name in self._mapping.fields["time"] if found_in(fields, name) == at
+                )
+                reason = f"`{_short(at)}` in {names} is no time that can be read: {_short(problem)}"
                 return Garbage(record.place, reason, record.offset)
         if "{" in message:
             message = self._filled(message, fields)
-        sender = _text(self._of(fields, where["sender"]))
+        sender = _text(plan.sender(fields))
         indices = self._indices(message, fields) if self._mapping.indices else {}
         return Event(
             record.place,
             case,
             message,
             self._role(sender, fields, indices) if sender else None,
-            self._recipients(self._of(fields, where["recipients"]), fields, indices),
+            self._recipients(plan.recipients(fields), fields, indices),
             indices,
             self._values(message, fields),
             time,
@@ -138,25 +142,14 @@ class Translator:
             record.offset,
         )
 
-    def _fields(self, fields: Mapping[str, object]) -> dict[Aspect, str | None]:
+    def _plan(self, fields: Mapping[str, object]) -> _Plan:
         """Return which fields say what; records with the same fields say it alike."""
-        shape = tuple(fields)
-        found = self._shapes.get(shape)
-        if found is None:
-            if len(self._shapes) > _MOST_REMEMBERED:
-                self._shapes.clear()
-            found = self._shapes[shape] = {
-                aspect: next((name for name in names if found_in(fields, name) is not None), None)
-                for aspect, names in self._mapping.fields.items()
-            }
-        return found
-
-    @staticmethod
-    def _of(fields: Mapping[str, object], name: str | None) -> object:
-        if name is None:
-            return None
-        value = fields.get(name, _UNSEEN)
-        return found_in(fields, name) if value is _UNSEEN else value
+        if len(self._plans) > _MOST_REMEMBERED:
+            self._plans.clear()
+        plan = _Plan(**{aspect: _getter(fields, names) for aspect, names in self._mapping.fields.items()})
+        if not any(one is None or (self._looks_inside and isinstance(one, dict)) for one in fields.values()):
+            self._plans[tuple(fields)] = plan
+        return plan
 
     def _garbage(self, record: Record, reason: str, aspect: Aspect) -> Garbage:
         names = " or ".join(f"`{name}`" for name in self._mapping.fields[aspect][:4])
@@ -200,6 +193,8 @@ class Translator:
     def _recipients(
         self, found: object, fields: Mapping[str, object], indices: Mapping[str, int]
     ) -> tuple[str, ...] | None:
+        if found is None or found == "":
+            return None
         if isinstance(found, list):
             names = [_text(one) for one in found]
         else:
@@ -256,6 +251,29 @@ class Translator:
             yield name, f"payload.{name}", known
 
 
+_Getter = Callable[[Mapping[str, object]], object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Where records with certain fields say what."""
+
+    case: _Getter
+    message: _Getter
+    sender: _Getter
+    recipients: _Getter
+    time: _Getter
+    kind: _Getter
+
+
+def _getter(fields: Mapping[str, object], names: tuple[str, ...]) -> _Getter:
+    """Return what takes from such a record the first of these fields that it has."""
+    name = next((name for name in names if found_in(fields, name) is not None), None)
+    if name is None:
+        return lambda _: None
+    return itemgetter(name) if name in fields else lambda record: found_in(record, name)
+
+
 _MOST_REMEMBERED: Final = 10_000
 _DIGITS: Final = 18
 _SHORT: Final = 60
@@ -287,11 +305,11 @@ def _number(value: object) -> object:
 
 def _text(value: object) -> str:
     """Return a field as text: a list of one thing is that thing."""
+    if isinstance(value, str):
+        return value.strip()
     match value:
         case None:
             return ""
-        case str():
-            return value.strip()
         case [one]:
             return _text(one)
         case float() if value.is_integer():

@@ -33,7 +33,7 @@ class Notion:
 
 
 def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Iterator[Record | Garbage]:
-    """Yield a record for each event and each case that it belongs to; the position counts events.
+    """Yield a record for each event and each case that it belongs to, none if it is about others; the position counts.
 
     Whoever is in a field ``object:T`` is an object of type ``T`` that the event is about, and in ``qualifier:Q`` one
     that it is about in this way.
@@ -89,9 +89,6 @@ def _records(one: object, place: str, number: int, notion: Notion, of: dict[str,
         if isinstance(qualifier, str):
             related.setdefault(f"qualifier:{qualifier}", []).append(identity)
     fields |= related
-    if not cases:
-        about = f"of type `{notion.type}`" if notion.type else f"as `{notion.qualifier}`"
-        yield Garbage(place, f"the event belongs to no case: it is about no object {about}", number)
     for case in cases:
         yield Record(place, number, {**fields, "case": case})
 
