@@ -1,7 +1,8 @@
 """Work that can be stopped: it runs in a thread of its own, and the main thread watches time, memory and Ctrl-C.
 
 An operation on decision diagrams cannot be cancelled, so work that is stopped is abandoned: whoever catches
-`Interrupted` reports what is finished and ends the process.
+`Interrupted` reports what is finished and ends the process. Work in Python is told to end, so that it takes no more
+time and memory while that is done.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _STACK = 64 * 2**20
 _DEPTH = 20_000
 """Decision diagrams are walked recursively, one level for each variable, and formulas of many conjuncts are deep."""
 _POLL = 0.05
+_OFTEN = 0.005
+"""Between two looks where memory grows so fast that it would be too late after the usual time."""
 
 
 class Interrupted(Exception):
@@ -50,13 +53,14 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
     reached = guards(limits)
     queue: SimpleQueue[Event | _End] = SimpleQueue()
     with termination(), _deep_recursion():
-        _start(work, queue)
+        worker = _start(work, queue)
         stop: Interrupted | None = None
         while stop is None or not queue.empty():
             # What is finished when a limit is reached is still worth having; what comes after that is not waited for.
-            stop = stop or reached()
+            if stop is None and (stop := reached()):
+                _abandon(worker)
             try:
-                item = queue.get(timeout=0 if stop else _POLL)
+                item = queue.get(timeout=0 if stop else reached.patience)
             except Empty:
                 waiting()
                 continue
@@ -87,7 +91,7 @@ class _End:
     error: BaseException | None
 
 
-def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End]) -> None:
+def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End]) -> threading.Thread:
     def run() -> None:
         try:
             for event in work:
@@ -99,9 +103,19 @@ def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End]) -> None:
 
     before = threading.stack_size(_STACK)
     try:
-        threading.Thread(target=run, name="cplc-work", daemon=True).start()
+        worker = threading.Thread(target=run, name="cplc-work", daemon=True)
+        worker.start()
     finally:
         threading.stack_size(before)
+    return worker
+
+
+def _abandon(worker: threading.Thread) -> None:
+    """Let the work end as soon as it is in Python again."""
+    import ctypes
+
+    if worker.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(worker.ident), ctypes.py_object(SystemExit))
 
 
 @contextmanager
@@ -131,19 +145,34 @@ def termination() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def guards(limits: Limits) -> Callable[[], Interrupted | None]:
+def guards(limits: Limits) -> Guards:
     """Return a function that returns the reason to stop, once there is one."""
-    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
-    most = limits.memory or default_memory()
+    return Guards(limits)
 
-    def reached() -> Interrupted | None:
-        if deadline is not None and time.monotonic() > deadline:
-            return Interrupted(f"the time limit of {limits.seconds:g} s was reached")
-        if most is not None and _memory_in_use() > most:
-            return Interrupted(f"the memory limit of {most // 2**20} MB was reached")
+
+class Guards:
+    """What stops the work: called, it returns the reason, once there is one."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._seconds = limits.seconds
+        self._deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+        self._most = limits.memory or default_memory()
+        self._before = 0
+        self.patience = _POLL
+        """How long to wait until the next call."""
+
+    def __call__(self) -> Interrupted | None:
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            return Interrupted(f"the time limit of {self._seconds:g} s was reached")
+        if self._most is None:
+            return None
+        used = _memory_in_use()
+        grown, self._before = max(0, used - self._before), used
+        # What is taken until the next look counts as taken, though not more of it than nobody minds.
+        if used + min(grown, self._most // 20) > self._most:
+            return Interrupted(f"the memory limit of {self._most // 2**20} MB was reached")
+        self.patience = _POLL if used < self._most * 3 // 4 else _OFTEN
         return None
-
-    return reached
 
 
 def default_memory() -> int | None:
