@@ -143,9 +143,7 @@ def _questions(reading: Reading) -> tuple[tuple[Asked, ...], tuple[Said, ...]]:
     asked = reading.questions()
     if not reading.model.properties and not reading.model.checks:
         asked = tuple(one for one in asked if one.question.kind == "model")
-    names = dict.fromkeys((one.participant, one.aspect) for one in thresholds)
-    rows = tuple(_unanswered(f"{participant}.{aspect}") for participant, aspect in names)
-    return asked, rows
+    return asked, tuple(_unanswered(f"{one.participant}.{one.aspect}") for one in thresholds)
 
 
 def _answers(reading: Reading, asked: Sequence[Asked], engine: EngineName) -> Iterator[Result]:

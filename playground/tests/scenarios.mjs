@@ -102,6 +102,9 @@ export const scenarios = {
   async 'parameters and channels count'(it) {
     await it.example('netbill.cpl');
     await it.page.fill('input[name=customers]', '2');
+    await it.page.click('#more summary');
+    await it.page.selectOption('#channels', 'sync');
+    await it.page.click('#more summary');
     const two = await it.verify();
     await it.page.fill('input[name=customers]', '99');
     await it.becomes('#problems', '99');

@@ -6,16 +6,17 @@ import json
 import os
 import re
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import pytest
+from tests.playground.verdicts import EXAMPLES, ROOT, has_numpy, verdicts
 
-_ROOT = Path(__file__).parents[2]
-_SCENARIOS = _ROOT / "playground" / "tests" / "scenarios.mjs"
-_PICTURES = _ROOT / "build" / "pictures"
+_SCENARIOS = ROOT / "playground" / "tests" / "scenarios.mjs"
+_PICTURES = ROOT / "build" / "pictures"
+_CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 
 pytestmark = pytest.mark.playground
 
@@ -35,6 +36,8 @@ class _Outcome:
 def folder() -> Path:
     if "CPLC_PLAYGROUND" not in os.environ:
         pytest.skip("CPLC_PLAYGROUND names no folder with the playground")
+    if which("node") is None or which(_CHROMIUM) is None:
+        pytest.skip("there is no node or no Chromium")
     return Path(os.environ["CPLC_PLAYGROUND"]).resolve()
 
 
@@ -54,30 +57,20 @@ def test_in_a_browser(outcomes: dict[str, _Outcome], name: str) -> None:
     assert outcomes[name].why is None
 
 
-def _verdicts(*arguments: str) -> list[tuple[str, str, str]]:
-    """Return the name, the kind and the verdict of each result of the command line."""
-    command = [sys.executable, "-m", "cplc", "verify", "--no-cache", "--format", "json", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=_ROOT)
-    return [(one["name"], one["kind"], one["verdict"]) for one in json.loads(done.stdout)["results"]]
-
-
-_EXAMPLES = sorted(path.name for path in (_ROOT / "examples").glob("*.*pl"))
-
-
-@pytest.mark.parametrize("example", _EXAMPLES)
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_verdicts_are_those_of_the_command_line(folder: Path, outcomes: dict[str, _Outcome], example: str) -> None:
-    has_numpy = bool(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["wheels"])
-    expected = [
-        [name, "unknown" if kind == "analysis" and not has_numpy else verdict]
-        for name, kind, verdict in _verdicts(f"examples/{example}")
-    ]
-    assert expected
-    assert outcomes["every example has its verdicts"].told[example] == expected
+    told = outcomes["every example has its verdicts"].told[example]
+    assert told == verdicts(f"examples/{example}", has_numpy=has_numpy(folder))
 
 
-def test_parameters_give_the_verdicts_of_the_command_line(outcomes: dict[str, _Outcome]) -> None:
-    told = outcomes["parameters and channels count"].told
-    assert told == [[name, verdict] for name, _, verdict in _verdicts("examples/netbill.cpl", "-D", "customers=2")]
-    told = outcomes["a link carries the protocol"].told
-    arguments = ("examples/contract_net.cpl", "-D", "participants=3")
-    assert told == [[name, verdict] for name, _, verdict in _verdicts(*arguments)]
+@pytest.mark.parametrize(
+    ("scenario", "arguments"),
+    [
+        ("parameters and channels count", ("examples/netbill.cpl", "-D", "customers=2", "--channels", "sync")),
+        ("a link carries the protocol", ("examples/contract_net.cpl", "-D", "participants=3")),
+    ],
+)
+def test_what_is_chosen_counts(
+    folder: Path, outcomes: dict[str, _Outcome], scenario: str, arguments: tuple[str, ...]
+) -> None:
+    assert outcomes[scenario].told == verdicts(*arguments, has_numpy=has_numpy(folder))

@@ -1,0 +1,142 @@
+"""What the playground's page is told, asked of the same module in this Python."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from tests.playground.verdicts import ROOT, verdicts
+
+if not (ROOT / "playground" / "checker.py").is_file():
+    pytest.skip("the playground is not part of this copy", allow_module_level=True)
+
+from playground import checker
+
+_SHOP = """protocol Shop(most: 1..9 = 2) {
+  role Buyer
+  role Seller
+  Buyer -> Seller : order
+  Seller -> Buyer : ship after order
+  property shipped: AG (order -> AF ship)
+}
+"""
+_LACKING = ("oxidd", "numpy", "pygls", "fcntl", "resource", "termios", "sqlite3", "ssl", "_ssl", "_multiprocessing")
+"""What Pyodide does not have, or the page is built without."""
+
+
+def _asked(text: str, **chosen: object) -> str:
+    return json.dumps({"name": "shop.cpl", "text": text, **chosen})
+
+
+def _checked(text: str, **chosen: object) -> Any:
+    return json.loads(checker.checked(_asked(text, **chosen)))
+
+
+def _verified(text: str, **chosen: object) -> list[Any]:
+    return [json.loads(said) for said in checker.verified(_asked(text, **chosen))]
+
+
+def test_what_can_be_chosen_is_told() -> None:
+    two = f"protocol First {{ role A role B A -> B : m }}\n{_SHOP}"
+    told = _checked(two)
+    assert told["protocols"] == ["First", "Shop"]
+    assert told["parameters"] == [{"name": "most", "default": "2"}]
+    assert _checked(two, protocol="First")["parameters"] == []
+    assert told["ok"]
+
+
+def test_places_are_counted_as_a_browser_counts() -> None:
+    text = "// 🛒é\n" + _SHOP.replace("AF ship", "AF shipp")
+    (found,) = _checked(text)["diagnostics"]
+    units = text.encode("utf-16-le")
+    place = found["place"]
+    assert units[2 * place["from"] : 2 * place["to"]].decode("utf-16-le") == "shipp"
+    assert (place["line"], place["column"]) == (7, 37)
+    assert found["code"] == "unknown-name"
+    assert [note["replacement"] for note in found["notes"]] == ["ship"]
+
+
+def test_answers_come_one_by_one_and_say_when_it_is_over() -> None:
+    asked, result, end = _verified(_SHOP)
+    assert asked == {"asked": ["shipped"]}
+    assert (result["result"]["verdict"], result["result"]["standing"]) == ("fails", "not as expected")
+    assert "<svg" in result["shown"]
+    assert end == {"end": None}
+
+
+def test_few_states_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _verified(_SHOP)[1]["result"]["engine"] == "explicit"
+    monkeypatch.setattr(checker, "FEW_STATES", 1)
+    assert _verified(_SHOP)[1]["result"]["engine"] == "symbolic"
+    assert _verified(_SHOP, engine="onthefly")[1]["result"]["engine"] == "onthefly"
+
+
+def test_mistakes_are_told_instead_of_verdicts() -> None:
+    told, end = _verified(_SHOP.replace("-> Seller", "-> Seler"))
+    assert [one["code"] for one in told["diagnostics"]] == ["unknown-name"]
+    assert end == {"end": None}
+
+
+def test_what_is_given_for_parameters_counts() -> None:
+    assert [one["code"] for one in _checked(_SHOP, parameters={"most": "10"})["diagnostics"]] == ["value-out-of-range"]
+    assert _checked(_SHOP, parameters={"most": ""})["ok"]
+
+
+def test_a_formula_is_asked_instead_of_the_file() -> None:
+    asked, result, _ = _verified(_SHOP, formula="EF ship")
+    assert asked == {"asked": ["formula"]}
+    assert result["result"]["verdict"] == "holds"
+    assert _verified(_SHOP, formula="EF (ship")[0]["formula"]
+
+
+def test_without_numpy_participants_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "ecommerce.cpl"
+    text = (ROOT / "examples" / name).read_text(encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    rows = [said["result"] for said in _verified(text, name=name) if "result" in said]
+    unknown = [row for row in rows if row["verdict"] == "unknown"]
+    assert unknown
+    assert {row["reason"] for row in unknown} == {checker.NO_NUMPY}
+    monkeypatch.undo()
+    assert [[row["name"], row["verdict"]] for row in rows] == verdicts(f"examples/{name}", has_numpy=False)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (MemoryError(), "memory is used up"),
+        (RecursionError(), "it is nested too deeply for a browser"),
+        (KeyError("x"), "this is a bug in cplc: KeyError: 'x'"),
+    ],
+)
+def test_what_breaks_off_is_said(monkeypatch: pytest.MonkeyPatch, error: Exception, why: str) -> None:
+    def broken(_: checker.Wanted) -> Any:
+        raise error
+
+    monkeypatch.setattr(checker.Wanted, "reading", property(broken))
+    assert _checked(_SHOP)["end"] == why
+    assert _verified(_SHOP) == [{"end": why}]
+
+
+def test_nothing_is_imported_that_a_browser_lacks() -> None:
+    """In a Python that cannot import any of it, a file is checked and verified all the same."""
+    script = f"""
+import json, sys
+for name in {_LACKING!r}:
+    sys.modules[name] = None
+sys.path.insert(0, {str(ROOT)!r})
+from playground import checker
+checker.prepare()
+for line in checker.verified(sys.stdin.read()):
+    print(line)
+"""
+    text = (ROOT / "examples" / "netbill.cpl").read_text(encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=_asked(text), capture_output=True, text=True, check=True, timeout=120
+    )
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert told[-1] == {"end": None}
+    assert len([one for one in told if "result" in one]) == 8
