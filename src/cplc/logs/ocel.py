@@ -63,9 +63,11 @@ def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Ite
                 of[str(one.get("id"))] = str(one["type"])
         notion = Notion(kind, notion.qualifier, notion.types)
     for number, one in enumerate(_items(opening(), "events.item", name), 1):
+        if number <= start:
+            continue
         if isinstance(one, Garbage):
-            yield Garbage(one.place, one.reason, number)
-        elif number > start:
+            yield Garbage(f"{name}:event {number}", one.reason, number)
+        else:
             yield from _records(one, f"{name}:event {number}", number, notion, of)
 
 
@@ -129,11 +131,10 @@ def _items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
     """Yield what is at a place of a document; garbage comes last, where the rest cannot be read."""
     ready: list[object] = ijson.sendable_list()
     reader = ijson.items_coro(ready, prefix)
-    fed = quoted = 0
+    quoted = 0
     problem: str | None = None
     while problem is None:
         chunk = stream.read(CHUNK)
-        fed += len(chunk)
         try:
             reader.send(chunk) if chunk else reader.close()
         except ijson.IncompleteJSONError as error:
@@ -151,4 +152,4 @@ def _items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
         if problem is None and quoted > LONGEST:
             problem = f"a text is longer than {LONGEST:,} bytes"
     if problem is not None:
-        yield Garbage(f"{name}:byte {fed:,}", f"{problem}; what follows is not read")
+        yield Garbage(name, f"{problem}; what follows is not read")

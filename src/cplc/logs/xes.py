@@ -133,7 +133,8 @@ def xes_records(stream: Stream, name: str, start: int, more: More) -> Iterator[R
         reading.ready.clear()
         if problem is None and fed - max(reading.done, reading.parser.CurrentByteIndex) > LONGEST:
             problem = f"something is longer than {LONGEST:,} bytes"
-        if problem is not None:
-            yield Garbage(f"{name}:{line}" if line else reading.place, f"{problem}; what follows is not read", fed)
+        at = max(reading.done, reading.parser.CurrentByteIndex) + 1
+        if problem is not None and at > start:
+            yield Garbage(f"{name}:{line}" if line else reading.place, f"{problem}; what follows is not read", at)
         if problem is not None or not chunk:
             return
