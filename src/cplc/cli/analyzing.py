@@ -98,7 +98,8 @@ class Analyzing:
     def doing(self) -> str:
         """Say what is being worked on."""
         left = self.names[len(self.found) :]
-        return f"analyzing {left[0]}" if left else "compiling"
+        which = f" ({len(self.found) + 1} of {len(self.names)})" if len(self.names) > 1 else ""
+        return f"analyzing {left[0]}{which}" if left else "compiling"
 
     def take(self, event: Event) -> None:
         """Say what is new."""

@@ -12,6 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from cplc.cli.formats import WHOLE
+from cplc.cli.output import be_quiet
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -162,7 +163,14 @@ def _limited(command: Command, engines: tuple[str, ...]) -> Command:
 
 
 def resource_options(command: Command) -> Command:
-    """Add what stops the work."""
+    """Add what stops the work, and what keeps it from saying how far it has come."""
+    command = click.option(
+        "--quiet",
+        is_flag=True,
+        expose_value=False,
+        callback=lambda context, _, value: be_quiet(context) if value else None,
+        help="Do not show on the terminal what is being done.",
+    )(command)
     command = click.option(
         "--memory",
         type=size,

@@ -6,6 +6,7 @@ import difflib
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -18,6 +19,7 @@ import click
 from cplc.cli.formats import Whole
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
+from cplc.system import progress
 
 if TYPE_CHECKING:
     from cplc.report.text import Part as ResultPart
@@ -26,6 +28,9 @@ Colour = Literal["auto", "always", "never"]
 Format = Literal["text", "concise", "json"]
 AnyFormat = Format | Whole
 FORMAT_VERSION = 1
+_QUIET = "cplc.quiet"
+_GLANCE = 0.2
+"""Nobody reads a line that changes more often."""
 
 
 def write(text: str, *, err: bool = False) -> None:
@@ -155,19 +160,39 @@ def difference(name: str, before: str, after: str) -> str:
     return "".join(line if line.endswith("\n") else line + unended for line in lines)
 
 
+def with_progress(doing: str) -> str:
+    """Return what is done, and how far the search has come that it takes."""
+    said = progress.text()
+    return f"{doing}: {said}" if said else doing
+
+
+def be_quiet(context: click.Context) -> None:
+    """Let this command show no progress."""
+    context.meta[_QUIET] = True
+
+
+def _is_quiet() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_QUIET))
+
+
 class Progress:
     """The line that shows what is going on: on a terminal, and only if it takes more than a second."""
 
     def __init__(self, doing: Callable[[], str]) -> None:
         self._doing = doing
-        self._began = time.monotonic()
+        self._is_wanted = not _is_quiet() and os.environ.get("TERM") != "dumb"
+        self._began = self._last = time.monotonic()
         self._shown = ""
 
     def show(self) -> None:
-        seconds = int(time.monotonic() - self._began)
-        if seconds < 1 or not _is_terminal(err=True) or os.environ.get("TERM") == "dumb":
+        now = time.monotonic()
+        seconds = int(now - self._began)
+        if seconds < 1 or now - self._last < _GLANCE or not self._is_wanted or not _is_terminal(err=True):
             return
-        line = f"{self._doing()} … {seconds} s"
+        self._last = now
+        after = f" … {seconds} s"
+        line = f"{self._doing()[: max(10, shutil.get_terminal_size().columns - len(after) - 1)]}{after}"
         if line != self._shown:
             write(f"\r\x1b[2K{line}", err=True)
             self._shown = line

@@ -17,6 +17,7 @@ from cplc.cli.load import exit_for
 from cplc.cli.output import AnyFormat, Colour
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.system import progress
 
 if TYPE_CHECKING:
     from cplc.pipeline import Asked
@@ -60,7 +61,9 @@ class Run:
     def _doing(self) -> str:
         """Say what is being worked on."""
         if len(self.results) < len(self.asked):
-            return f"verifying {self.asked[len(self.results)].question.name}"
+            name = self.asked[len(self.results)].question.name
+            which = f"{len(self.results) + 1} of {len(self.asked)}"
+            return output.with_progress(f"verifying {name} ({which})" if len(self.asked) > 1 else f"verifying {name}")
         return "compiling"
 
     def take(self, event: tuple[Diagnostic, ...] | Questions | Result) -> None:
@@ -76,6 +79,7 @@ class Run:
                 output.write(f"The file declares no property and no check; these are checked: {checks}\n\n")
         else:
             self.results.append(event)
+            progress.say(None)
             self._show(event)
 
     def settle(self, question: Question, answer: Answer) -> None:

@@ -158,7 +158,7 @@ def command(
             file, definitions, channels, protocol, seed=wish.seed, colour=colour, limits=Limits(timeout, memory)
         )
     found = _Found(wish)
-    progress = output.Progress(lambda: f"run {len(found.drawn) + 1}")
+    progress = output.Progress(lambda: f"run {found.statistics.runs if found.statistics else 1:,} of {runs:,}")
     try:
         for event in supervised(_work(wish, found), Limits(timeout, memory), waiting=progress.show):
             found.diagnostics = event

@@ -64,7 +64,7 @@ def command(
             yield _sizes(compilation.system)
             yield {"reachable_states": count_reachable(compilation.system, engine)}
 
-    progress = output.Progress(lambda: "counting states")
+    progress = output.Progress(lambda: output.with_progress("counting states"))
     try:
         for event in supervised(work(), Limits(timeout, memory), waiting=progress.show):
             if isinstance(event, tuple):

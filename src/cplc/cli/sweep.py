@@ -123,7 +123,6 @@ Examples:
     metavar="FILE",
     help="Draw the table as SVG, if two things are varied.",
 )
-@click.option("--quiet", is_flag=True, help="No progress line.")
 @click.option(
     "--format",
     "form",
@@ -158,7 +157,6 @@ def command(
     table: Path | None,
     resume: Path | None,
     heat: Path | None,
-    quiet: bool,
     form: Literal["text", "json"],
     timeout: float | None,
     memory: int | None,
@@ -194,7 +192,7 @@ def command(
 
     count = workers or os.cpu_count() or 1
     most = memory or (default_memory() or 0) // (count if scheduler is None else 1) or None
-    sweeping = Sweeping(wish, form, colour, quiet, known, table, written)
+    sweeping = Sweeping(wish, form, colour, known, table, written)
     with sweeping.reported(heat, axes):
         try:
             with place(scheduler, count) as where:

@@ -36,7 +36,6 @@ class Sweeping:
     wish: Wish
     form: Literal["text", "json"]
     colour: Colour
-    quiet: bool
     known: Mapping[str, Sequence[Mapping[str, Cell]]]
     """What an earlier table says, by the keys of items."""
     path: Path | None
@@ -54,13 +53,9 @@ class Sweeping:
         """Answer all items that the earlier table does not."""
         progress = output.Progress(self._doing)
 
-        def waiting() -> None:
-            if not self.quiet:
-                progress.show()
-
         try:
             with termination():
-                for one in where.answered(self._missing(items), limits, waiting):
+                for one in where.answered(self._missing(items), limits, progress.show):
                     progress.clear()
                     self._take(one)
         except Interrupted as stop:

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from cplc.engines.explicit_states import Packing, Table
 from cplc.engines.interface import ResourceExhausted
+from cplc.system import progress
 from cplc.system.expr import Expr, reads
 from cplc.system.model import Step, System
 
@@ -265,6 +266,7 @@ def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> 
                     target_number(number)
             closed(edges())
         position = len(first) - 1
+        progress.say(progress.Explored(count, count - position))
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
 

@@ -17,6 +17,7 @@ from typing import TypeVar
 from cplc.engines.explicit_graph import Graph
 from cplc.engines.explicit_states import TABLE_SIZE, Packing, Table
 from cplc.engines.interface import ResourceExhausted
+from cplc.system import progress
 from cplc.system.expr import Read, reads
 from cplc.system.formula import Adjacent
 from cplc.system.model import System
@@ -27,6 +28,8 @@ _MOST_TOGETHER = 1_000_000
 """So many ways to act are tried at most for those who influence each other in a state."""
 _EDGES = 8
 """For each state of the limit there may be so many rounds."""
+_OFTEN = 256
+"""After so many states it is said how far the search has come."""
 
 T = TypeVar("T")
 Bits = tuple[int, ...]
@@ -57,6 +60,8 @@ def explore_rounds(system: System, limit: int) -> Graph:
                 count += 1
             reached(position)
         first.append(len(target))
+        if len(first) % _OFTEN == 0:
+            progress.say(progress.Explored(count, count - len(first) + 1))
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
     return Graph(rounds.packing, states, number, initial, first, target, array("I", bytes(4 * len(target))))

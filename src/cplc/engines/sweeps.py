@@ -16,6 +16,7 @@ from functools import cached_property
 from cplc.engines.bdd import Diagrams, Node, Substitution
 from cplc.engines.encoding import Encoding
 from cplc.engines.transitions import Transition
+from cplc.system import progress
 
 Image = Callable[[int, Node], Node]
 """Where the step of that position leads to, or from where it leads to the set."""
@@ -294,6 +295,7 @@ class Sweeps:
                 if limit.is_passed(states):
                     raise _TooLarge(states)
             self._diagrams.tidy()
+            progress.swept(self._diagrams.nodes())
             if states == before:
                 return states
             front = states & ~before

@@ -8,6 +8,7 @@ from math import prod
 
 from cplc.engines.explicit_states import Packing, Table
 from cplc.engines.interface import ResourceExhausted
+from cplc.system import progress
 from cplc.system.expr import Expr, reads
 from cplc.system.model import State, System
 
@@ -35,6 +36,7 @@ class World:
     def store(self, number: int = 1) -> None:
         """Account for so many states more in somebody's memory."""
         self._stored += number
+        progress.say(progress.Met(self._stored))
         self.spend(number)
         if self._stored > self._limit:
             raise ResourceExhausted(f"the search on the fly has met more than {self._limit:,} states")
