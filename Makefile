@@ -66,7 +66,7 @@ playground: playground-build  ## serve the playground on this machine
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/playground $(PORT)
 
 playground-test: $(VENV)/.installed-dev playground-build  ## use the playground in a headless Chromium
-	cd playground && npm run --silent types
+	cd playground && npm run --silent types && npm test --silent
 	CPLC_PLAYGROUND=build/playground $(BIN)/python -m pytest -m playground tests/playground
 
 build: $(VENV)/.installed-dev  ## build the source distribution and the wheel

@@ -84,6 +84,7 @@ def _python(site: Path, archive: Path) -> None:
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
     pins = ("--constraint", _ROOT / "constraints.txt")
     _run(*pip, "--target", site, *pins, "--requirement", _HERE / "requirements.txt")
+    shutil.rmtree(site / "bin", ignore_errors=True)
     _run(*pip, "--target", site, _ROOT)
     for path in sorted(site.rglob("*")):
         if path.suffix in _COMPILED:

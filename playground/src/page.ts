@@ -195,7 +195,9 @@ function open(shared: Shared): void {
   examples.value = known.some((one) => one.name === name) ? name : '';
   editor.show(name, shared.text);
   document.title = `${name} · cplc playground`;
-  changed();
+  show([]);
+  clearTimeout(timer);
+  void check();
 }
 
 const plain = (example: Example): Shared => ({ ...example, parameters: {}, channels: '', protocol: '' });

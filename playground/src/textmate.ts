@@ -52,7 +52,7 @@ const LOOKS: Record<string, Tag> = {
   punctuation: t.punctuation,
 };
 
-function look(scope: string): string | null {
+export function look(scope: string): string | null {
   const words = scope.split('.');
   for (let length = words.length; length; length--) {
     const found = words.slice(0, length).join('.');
