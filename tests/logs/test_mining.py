@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -133,6 +134,15 @@ def test_what_is_estimated_can_be_pasted(seed: int, runs: int, points: bool, con
     assert len(events) >= sum(len(belief.estimates) for belief in found.beliefs)
     for belief in found.beliefs:
         assert sum(one.share for one in belief.estimates) == 1
+
+
+def test_receipts_need_not_be_in_the_log() -> None:
+    compilation = _market(_BELIEFS % ("0.6", "0.3", "0.1"), "")
+    events = _drawn(compilation, seed=2, runs=200)
+    sent = [replace(one, kind="message") for one in events if one.kind == "sent"]
+    assert len(sent) < len(events)
+    whole, less = (estimated(_watched(compilation, log)[0], frozenset(["Seller"]), 0.95) for log in (events, sent))
+    assert whole == less
 
 
 def test_who_plays_one_of_a_family_believes_of_the_others() -> None:

@@ -27,6 +27,7 @@ _COMMANDS = (
     "replay",
     "monitor",
     "beliefs",
+    "mapping",
     "draw",
     "stats",
     "lower",

@@ -1,0 +1,92 @@
+"""``cplc mapping``: a mapping for logs, to begin with."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.limits import Limits
+from cplc.cli.load import STANDARD_INPUT, Channels, compilation_of, finished
+from cplc.cli.options import colour_option, files, model_options, resource_options
+from cplc.cli.output import Colour
+
+if TYPE_CHECKING:
+    from cplc.diagnostics.core import Diagnostic
+    from cplc.logs.proposing import Proposal
+    from cplc.logs.reading import Format
+
+_LOOKED_AT = 20_000
+
+
+@click.command(
+    "mapping",
+    short_help="Propose what the fields and names of a log mean.",
+    epilog=f"""{EXPLAINED}
+The first {_LOOKED_AT:,} records are looked at. What is printed is a guess, for you to correct.
+
+\b
+Examples:
+  cplc mapping shop.cpl orders.csv > orders.map.toml
+  cplc monitor shop.cpl orders.csv --mapping orders.map.toml
+""",
+)
+@model_options
+@click.argument("log", metavar="LOG", shell_complete=files)
+@click.option(
+    "--log-format", "log_form", type=click.Choice(["jsonl", "csv", "xes", "ocel"]),
+    help="The format of the log.  [default: by name and content]",
+)  # fmt: skip
+@click.option("--case-type", metavar="TYPE", help="In OCEL: objects of which type are the cases.")
+@resource_options
+@colour_option
+def command(
+    file: str,
+    log: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    log_form: Format | None,
+    case_type: str | None,
+    timeout: float | None,
+    memory: int | None,
+    colour: Colour,
+) -> Exit:
+    """Propose a mapping from LOG to the messages and roles of the protocol of FILE."""
+
+    def work() -> tuple[Proposal | None, tuple[Diagnostic, ...]]:
+        from cplc.logs.mapping import LogMapping
+        from cplc.logs.ocel import Notion
+        from cplc.logs.proposing import propose
+        from cplc.logs.reading import records
+        from cplc.logs.vocabulary import vocabulary_of
+
+        compilation, found = compilation_of(file, definitions, channels, protocol)
+        if compilation is None:
+            return None, found
+        source = cast(BinaryIO, sys.stdin.buffer) if log == STANDARD_INPUT else Path(log)
+        read = records(source, log_form, LogMapping(notion=Notion(case_type)))
+        return propose(islice(read, _LOOKED_AT), vocabulary_of(compilation.system), case_type), found
+
+    done = finished(work, Limits(timeout, memory), "reading the log")
+    if isinstance(done, str):
+        output.write(f"{done}\n", err=True)
+        return Exit.UNKNOWN
+    proposal, diagnostics = done
+    output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
+    if proposal is None:
+        return Exit.WRONG
+    if proposal.problem:
+        more = f" (and {proposal.unread - 1:,} more)" if proposal.unread > 1 else ""
+        output.write(f"{proposal.problem}{more}\n", err=True)
+    if not proposal.records:
+        output.write("there is no record in the log that can be read\n", err=True)
+        return Exit.WRONG
+    output.write(proposal.text)
+    return Exit.EXPECTED

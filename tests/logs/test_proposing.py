@@ -1,0 +1,59 @@
+"""A proposed mapping is a mapping, and says of a plain log what it means."""
+
+from __future__ import annotations
+
+import io
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cplc.logs.events import Event
+from cplc.logs.mapping import LogMapping
+from cplc.logs.mapping_file import parse_mapping
+from cplc.logs.proposing import propose
+from cplc.logs.reading import read, records
+from cplc.logs.records import Record
+from cplc.logs.vocabulary import Vocabulary
+from cplc.source import Source
+
+_WORDS = Vocabulary(
+    frozenset(["order", "offer", "pay", "leave", "deliver"]),
+    {"order": {"pieces": (1, 2, 3)}},
+    frozenset(["Seller", "Buyer"]),
+)
+
+_LOG = """\
+OrderNo;When;What;Who;Qty
+1001;02.03.2026 09:15;Order created;BUYER;2
+1001;02.03.2026 10:40;Offer sent;The Seller;
+1002;13.03.2026 11:30;Payment booked;BUYER;
+1002;13.03.2026 11:30;Weather;nobody;
+"""
+
+
+def test_a_plain_log_is_understood() -> None:
+    found = propose(records(io.BytesIO(_LOG.encode()), None, LogMapping()), _WORDS)
+    mapping, problems = parse_mapping(Source("proposed.toml", found.text), _WORDS)
+    assert problems == ()
+    assert '# "Weather" = ?' in found.text
+    events = [one for one in read(io.BytesIO(_LOG.encode()), None, mapping) if isinstance(one, Event)]
+    assert [(one.case, one.message, one.sender) for one in events] == [
+        ("1001", "order", "Buyer"),
+        ("1001", "offer", "Seller"),
+        ("1002", "pay", "Buyer"),
+        ("1002", "Weather", "nobody"),
+    ]
+    assert all(one.time is not None for one in events)
+
+
+_NAMES = st.text(max_size=8) | st.sampled_from(["case", "message", "sender", "time", "a.b", "Who", "OrderNo"])
+_VALUES = st.text(max_size=12) | st.sampled_from(["order", "Seller", "2026-01-01", "3"]) | st.integers() | st.none()
+
+
+@given(st.lists(st.dictionaries(_NAMES, _VALUES, max_size=6), max_size=12), st.none() | st.text(max_size=5))
+@settings(max_examples=200)
+def test_what_is_proposed_is_a_mapping(fields: list[dict[str, object]], case_type: str | None) -> None:
+    found = propose((Record(f"log:{at}", at, one) for at, one in enumerate(fields)), _WORDS, case_type or None)
+    _, problems = parse_mapping(Source("proposed.toml", found.text), _WORDS)
+    assert problems == (), found.text
+    assert found.records == len(fields)
