@@ -6,14 +6,12 @@ folders; drawings come from playing what the pages tell; pages that live elsewhe
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -111,7 +109,7 @@ def _drawings(docs: Path) -> Iterator[tuple[str, bytes]]:
         }
         if not shown:
             continue
-        with tempfile.TemporaryDirectory() as name, mock.patch.dict(os.environ, {"CPLC_CACHE": "off"}):
+        with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
             (directory / "examples").symlink_to(_ROOT / "examples", target_is_directory=True)
             play(steps(pages), directory)

@@ -11,9 +11,13 @@ The manual is built by playing the same: the drawings that its pages show are th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 from tests.literate import Block, ConsoleTest, blocks, check_console, commands
 
@@ -64,19 +68,35 @@ def steps(pages: Sequence[Path]) -> list[Step]:
 
 def play(told: Sequence[Step], directory: Path, *, update: bool = False) -> None:
     """Do what is told in the directory; fail unless what comes is what the pages say, or rewrite them."""
-    for step in told:
-        match step:
-            case Put(block):
-                target = directory / block.options["file"]
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(block.text, encoding="utf-8")
-            case Change(block):
-                target = directory / block.options["file"]
-                if not target.is_file():
-                    raise block.refuse(f"there is no file `{target.name}` to be changed")
-                target.write_text(changed(target.read_text(encoding="utf-8"), block), encoding="utf-8")
-            case ConsoleTest():
-                check_console(step, directory, update=update)
+    with _reader():
+        for step in told:
+            _do(step, directory, update)
+
+
+@contextmanager
+def _reader() -> Iterator[None]:
+    """See what a reader sees: no settings, but verdicts of earlier commands that are kept, which is said of them."""
+    own = [name for name in os.environ if name == "CI" or name.startswith("CPLC_")]
+    with tempfile.TemporaryDirectory() as kept, mock.patch.dict(os.environ):
+        for name in own:
+            del os.environ[name]
+        os.environ["CPLC_CACHE_DIR"] = kept
+        yield
+
+
+def _do(step: Step, directory: Path, update: bool) -> None:
+    match step:
+        case Put(block):
+            target = directory / block.options["file"]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(block.text, encoding="utf-8")
+        case Change(block):
+            target = directory / block.options["file"]
+            if not target.is_file():
+                raise block.refuse(f"there is no file `{target.name}` to be changed")
+            target.write_text(changed(target.read_text(encoding="utf-8"), block), encoding="utf-8")
+        case ConsoleTest():
+            check_console(step, directory, update=update)
 
 
 def changed(text: str, block: Block) -> str:
