@@ -192,7 +192,8 @@ def test_every_random_run_is_accepted(sample: Sample, seed: int) -> None:
 def _check_reachable(system: System, monitor: Monitor) -> None:
     try:
         engine = ExplicitEngine(system, limit=20_000)
-        for packed in monitor._reached(monitor._cases.get(_CASE)):
+        known = monitor._cases.get(_CASE)
+        for packed in monitor._machine.reached(known.states if known else monitor._machine.initial, inferring=False):
             state = monitor._machine.packing.unpack(packed)
             assert not engine.is_empty(engine.both(engine.single(state), engine.reachable))
     except ResourceExhausted:

@@ -218,6 +218,21 @@ def test_memory_is_for_open_cases() -> None:
     assert monitor.totals.cases == 300
 
 
+def test_rounds_that_are_over_do_not_multiply() -> None:
+    """Each of fifty customers may have begun anew or not, and nothing depends on which."""
+    monitor = Monitor.load(_EXAMPLES / "netbill.cpl", {"customers": "50"})
+    for customer in range(1, 51):
+        found = _said(monitor, *(f"{name}[{customer}]" for name in ("request", "offer", "reject")))
+        assert not any(isinstance(one, Rejected | LostTrack) for one in found)
+    assert {one.possible for one in monitor.commitments("1")} >= {("released", "null")}
+    assert len(monitor.allowed("Cus", "1").may_send) == 50
+    (finding,) = _said(monitor, "pay[7]")
+    assert isinstance(finding, OutOfOrder)
+    assert finding.instead[0] == "request[7]"
+    assert [one.kind for one in monitor.finish()] == []
+    assert summary(monitor).commitments["goods"] == {"released": 50}
+
+
 def test_a_case_is_over_when_nothing_can_happen() -> None:
     monitor = Monitor.load(_EXAMPLES / "deadlines.cpl")
     _said(monitor, "offer", "pay", "done")

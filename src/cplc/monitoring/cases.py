@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cplc.logs.events import Event
 from cplc.monitoring.machine import States
+
+_HELD: Final = 100_000
 
 
 class Life(NamedTuple):
@@ -43,6 +47,18 @@ class Waiting:
     events: list[tuple[int, int, Event]] = field(default_factory=list)
     newest: int = 0
     count: int = 0
+
+    def hold(self, event: Event, skew: int) -> None:
+        """Put an event in its place; what is too old for that, or has no time, comes last."""
+        self.newest = max(self.newest, event.time or 0)
+        is_placed = event.time is not None and event.time >= self.newest - skew
+        self.count += 1
+        heapq.heappush(self.events, (event.time if is_placed and event.time else self.newest, self.count, event))
+
+    def due(self, time: int | None) -> Iterator[Event]:
+        """Yield those up to a time, or all, and no longer keep them; there is an end to how many are kept."""
+        while self.events and (time is None or self.events[0][0] <= time or len(self.events) > _HELD):
+            yield heapq.heappop(self.events)[2]
 
 
 @dataclass

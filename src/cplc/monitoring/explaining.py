@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from cplc.monitoring.findings import Duplicate, OutOfOrder, Rejected, TooLate
@@ -27,8 +28,8 @@ def reason(machine: Machine, states: States, inferring: bool, resolved: Resolved
     """
     nearest: list[Expr] | None = None
     at = states[0]
-    for state in machine.reached(states, inferring)[:_STATES]:
-        for way in resolved.ways:
+    for way in resolved.ways:
+        for state in islice(machine.before(states, way, inferring), _STATES):
             failing = _failing(machine, way[0], state)
             if nearest is None or len(failing) < len(nearest):
                 nearest, at = failing, state
@@ -49,11 +50,10 @@ def reason(machine: Machine, states: States, inferring: bool, resolved: Resolved
 def expected(machine: Machine, states: States, inferring: bool, roles: frozenset[str]) -> tuple[str, ...]:
     """Return what these roles may send now or, if that is nothing, who may send what."""
     found: dict[str, dict[str, None]] = {}
-    for state in machine.reached(states, inferring):
-        for step in machine.seen:
-            if machine.stepper.taken(state, step):
-                taken = machine.system.steps[step]
-                found.setdefault(taken.actor, {})[taken.event] = None
+    for step in machine.seen:
+        taken = machine.system.steps[step]
+        if taken.event not in found.get(taken.actor, ()) and machine.is_possible(states, step, inferring):
+            found.setdefault(taken.actor, {})[taken.event] = None
     own = [message for role in found if role in roles for message in found[role]]
     told = own or [f"{message} by {role}" for role, messages in found.items() for message in messages]
     return (*told[:_MOST], *([f"{len(told) - _MOST} more"] if len(told) > _MOST else []))

@@ -9,6 +9,7 @@ that is seen, nor with another that does, may just as well come later; so it is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -108,21 +109,41 @@ class Machine:
         return (*self._restarts, *self._receipts) if inferring else self._restarts
 
     def _before(self, way: Way, inferring: bool) -> tuple[int, ...]:
-        """Return the unseen steps that may make a difference to these, directly or by way of each other."""
+        """Return the unseen steps that may make a difference to these."""
         found = self._relevant.get((way, inferring))
         if found is None:
             touches = writes = 0
             for step in way:
                 touches, writes = touches | self._touches[step], writes | self._writes[step]
-            waiting = list(self.unseen(inferring))
-            chosen: list[int] = []
-            while near := [s for s in waiting if self._writes[s] & touches or self._touches[s] & writes]:
-                chosen += near
-                waiting = [step for step in waiting if step not in near]
-                for step in near:
-                    touches, writes = touches | self._touches[step], writes | self._writes[step]
-            found = self._relevant[way, inferring] = tuple(sorted(chosen))
+            found = self._relevant[way, inferring] = self._near(touches, writes, inferring)
         return found
+
+    def _near(self, touches: int, writes: int, inferring: bool) -> tuple[int, ...]:
+        """Return the unseen steps that may make a difference where these bits are read or written.
+
+        Some do so by way of each other.
+        """
+        waiting = list(self.unseen(inferring))
+        chosen: list[int] = []
+        while near := [step for step in waiting if self._writes[step] & touches or self._touches[step] & writes]:
+            chosen += near
+            waiting = [step for step in waiting if step not in near]
+            for step in near:
+                touches, writes = touches | self._touches[step], writes | self._writes[step]
+        return tuple(sorted(chosen))
+
+    def before(self, states: States, way: Way, inferring: bool) -> Iterator[int]:
+        """Yield the states in which these steps may find the case, as far as that matters to them."""
+        steps = self._before(way, inferring)
+        for state in states:
+            yield from self._closure(state, steps)
+
+    def is_possible(self, states: States, step: int, inferring: bool) -> bool:
+        """Whether a step may be possible now; not, if too much would have to be looked at."""
+        try:
+            return any(self.stepper.taken(state, step) for state in self.before(states, (step,), inferring))
+        except ResourceExhausted:
+            return False
 
     def _closure(self, state: int, steps: Sequence[int]) -> dict[int, tuple[Effect, ...]]:
         """Return the states that these steps lead to, the state itself first, each with what happens on the way."""
@@ -235,11 +256,12 @@ class Machine:
         if len(states) == 1:
             return states
         kept = dict.fromkeys(states)
-        for state in states:
-            if state in kept:
-                for target in self._closure(state, self.unseen(inferring)):
-                    if target != state:
-                        kept.pop(target, None)
+        with suppress(ResourceExhausted):
+            for state in states:
+                if state in kept:
+                    for target in self._closure(state, self.unseen(inferring)):
+                        if target != state:
+                            kept.pop(target, None)
         return tuple(kept)
 
     def agreed(self, states: States) -> tuple[tuple[int, str], ...]:
@@ -267,14 +289,17 @@ class Machine:
 
         Receipts that are not told and matter for it have happened by then.
         """
-        steps = self._before(way, inferring)
-        reached = (before for state in states for before in self._closure(state, steps))
-        return [before for before in reached if self.stepper.taken(before, way[0])]
+        return [before for before in self.before(states, way, inferring) if self.stepper.taken(before, way[0])]
 
-    def values(self, position: int, states: Iterable[int]) -> tuple[str, ...]:
-        """Return what a commitment or claim may be in these states."""
+    def values(self, position: int, states: States, inferring: bool) -> tuple[str, ...]:
+        """Return what a commitment or claim may be by now; anything, if too much would have to be looked at."""
         variable = self.kept[position].variable
-        return tuple(dict.fromkeys(str(self.packing.value(variable, state)) for state in states))
+        steps = self._near(self.packing.mask([variable]), 0, inferring)
+        try:
+            reached = [found for state in states for found in self._closure(state, steps)]
+        except ResourceExhausted:
+            return tuple(map(str, self.system.variable[variable].domain))
+        return tuple(dict.fromkeys(str(self.packing.value(variable, state)) for state in reached))
 
     def arrival(self, states: States) -> tuple[str, Outcome] | None:
         """Return what becomes of a case when something that is under way arrives, and what that is."""
@@ -299,10 +324,15 @@ class Machine:
         return self._over[asked]
 
     def _ending(self, states: States, inferring: bool) -> Ending | None:
-        if len(states) != 1:
-            return None
-        reached = self.reached(states, inferring)
         watched = self.seen if inferring else (*self.seen, *self._receipts)
+        if len(states) != 1 or (
+            states != self.initial and any(self.stepper.taken(states[0], step) for step in watched)
+        ):
+            return None
+        try:
+            reached = self.reached(states, inferring)
+        except ResourceExhausted:
+            return None
         alive = [state for state in reached if any(self.stepper.taken(state, step) for step in watched)]
         if self.tick is not None and any(self.stepper.taken(state, self.tick) != [state] for state in reached):
             return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -35,7 +34,6 @@ Watch = Callable[[States, Resolved, bool], None]
 
 _MOST: Final = 1024
 _ENDED: Final = 1 << 16
-_HELD: Final = 100_000
 _LOST: Final[States] = ()
 _NONE: Final[Mapping[str, str]] = {}
 
@@ -229,10 +227,8 @@ class Monitor:
 
     def commitments(self, case: str) -> tuple[Standing, ...]:
         """Return how every commitment and claim of a case stands."""
-        known = self._cases.get(case)
-        return standings(
-            self._machine, known or Case(self._machine.initial), self._reached(known), self._clock, self._asks
-        )
+        known = self._cases.get(case) or Case(self._machine.initial)
+        return standings(self._machine, known, self._inferring, self._clock, self._asks)
 
     def allowed(self, agent: str, case: str) -> Allowed:
         """Return what a role, or a participant, may send now in a case, and what it owes there."""
@@ -240,11 +236,10 @@ class Monitor:
         if not roles:
             raise KeyError(f"`{agent}` is neither a role nor a participant of {self.system.name}")
         known = self._cases.get(case)
-        over = self.case_closed(case) or (known is not None and known.states == _LOST)
-        return allowed(self._machine, agent, roles, () if over else self._reached(known), self.commitments(case))
-
-    def _reached(self, known: Case | None) -> tuple[int, ...]:
-        return self._machine.reached(self._machine.initial if known is None else known.states, self._inferring)
+        states = self._machine.initial if known is None else known.states
+        if self.case_closed(case):
+            states = _LOST
+        return allowed(self._machine, agent, roles, states, self._inferring, self.commitments(case))
 
     def close(self, case: str) -> None:
         """Forget a case but for what it has come to: somebody else knows that it is over."""
@@ -309,7 +304,8 @@ class Monitor:
         try:
             asked = (
                 event.message, event.kind, event.sender, event.recipients,
-                tuple(event.bindings.items()), tuple(event.values.items()),
+                tuple(event.bindings.items()),
+                tuple((name, type(value), value) for name, value in event.values.items()),
             )  # fmt: skip
             found = self._resolved.get(asked)
         except TypeError:  # a payload that no protocol has
@@ -418,18 +414,13 @@ class Monitor:
     def _in_order(self, event: Event) -> Iterator[Event]:
         """Hold the event back until nothing of its case that is older can be expected; yield what need not wait."""
         waiting = self._waiting.setdefault(event.case, Waiting())
-        waiting.newest = max(waiting.newest, event.time or 0)
-        is_old = event.time is None or event.time < waiting.newest - self._skew
-        time = waiting.newest if is_old or event.time is None else event.time
-        waiting.count += 1
-        heapq.heappush(waiting.events, (time, waiting.count, event))
+        waiting.hold(event, self._skew)
         yield from self._due(event.case, waiting.newest - self._skew)
 
     def _due(self, case: str, time: int | None) -> Iterator[Event]:
         """Yield the events of a case that wait no longer, in order: those up to a time, or all."""
         waiting = self._waiting[case]
-        while waiting.events and (time is None or waiting.events[0][0] <= time or len(waiting.events) > _HELD):
-            yield heapq.heappop(waiting.events)[2]
+        yield from waiting.due(time)
         if not waiting.events:
             del self._waiting[case]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cplc.monitoring.cases import Case
 from cplc.monitoring.clock import Clock
-from cplc.monitoring.machine import Machine
+from cplc.monitoring.machine import Machine, States
 from cplc.system.expr import Value
 from cplc.system.model import Claim
 
@@ -60,7 +60,7 @@ class Allowed:
 
 
 def standings(
-    machine: Machine, case: Case, reached: Sequence[int], clock: Clock, asks: Mapping[str, str]
+    machine: Machine, case: Case, inferring: bool, clock: Clock, asks: Mapping[str, str]
 ) -> tuple[Standing, ...]:
     """Return how every commitment and claim of a case stands; what each asks for is given."""
     found = []
@@ -73,7 +73,7 @@ def standings(
                 *sides,
                 isinstance(one, Claim),
                 "null" if life is None else life.state,
-                machine.values(position, reached),
+                machine.values(position, case.states, inferring),
                 asks[one.name],
                 None if life is None else life.time,
                 clock.due(position, life),
@@ -84,13 +84,18 @@ def standings(
 
 
 def allowed(
-    machine: Machine, agent: str, roles: frozenset[str], reached: Sequence[int], known: Sequence[Standing]
+    machine: Machine,
+    agent: str,
+    roles: frozenset[str],
+    states: States,
+    inferring: bool,
+    known: Sequence[Standing],
 ) -> Allowed:
     """Return what these roles may send in one of these states, and what they owe."""
     found: dict[str, dict[tuple[tuple[str, Value], ...], None]] = {}
     for step in machine.seen:
         taken = machine.system.steps[step]
-        if taken.actor in roles and any(machine.stepper.taken(state, step) for state in reached):
+        if taken.actor in roles and machine.is_possible(states, step, inferring):
             found.setdefault(taken.event, {})[taken.payload] = None
     messages = machine.system.message
     sendings = (
