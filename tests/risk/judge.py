@@ -239,6 +239,19 @@ class Judge:
         starts: list[Node] = [("state", state) for state in self.naive.initial]
         return pick(likely(node, Fraction(0)) for node in starts), pick(map(mean, starts))
 
+    def at_least(self, amount: Fraction, *, worst: bool) -> Fraction:
+        """Return the probability of making so much."""
+        pick = min if worst else max
+
+        def likely(node: Node, left: Fraction) -> Fraction:
+            own, choices = self.game[node]
+            if not choices:
+                return Fraction(left <= 0)
+            each = [sum(p * likely(to, left - one.worth) for p, to in one.lottery) for one in choices]
+            return Fraction(max(each) if own else pick(each))
+
+        return pick(likely(("state", state), amount) for state in self.naive.initial)
+
     # --- what it makes in all, also where they do
 
     def totals(self, fairness: bool) -> tuple[Fraction | float, Fraction | float]:

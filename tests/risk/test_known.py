@@ -182,8 +182,8 @@ def test_one_part_at_a_time_would_be_wrong_for_what_is_made() -> None:
     """The reason why sums are never looked at that way: what is open is decided before it is known what was made."""
     given, who = _coins()
     found = explore(given, who, 100, one_part_at_a_time=_masks(given, who)[::-1])
-    model, wanted, _ = with_sums(Ordered(found.model), prices(amounts(who)).of, 100)
-    values = solve(Ordered(model), Question(wanted, True, True, True))
+    summed = with_sums(Ordered(found.model), prices(amounts(who)).of, 100)
+    values = solve(Ordered(summed.model), Question(summed.wanted, True, True, True))
     assert values.bounds([0], True) == _exactly("0.5")
 
 

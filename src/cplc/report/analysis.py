@@ -110,7 +110,8 @@ def _gain_lines(gain: Gain) -> Iterator[str]:
         yield f"in the worst {level}% of cases {number_text(risk)} or less, {number_text(mean)} on average"
     elif (sure := gain.assured(1 - LEVEL)) is not None and (best := gain.assured(1 - LEVEL, at_best=True)) is not None:
         cases = f"in {number_text(100 - LEVEL * 100)}% of cases"
-        yield f"{cases} {number_text(sure)} or more, {number_text(best)} or more at best"
+        more = "" if best == sure else f" is guaranteed, {number_text(best)} or more at best"
+        yield f"{cases} {number_text(sure)} or more{more}"
     elif gain.unknown:
         yield f"how its value is distributed is not known: {gain.unknown}"
 

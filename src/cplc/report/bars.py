@@ -139,6 +139,8 @@ def staircase(
         body.append(f"<g><title>{escape(about)}</title>")
         for share, kind in ((most, "open"), (least, "gain")):
             body.append(_rect(x, bottom - share * (bottom - top), width, share * (bottom - top), kind))
+        shown = dict.fromkeys((most, least)) if len(levels) <= _DISTINCT and width >= _NARROWEST else ()
+        body += (_text(x + width / 2, bottom - p * (bottom - top) - 5, _percent(p), "value middle") for p in shown)
         body.append("</g>")
     body += _marks(scale, top - 16, bottom, [(text, value, "mark") for text, value in marks])
     body += _key(top - 58, (("gain", "guaranteed"), ("open", "if what is open goes well")), "")
@@ -150,7 +152,7 @@ def staircase(
 
 def _shares(scale: _Scale, top: int, bottom: int) -> Iterator[str]:
     left, right = scale.x(scale.ticks[0]), scale.x(scale.ticks[-1])
-    for share in (0.5, 0.95, 1.0):
+    for share in (0.5, 0.95):
         y = bottom - share * (bottom - top)
         yield f'<line class="grid" x1="{_at(left)}" y1="{_at(y)}" x2="{_at(right)}" y2="{_at(y)}"/>'
         yield _text(left - 6, y + 4, _percent(share), "faint end value")

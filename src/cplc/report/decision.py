@@ -41,8 +41,8 @@ def hinges(participant: Participant, sensitivities: Sequence[Sensitivity]) -> tu
 
 
 def _together(alike: Sequence[Hinge]) -> Hinge:
-    first, more = alike[0], len(alike) - 1
-    return Hinge(first.sensitivity, first.message, first.about + (f", and {more} more like it" if more else ""))
+    first = alike[0]
+    return Hinge(first.sensitivity, first.message, (f"{len(alike)} alike: " if len(alike) > 1 else "") + first.about)
 
 
 def sensitivity_lines(participant: Participant, sensitivities: Sequence[Sensitivity]) -> Iterator[str]:

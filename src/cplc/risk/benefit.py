@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum, inf
@@ -17,11 +17,15 @@ from cplc.risk.results import Bounds, Distribution, Figure, Gain, Level, Number
 from cplc.risk.sums import counted_sums
 from cplc.risk.sweep import Ordered, Question, solve
 from cplc.risk.workshop import FEW, Built, Piece, Workshop
-from cplc.risk.worth import Prices, Shares, convolved, distribution, expected, power, prices, with_sums
+from cplc.risk.worth import Prices, Shares, convolved, distribution, expected, may_grow, power, prices, with_sums
 
 _EXACTLY = 3_000
 """Amounts up to which distributions are kept exactly."""
 _UNIT = 2.0**-53
+_ENOUGH = (100, 400)
+"""States with sums that are followed where there is no end of them, and how many if these tell much, but not enough."""
+_NARROW = 1e-9
+_HOPELESS = 0.01
 
 
 @dataclass(frozen=True)
@@ -215,17 +219,45 @@ def _joint(workshop: Workshop, lots: Sequence[_Lot]) -> Figure:
             return Figure("benefit", counted.worst, counted.best, advice=counted.advice)
         listed = workshop.listed(part, workshop.limit)
         assert listed is not None
-    model, wanted, keys = with_sums(listed.ordered, of, workshop.limit)
-    ordered = Ordered(model)
+    if may_grow(listed.ordered, of):
+        return _growing(workshop, listed, of)
+    summed = with_sums(listed.ordered, of, workshop.limit)
+    ordered = Ordered(summed.model)
     worst, best = (
-        solve(ordered, Question(wanted, against, workshop.exact, workshop.fairness)) for against in (True, False)
+        solve(ordered, Question(summed.wanted, against, workshop.exact, workshop.fairness)) for against in (True, False)
     )
-    initial = range(model.initial)
+    initial = range(summed.model.initial)
     told = advice(
         part.system,
         workshop.participant.agents,
         ordered,
         worst.low,
-        lambda at: listed.state_at(keys[at][0]),
+        lambda at: listed.state_at(summed.keys[at][0]),
     )
     return Figure("benefit", worst.bounds(initial, True), best.bounds(initial, False), advice=told)
+
+
+def _growing(workshop: Workshop, listed: Built, of: Mapping[int, int]) -> Figure:
+    """Return bounds where there is no end of sums: what is far from the beginning is all lost, or all won."""
+    worst = best = Bounds(0.0, 1.0)
+    for enough in _ENOUGH:
+        summed = with_sums(listed.ordered, of, workshop.limit, enough)
+        ordered, initial = Ordered(summed.model), range(summed.model.initial)
+        won = bytes(at in summed.cut or wanted for at, wanted in enumerate(summed.wanted))
+        worst, best = (
+            _between(known, *(_roughly(workshop, ordered, wanted, initial, against) for wanted in (summed.wanted, won)))
+            for known, against in ((worst, True), (best, False))
+        )
+        apart = max(float(one.high - one.low) for one in (worst, best))
+        if not summed.cut or apart < _NARROW or apart > _HOPELESS:
+            break
+    return Figure("benefit", worst, best)
+
+
+def _roughly(workshop: Workshop, ordered: Ordered, wanted: bytes, initial: Sequence[int], against: bool) -> Bounds:
+    """Return bounds without fractions, which grow with the sums."""
+    return solve(ordered, Question(wanted, against, False, workshop.fairness)).bounds(initial, against)
+
+
+def _between(known: Bounds, low: Bounds, high: Bounds) -> Bounds:
+    return Bounds(max(known.low, low.low), min(known.high, high.high))

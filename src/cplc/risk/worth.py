@@ -44,10 +44,29 @@ Sum = tuple[int, int | None]
 """A state and what was made so far; None where it is enough for good."""
 
 
-def with_sums(ordered: Ordered, of: Mapping[int, int], limit: int) -> tuple[Model, bytes, list[Sum]]:
-    """Return the model with what was made so far in its states, the ends where that is above zero, and the states.
+@dataclass(frozen=True)
+class Summed:
+    """A model with what was made so far in its states."""
 
-    Once nothing that may still come can change whether it is, the sum is forgotten; what cannot become good is an end.
+    model: Model
+    wanted: bytes
+    """The ends where that is above zero."""
+    keys: list[Sum]
+    cut: frozenset[int] = frozenset()
+    """States that were not followed: sums may grow for ever."""
+
+
+def may_grow(ordered: Ordered, of: Mapping[int, int]) -> bool:
+    """Whether something may be made again and again."""
+    least, most = _remaining(ordered, of)
+    return -inf in least or inf in most
+
+
+def with_sums(ordered: Ordered, of: Mapping[int, int], limit: int, enough: int | None = None) -> Summed:
+    """Return the model with what was made so far in its states, those that are nearest to the beginning if enough are.
+
+    Once nothing that may still come can change whether it is above zero, the sum is forgotten; what cannot become good
+    is an end.
     """
     model = ordered.model
     if not ordered.is_acyclic:
@@ -57,6 +76,7 @@ def with_sums(ordered: Ordered, of: Mapping[int, int], limit: int) -> tuple[Mode
     keys = list(dict.fromkeys(_forgotten(state, 0, least, most) for state in range(model.initial)))
     number = {key: at for at, key in enumerate(keys)}
     result = Model(model.chances, len(keys))
+    cut = set()
     at = 0
     while at < len(keys):
         state, total = keys[at]
@@ -66,6 +86,10 @@ def with_sums(ordered: Ordered, of: Mapping[int, int], limit: int) -> tuple[Mode
             result.close()
             continue
         wanted.append(0)
+        if enough is not None and len(keys) > enough:
+            cut.add(at - 1)
+            result.close()
+            continue
         for option in model.options(state):
             events = []
             for event in model.events(option):
@@ -83,7 +107,7 @@ def with_sums(ordered: Ordered, of: Mapping[int, int], limit: int) -> tuple[Mode
         result.close()
         if len(keys) > limit:
             raise ResourceExhausted(f"more than {limit:,} states with what was made so far")
-    return result, bytes(wanted), keys
+    return Summed(result, bytes(wanted), keys, frozenset(cut))
 
 
 _LOST = -1
