@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 from collections import Counter
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies_plans import text_of
+from tests.strategies_protocols import plans
 
 from cplc.analysing import participants
 from cplc.logs.events import Event
@@ -76,8 +79,10 @@ def _drawn(compilation: Compilation, seed: int, runs: int) -> list[Event]:
     return [one for one in read(io.BytesIO(text), None, LogMapping(vocabulary=words)) if isinstance(one, Event)]
 
 
-def _watched(compilation: Compilation, events: list[Event]) -> tuple[Choices, Counter[tuple[str, str]]]:
-    monitor = Monitor(compilation)
+def _watched(
+    compilation: Compilation, events: list[Event], tick: timedelta | None = None
+) -> tuple[Choices, Counter[tuple[str, str]]]:
+    monitor = Monitor(compilation, tick=tick)
     choices = Choices(monitor.machine)
     monitor.watching = choices.watch
     states: Counter[tuple[str, str]] = Counter()
@@ -134,6 +139,32 @@ def test_what_is_estimated_can_be_pasted(seed: int, runs: int, points: bool, con
     assert len(events) >= sum(len(belief.estimates) for belief in found.beliefs)
     for belief in found.beliefs:
         assert sum(one.share for one in belief.estimates) == 1
+
+
+@given(plans().map(text_of), st.integers(0, 2**32), st.booleans())
+@settings(max_examples=25)
+def test_what_is_estimated_of_any_protocol_is_of_the_language(text: str, seed: int, points: bool) -> None:
+    compilation = Compilation(Source("random.cpl", text))
+    system = compilation.system
+    recorder = Recorder(system, 3600 * 10**9, 30)
+    events: list[Event] = []
+
+    def happens(run: int, step: int) -> None:
+        if (event := recorder.event(run, step)) is not None:
+            events.append(event)
+
+    for _ in draw(system, "coverage", None, seed=seed, runs=6, most=30, keep=0, told=happens):
+        pass
+    choices, states = _watched(compilation, events, tick=timedelta(hours=1))
+    role = system.agents[seed % len(system.agents)].name
+    found = estimated(choices, frozenset([role]), 0.9)
+    lines = "\n".join(beliefs_text(found, points=points))
+    end = text.rstrip().rindex("}")
+    pasted = Compilation(Source("random.cpl", f"{text[:end]}\nagent Believer plays {role} {{\n{lines}\n}}\n}}"))
+    assert pasted.ok, (lines, [one.message for one in pasted.diagnostics])
+    coverage = log_coverage(choices, states)
+    assert 0 <= coverage.seen <= coverage.all
+    assert sum(one.count for one in coverage.messages) == sum(one.kind != "received" for one in events)
 
 
 def test_receipts_need_not_be_in_the_log() -> None:

@@ -161,16 +161,11 @@ class Monitor:
             for name in list(self._cases):
                 found += self._until(name, end)
         for name, case in self._cases.items():
-            try:
-                found += self._arrived(name, case)
-            except ResourceExhausted:
-                found.append(self._lose(name, case, "what is under way", case.place, case.time))
+            found += self._arrived(name, case)
             for one in self.commitments(name):
                 if one.state == "active" and not one.is_claim:
-                    place = self._cases[name].place
-                    found.append(
-                        f.Open(place, name, end, one.name, one.debtor, one.creditor, one.state, one.since, one.due)
-                    )
+                    who = (one.name, one.debtor, one.creditor)
+                    found.append(f.Open(case.place, name, end, *who, one.state, one.since, one.due))
         return self._told(found)
 
     def subscribe(self, callback: Callable[[Finding], object]) -> Callable[[], None]:
@@ -253,8 +248,8 @@ class Monitor:
 
     def _judged(self, event: Event) -> list[Finding]:
         """Hold an event against its case, and let it happen if it may."""
-        if event.kind == "received" and self._deliveries == "auto":
-            self._inferring = False
+        is_receipt = event.kind == "received"
+        inferring = self._inferring and not (is_receipt and self._deliveries == "auto")
         resolved = self._resolve(event)
         name = event.case
         known = self._cases.get(name)
@@ -263,6 +258,8 @@ class Monitor:
         if isinstance(resolved, Unresolved):
             return [self._rejection(event, resolved.kind, resolved.message, resolved.because, resolved.instead)]
         if known is None and self._ended.get(name) == "over":
+            if event.kind == "received" and self._deliveries == "auto" and not self._model.sync:
+                return []  # it was inferred, before it was known that receipts are told, and with it the end
             return [self._rejection(event, f.CaseOver, resolved.message)]
         case = known or Case(self._machine.initial)
         found: list[Finding] = []
@@ -279,13 +276,16 @@ class Monitor:
                 now = replace(case, lives=dict(case.lives))
                 self._run_out(name, now, time, Chronicle(self._machine, self._clock))
             states = now.states
-            outcome = self._machine.after(states, resolved.ways, self._inferring) if resolved.ways else None
+            if is_receipt and self._model.sync and self._has_arrived(resolved, states):
+                return found
+            outcome = self._machine.after(states, resolved.ways, inferring) if resolved.ways else None
             if outcome is None:
-                if self._is_known(event, resolved, states):
+                if is_receipt and inferring and self._has_arrived(resolved, states):
                     return found
-                return [*found, self._refused(event, resolved, states)]
+                return [*found, self._refused(event, resolved, states, inferring)]
         except ResourceExhausted:
             return [*found, self._lose(name, case, resolved.message, event.place, event.time)]
+        self._inferring = inferring
         if known is None:
             self.totals.cases += name not in self._ended
             self._ended.pop(name, None)
@@ -316,17 +316,15 @@ class Monitor:
             found = self._resolved[asked] = self._resolver.resolve(event)
         return found
 
-    def _is_known(self, event: Event, resolved: Resolved, states: States) -> bool:
-        """Whether the receipt that is told had to be inferred already from what was told before."""
-        if event.kind != "received" or not (self._inferring or self._model.sync):
-            return False
-        received = [self._machine.packing.condition(one.received) for one in resolved.messages]
+    def _has_arrived(self, resolved: Resolved, states: States) -> bool:
+        """Whether a message is there already, so that to be told of its receipt is no news."""
+        received = (self._machine.packing.condition(one.received) for one in resolved.messages)
         return any(all(condition(state) for state in states) for condition in received)
 
-    def _refused(self, event: Event, resolved: Resolved, states: States) -> Finding:
-        kind, because = reason(self._machine, states, self._inferring, resolved)
+    def _refused(self, event: Event, resolved: Resolved, states: States, inferring: bool) -> Finding:
+        kind, because = reason(self._machine, states, inferring, resolved)
         senders = frozenset(message.sender for message in resolved.messages)
-        instead = expected(self._machine, states, self._inferring, senders)
+        instead = expected(self._machine, states, inferring, senders)
         return self._rejection(event, kind, resolved.message, because, instead)
 
     @staticmethod
@@ -415,7 +413,7 @@ class Monitor:
         """Hold the event back until nothing of its case that is older can be expected; yield what need not wait."""
         waiting = self._waiting.setdefault(event.case, Waiting())
         waiting.hold(event, self._skew)
-        yield from self._due(event.case, waiting.newest - self._skew)
+        yield from self._due(event.case, (waiting.newest or 0) - self._skew)
 
     def _due(self, case: str, time: int | None) -> Iterator[Event]:
         """Yield the events of a case that wait no longer, in order: those up to a time, or all."""
