@@ -8,6 +8,7 @@ from typing import Any
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
+from cplc.report.charts import source_of
 from cplc.report.html import STYLES, template
 from cplc.report.outcome import Standing, remarks
 from cplc.report.text import expectation
@@ -36,6 +37,7 @@ class _Verdict:
     asked: str
     found: str
     place: str
+    source: tuple[str, int, int] | None
 
 
 def decision_page(
@@ -77,4 +79,5 @@ def _verdict(result: Result, standing: Standing) -> _Verdict:
         result.question.text,
         "; ".join(remarks(result)),
         place(result.question.span),
+        source_of(result.question.span),
     )
