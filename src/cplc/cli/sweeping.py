@@ -156,7 +156,7 @@ class Sweeping:
         varied = {name: cells for name, cells in varied.items() if any(cells)}
         head = "".join(f"{line}\n" for line in same)
         if self.taken:
-            head += f"{self.taken} items are from an earlier table\n"
+            head += f"{self.taken} {'item is' if self.taken == 1 else 'items are'} from an earlier table\n"
         return f"{head}{chr(10) if head else ''}{_aligned(varied)}{self._counted()}"
 
     def _counted(self) -> str:
@@ -166,8 +166,12 @@ class Sweeping:
         said = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
         wrong = sum(row.expected is False for row in self.rows)
         not_expected = f"; {wrong} not as expected" if wrong else ""
-        items = f"{len(self.found)} item{'s' if len(self.found) > 1 else ''}"
-        return f"\n{items}, {len(self.rows)} rows{': ' + said if said else ''}{not_expected}\n"
+        sizes = f"{_count(len(self.found), 'item')}, {_count(len(self.rows), 'row')}"
+        return f"\n{sizes}{': ' + said if said else ''}{not_expected}\n"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _is_open(row: Row) -> bool:

@@ -69,6 +69,7 @@ class Apart:
 
     _process: subprocess.Popen[bytes] | None = None
     _messages: SimpleQueue[tuple[str, object] | None] = field(default_factory=SimpleQueue)
+    _listener: threading.Thread | None = None
 
     def rows(self, item: Item, limits: Limits, wanted: Callable[[], bool] = lambda: True) -> tuple[Row, ...]:
         """Return the rows of the item, as many of them known as the limits allow.
@@ -135,7 +136,8 @@ class Apart:
                     messages.put(cast("tuple[str, object]", received(process.stdout)))
             messages.put(None)
 
-        threading.Thread(target=listen, name="cplc-sweep", daemon=True).start()
+        self._listener = threading.Thread(target=listen, name="cplc-sweep", daemon=True)
+        self._listener.start()
         self._process, self._messages = process, messages
 
     def end(self) -> None:
@@ -151,6 +153,10 @@ class Apart:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if self._listener is not None:
+            self._listener.join(_PATIENCE)
+            if not self._listener.is_alive() and process.stdout is not None:
+                process.stdout.close()
 
 
 def _nothing() -> str | None:

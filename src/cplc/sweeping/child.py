@@ -92,19 +92,30 @@ def _prepare() -> None:
 def _copied(item: Item, requests: IO[bytes], replies: IO[bytes]) -> int:
     """Answer in a copy of this process; return how that has ended. If nobody waits any more, end with it."""
     reading, writing = os.pipe()
+    theirs, ours = os.pipe()
     process = os.fork()
     if process == 0:
         os.close(reading)
+        os.close(ours)
+        threading.Thread(target=_end_with, args=(theirs,), daemon=True).start()
         send(replies, ("begun", os.getpid()))
         _answer(item, replies)
         os._exit(0)
     os.close(writing)
+    os.close(theirs)
     ready, _, _ = select.select([requests.fileno(), reading], [], [])
     if reading not in ready:  # nothing is sent while an item is answered: that is the end of the other side
         os.kill(process, signal.SIGKILL)
         os._exit(0)
     os.close(reading)
+    os.close(ours)
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def _end_with(lifeline: int) -> None:
+    """End this process when the one at the other end of the pipe has ended."""
+    os.read(lifeline, 1)
+    os._exit(1)
 
 
 def _answer(item: Item, replies: IO[bytes]) -> None:

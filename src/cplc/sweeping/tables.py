@@ -190,7 +190,7 @@ def rows_by_key(path: Path) -> dict[str, list[dict[str, Cell]]]:
     form = form_of(path)
     try:
         records = _records(path.read_bytes(), form)
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else "it is no table of a sweep"
         raise NoTable(f"cannot go on with `{path}`: {why}") from None
     found: dict[str, list[dict[str, Cell]]] = {}
@@ -217,11 +217,13 @@ def _records(content: bytes, form: Form) -> list[dict[str, Cell]]:
 
 
 def _cell(name: str, cell: Any) -> Cell:
-    """Return what a cell was before it was written."""
+    """Return what a cell was before it was written; no text and nothing are the same."""
+    if cell == "":
+        return None
     if not isinstance(cell, str) or name in _TEXTUAL:
         return cell if isinstance(cell, str | int | float | bool) or cell is None else None
-    if cell in ("", "true", "false"):
-        return {"": None, "true": True, "false": False}[cell]
+    if cell in ("true", "false"):
+        return cell == "true"
     if re.fullmatch(r"-?\d+", cell):
         return int(cell)
     try:

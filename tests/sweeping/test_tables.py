@@ -1,0 +1,115 @@
+"""Tables: what is written is what is read, parts are added up, and what was settled is known again."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from cplc.sweeping.items import Answered, Cell, Item, Options, Row, Text
+from cplc.sweeping.tables import FORMS, Form, NoTable, Table, form_of, lines, restored, rows_by_key, summed, written
+
+_FILE = Text("shop.cpl", "protocol Shop {}")
+_FIGURES: tuple[tuple[str, Cell], ...] = (
+    ("low", 0.1),
+    ("whole", 1.0),
+    ("most", math.inf),
+    ("count", 7),
+    ("by", "12"),
+    ("states", "1" * 40),
+)
+
+
+def _answered(number: int, *rows: Row, point: tuple[tuple[str, str], ...] = (("n", "1"),)) -> Answered:
+    return Answered(number, Item(_FILE, Options(), point), rows, 0.5)
+
+
+def _table(*answered: Answered) -> Table:
+    return Table(tuple(line for one in answered for line in lines(one, f"key{one.number}")))
+
+
+@pytest.mark.parametrize("ending", FORMS)
+def test_rows_come_back_as_they_were(ending: str, tmp_path: Path) -> None:
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"table{ending}"
+    rows = (
+        Row("safe", "holds", _FIGURES, "", True),
+        Row('"odd", \n name', "fails", (("low", 0.25),), "because: 'a', \"b\"", False),
+        Row("open", "", (("count", -3),), "", None),
+    )
+    one = _answered(0, *rows, point=(("n", "1"), ("low", "2"), ("answer", "x")))
+    path.write_bytes(written(_table(one), form_of(path)))
+    (records,) = rows_by_key(path).values()
+    assert restored(one.item, records) == rows
+
+
+def test_a_table_is_the_same_when_it_is_written_again_from_what_was_read(tmp_path: Path) -> None:
+    one = _answered(0, Row("a", "holds", _FIGURES, "", True), Row("b", "vacuous", (), "", True))
+    path = tmp_path / "table.csv"
+    path.write_bytes(written(_table(one), "csv"))
+    rows = restored(one.item, rows_by_key(path)["key0"])
+    assert rows is not None
+    assert written(_table(_answered(0, *rows)), "csv") == path.read_bytes()
+
+
+@pytest.mark.parametrize("answer", ["unknown", "error"])
+def test_what_is_not_settled_is_asked_again(answer: str, tmp_path: Path) -> None:
+    one = _answered(0, Row("a", "holds"), Row("b", answer, reason="too slow"))
+    path = tmp_path / "table.json"
+    path.write_bytes(written(_table(one), "json"))
+    assert restored(one.item, rows_by_key(path)["key0"]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("table.csv", b"a,b\n1,2\n"),
+        ("table.csv", b"\xff\xfe"),
+        ("table.json", b"{"),
+        ("table.json", b"[1, 2]"),
+        ("table.json", b'{"rows": [3]}'),
+        ("table.parquet", b"PAR1"),
+    ],
+)
+def test_what_is_no_table_is_refused(name: str, content: bytes, tmp_path: Path) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(NoTable, match="cannot go on with"):
+        rows_by_key(path)
+
+
+def test_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NoTable, match="No such file"):
+        rows_by_key(tmp_path / "table.csv")
+
+
+def test_the_name_of_a_file_says_its_format() -> None:
+    assert form_of(Path("A.CSV")) == "csv"
+    with pytest.raises(NoTable, match=r"none of \.csv, \.json, \.parquet"):
+        form_of(Path("table.xlsx"))
+
+
+def test_parts_of_a_simulation_are_added_up() -> None:
+    options = Options("simulate")
+    parts = [
+        Answered(at, Item(_FILE, options, first=1000 * at, count=1000, seed=at), (Row("goods", "", figures),), 0.0)
+        for at, figures in enumerate([(("runs", 1000), ("fulfilled", 3)), (("runs", 500), ("violated", 2))])
+    ]
+    table = Table(tuple(line for one in parts for line in lines(one, str(one.number))))
+    (line,) = summed(table).lines
+    assert {name: line.cells[name] for name in ("runs", "fulfilled", "violated")} == {
+        "runs": 1500,
+        "fulfilled": 3,
+        "violated": 2,
+    }
+
+
+@pytest.mark.parametrize("form", FORMS.values())
+def test_no_rows_make_a_table_too(form: Form) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    assert written(Table(()), form)
