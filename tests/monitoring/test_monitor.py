@@ -7,6 +7,7 @@ import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Final, Literal
 
 import pytest
 
@@ -30,6 +31,7 @@ from cplc.monitoring.summary import summary
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 _HOUR = 3600 * 10**9
+_BOTH: Final[tuple[Literal["sent", "received"], ...]] = ("sent", "received")
 
 
 def _said(monitor: Monitor, *messages: str, case: str = "1") -> list[Finding]:
@@ -216,6 +218,24 @@ def test_memory_is_for_open_cases() -> None:
     assert _said(monitor, "request", case="1") == []
     assert list(monitor.cases) == ["1"]
     assert monitor.totals.cases == 300
+
+
+@pytest.mark.parametrize(("channels", "deliveries"), [("sync", "auto"), ("async", "inferred"), ("async", "auto")])
+def test_receipts_that_are_told_confirm_what_was_sent(channels: str, deliveries: str) -> None:
+    """Also of the message that ends the case."""
+    monitor = Monitor.load(_EXAMPLES / "netbill.cpl", channels=channels, deliveries=deliveries)  # type: ignore[arg-type]
+    for name in ("request", "offer", "accept", "pay", "deliver", "receipt", "request"):
+        for kind in _BOTH:
+            found = monitor.feed(Event("log", "1", name, kind=kind))
+            assert not any(isinstance(one, Rejected) for one in found)
+    assert summary(monitor).commitments["goods"] == {"fulfilled": 1}
+
+
+def test_a_rejected_receipt_does_not_say_that_receipts_are_told() -> None:
+    monitor = Monitor.load(_EXAMPLES / "netbill.cpl")
+    monitor.feed(Event("1", "1", "request", kind="sent"))
+    assert isinstance(monitor.feed(Event("2", "2", "offer", kind="received"))[0], OutOfOrder)
+    assert monitor.feed(Event("3", "1", "offer", kind="sent")) == []
 
 
 def test_rounds_that_are_over_do_not_multiply() -> None:

@@ -45,15 +45,18 @@ class Waiting:
     """Events of a case that an earlier one may still come before, in the order of their times."""
 
     events: list[tuple[int, int, Event]] = field(default_factory=list)
-    newest: int = 0
+    newest: int | None = None
     count: int = 0
 
     def hold(self, event: Event, skew: int) -> None:
         """Put an event in its place; what is too old for that, or has no time, comes last."""
-        self.newest = max(self.newest, event.time or 0)
-        is_placed = event.time is not None and event.time >= self.newest - skew
+        given = event.time
+        if given is not None:
+            self.newest = given if self.newest is None else max(self.newest, given)
+        newest = self.newest or 0
+        time = newest if given is None or given < newest - skew else given
         self.count += 1
-        heapq.heappush(self.events, (event.time if is_placed and event.time else self.newest, self.count, event))
+        heapq.heappush(self.events, (time, self.count, event))
 
     def due(self, time: int | None) -> Iterator[Event]:
         """Yield those up to a time, or all, and no longer keep them; there is an end to how many are kept."""

@@ -304,9 +304,10 @@ class Machine:
     def arrival(self, states: States) -> tuple[str, Outcome] | None:
         """Return what becomes of a case when something that is under way arrives, and what that is."""
         for name, step in self.receipt.items():
-            outcome = self.after(states, ((step,),), True)
-            if outcome is not None:
-                return name, outcome
+            with suppress(ResourceExhausted):
+                outcome = self.after(states, ((step,),), True)
+                if outcome is not None:
+                    return name, outcome
         return None
 
     # --- the end of a case

@@ -257,9 +257,14 @@ class Monitor:
             return []
         if isinstance(resolved, Unresolved):
             return [self._rejection(event, resolved.kind, resolved.message, resolved.because, resolved.instead)]
-        if known is None and self._ended.get(name) == "over":
-            if event.kind == "received" and self._deliveries == "auto" and not self._model.sync:
-                return []  # it was inferred, before it was known that receipts are told, and with it the end
+        ended = self._ended.get(name) if known is None else None
+        if (
+            ended
+            and is_receipt
+            and (self._inferring or self._model.sync or (ended, self._deliveries) == ("over", "auto"))
+        ):
+            return []  # it was inferred, and with it the end
+        if ended == "over":
             return [self._rejection(event, f.CaseOver, resolved.message)]
         case = known or Case(self._machine.initial)
         found: list[Finding] = []
