@@ -36,6 +36,7 @@ _MAY_IMPORT["asking"] = {"verification", "system", "diagnostics"}
 _MAY_IMPORT["ispl_reading"] = {*_MAY_IMPORT, "__init__"}
 _MAY_IMPORT["pipeline"] = {*_MAY_IMPORT, "__init__"}
 _MAY_IMPORT["analysing"] = {*_MAY_IMPORT}
+_MAY_IMPORT["every_size"] = {"pipeline", "asking", "semantics", "verification", "system", "source"}
 _MAY_IMPORT["replaying"] = {"pipeline", "simulation", "lowering", "system"}
 _MAY_IMPORT["fixing"] = {"pipeline", "settings", "diagnostics", "source"}
 _MAY_IMPORT["monitoring"] = {"pipeline", "simulation", "engines", "lowering", "semantics", "logs", "system"}
@@ -70,6 +71,7 @@ _MAY_IMPORT["server"] = {
     "__init__",
 }
 _MAY_IMPORT["cli"] = {
+    "every_size",
     "sweeping",
     "mining",
     "monitoring",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cplc.semantics.index import Index
     from cplc.semantics.loading import Load
     from cplc.semantics.model import CheckedModel
+    from cplc.semantics.sizes import Uniformity
     from cplc.syntax import ast
     from cplc.system.model import System
     from cplc.verification.results import Question
@@ -112,6 +113,12 @@ class Compilation(Answering):
     @property
     def model(self) -> CheckedModel:
         found = self._changed or self._analysis.model
+        assert found is not None
+        return found
+
+    def uniformity(self, parameter: str) -> Uniformity:
+        """Return how the protocol speaks of the families whose size is this parameter."""
+        found = self._analysis.uniformity(parameter)
         assert found is not None
         return found
 

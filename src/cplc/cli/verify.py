@@ -51,6 +51,7 @@ Examples:
   cplc verify examples/netbill.cpl -D customers=20 --property safe --property served
   cplc verify examples/netbill.cpl --formula 'AG (pay[1] -> AF deliver[1])' --assuming Mer
   cplc verify model.ispl --formula 'LTL G F done'
+  cplc verify examples/netbill.cpl --for-all-n
   cplc verify examples/netbill.cpl --timeout 5m --format json
   cplc verify examples/netbill.cpl --watch
   cplc verify examples/netbill.cpl --format html > report.html
@@ -66,6 +67,13 @@ Examples:
     metavar="ROLES",
     help="Roles that keep going, for --formula: `Mer,Cus` or `all`.",
 )
+@click.option(
+    "--for-all-n",
+    "for_all",
+    is_flag=True,
+    help="For every value of the parameter that is the size of role families, however large.",
+)
+@click.option("--n", "counting", metavar="NAME", default="", help="Which parameter that is, where there are several.")
 @limit_options
 @report_format_option
 @click.option(
@@ -101,6 +109,8 @@ def command(
     properties: Sequence[str],
     formula: str | None,
     assuming: tuple[str, ...] | None,
+    for_all: bool,
+    counting: str,
     engine: EngineName,
     timeout: float | None,
     memory: int | None,
@@ -119,6 +129,10 @@ def command(
         raise click.UsageError("--formula and --property exclude each other")
     if assuming is not None and formula is None:
         raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
+    if counting and not for_all:
+        raise click.UsageError("--n goes with --for-all-n")
+    if for_all and formula is not None:
+        raise click.UsageError("--formula and --for-all-n exclude each other")
     if watch:
         return watched(lambda: [file])
 
@@ -133,6 +147,9 @@ def command(
             return
         yield tuple(warning for one in asked.asked for warning in one.warnings)
         yield asked
+        if for_all:
+            yield from _of_every_size(compilation, asked.asked, counting, engine)
+            return
         keep = is_wanted(cache)
         yield from _answered(compilation, asked.asked, engine, vacuity=vacuity, keep=keep, settled=run.settle)
 
@@ -182,6 +199,24 @@ def _asked(
     model = compilation.model
     asked = asked_of(compilation, properties)
     return Questions(asked, are_default=not (model.properties or model.checks or model.thresholds))
+
+
+def _of_every_size(
+    compilation: Compilation | IsplReading, asked: Sequence[Asked], counting: str, engine: EngineName
+) -> Iterator[Result]:
+    from cplc.every_size import EverySize, NotCounting
+    from cplc.pipeline import Compilation
+
+    if not isinstance(compilation, Compilation):
+        raise click.UsageError("--for-all-n is for protocols: a model in ISPL has no parameters")
+    try:
+        yield from EverySize(compilation, counting).verify(asked, engine)
+    except NotCounting as problem:
+        known = ", ".join(f"`{name}`" for name in problem.known) or "none here"
+        message = (
+            f"`{counting}` is no size of role families" if counting else "say which size of role families is meant"
+        )
+        raise click.UsageError(f"--n: {message}; these are: {known}") from None
 
 
 def _answered(

@@ -39,6 +39,7 @@ def result_data(result: Result) -> Data:
         "seconds": round(result.seconds, 6),
         "cached": result.cached,
         "reason": result.reason,
+        "sizes": result.sizes,
         "findings": list(result.findings),
         "remarks": [_remark(remark) for remark in result.remarks],
         "blame": _blame(result),

@@ -128,6 +128,8 @@ def expectation(result: Result) -> str:
 def _about(result: Result) -> Iterator[str]:
     if result.question.title:
         yield printable(result.question.title)
+    if result.sizes:
+        yield result.sizes
     if result.reason:
         yield result.reason
     for finding in result.findings[:_MOST_FINDINGS]:

@@ -24,6 +24,7 @@ from cplc.semantics.problems import Problems
 from cplc.semantics.references import Scope
 from cplc.semantics.resolve import Resolver
 from cplc.semantics.signatures import Library
+from cplc.semantics.sizes import Uniformity
 from cplc.semantics.templates import Templates
 from cplc.semantics.terms import Term
 from cplc.semantics.unroll import Unroller
@@ -54,6 +55,12 @@ class Analysis:
             return None, (), ()
         return self._instances.formula(expr)
 
+    def uniformity(self, parameter: str) -> Uniformity | None:
+        """Return how the protocol speaks of the families whose size is this parameter; None if it means nothing."""
+        if self._instances is None:
+            return None
+        return Uniformity(self._instances.frame.template, parameter, self._instances.templates)
+
     def resolve_roles(self, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
         """Return the role instances that ``Mer``, ``Cus[1]``, ``Cus`` or ``all`` stand for."""
         problems = Problems()
@@ -77,6 +84,7 @@ class _Instances:
     world: World
     frame: Frame
     library: Library
+    templates: Mapping[tree.Signature, statements.Template]
 
     def formula(self, expr: ast.Expr) -> tuple[Term | None, tuple[str, ...], tuple[Diagnostic, ...]]:
         problems = Problems()
@@ -132,7 +140,7 @@ def analyse(
             templates, signature, World(problems, broken=set(broken)), parameters or {}, channels, most=MOST_INSTANCES
         ):
             checked, world, frame = outcome
-            instances = _Instances(world, frame, library)
+            instances = _Instances(world, frame, library, templates)
     if chosen is not None and not problems.errors:
         report_unused(library, chosen, expressions.references.used)
     problems.extend(misreadings(file))

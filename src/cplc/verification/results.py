@@ -92,6 +92,8 @@ class Result:
     remarks: tuple[Remark, ...] = ()
     reason: str | None = None
     """Why it is unknown."""
+    sizes: str | None = None
+    """For which sizes of a family this is the answer, where all of them were asked about."""
     findings: tuple[str, ...] = ()
     """What fails, one sentence for each operand of the question's conjunction that does."""
     left_out: int = 0

@@ -1,0 +1,76 @@
+"""What is said of every size is so at sizes that were not tried, whatever the protocol."""
+
+from __future__ import annotations
+
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+
+from cplc import compile
+from cplc.every_size import EverySize
+
+_MORE = (3, 4, 6)
+_NAMES = ("ask", "bid", "pay", "ship")
+
+
+@st.composite
+def _families(draw: st.DrawFn) -> str:
+    """Draw a protocol of members who may share a counter, or ask about each other."""
+    lines = []
+    for position, name in enumerate(_NAMES):
+        one, other = draw(st.permutations(["Hub", "c"]))
+        after = draw(st.sampled_from(["", *_NAMES[:position]]))
+        guards = [f"after {after}"] if after else []
+        guards += draw(st.sampled_from([[], [], [f"unless {draw(st.sampled_from(_NAMES))}"]]))
+        if one == "Hub":
+            shared = ["if Hub.free > 0 set Hub.free := Hub.free - 1", "set Hub.told := true", "if !Hub.told"]
+            guards += draw(st.sampled_from([[], [], [], [draw(st.sampled_from(shared))]]))
+        means = draw(st.sampled_from([[], ["means create duty"] if one == "Hub" else []]))
+        again = draw(st.sampled_from([[], [], [], ["restart"]]))
+        lines.append(f"    {one} -> {other} : {name}  {'  '.join([*guards, *means, *again])}")
+    first, second = draw(st.permutations(_NAMES))[:2]
+    asked = draw(
+        st.sampled_from(
+            [
+                f"forall c in Cus: AG ({first}[c] -> EF {second}[c])",
+                f"forall c in Cus: EF {first}[c]",
+                f"forall c in Cus: AG ({first}[c] -> AF {second}[c])",
+                f"forall c in Cus: AG ({first}[c] -> K(c, {second}[c]))",
+                f"forall c in Cus: A (F {first}[c] -> F {second}[c])",
+                f"forall b in Cus: forall c in Cus: AG !({first}[b] & {second}[c])",
+                f"forall b in Cus: forall c in Cus: AG ({first}[b] -> EF {second}[c])",
+                f"AG ((exists c in Cus: {first}[c]) -> EF (forall c in Cus: {second}[c]))",
+                f"AG ({first}[1] -> EF {second}[1])",
+            ]
+        )
+    )
+    assuming = draw(st.sampled_from(["", " assuming Hub", " assuming Cus", " assuming all"]))
+    return "\n".join(
+        [
+            "protocol Generated(n: 1..9 = 2) {",
+            "  role Hub { var free: 0..2 = 2  var told: bool = false }",
+            "  role Cus[n]",
+            "  for c in Cus {",
+            f"    commitment duty = C(Hub, c, {first}, {second})",
+            *lines,
+            "  }",
+            f"  property asked{assuming}: {asked}",
+            "  check sound, live",
+            "}",
+            "",
+        ]
+    )
+
+
+@given(_families())
+@settings(max_examples=60)
+def test_what_is_said_of_every_size_is_so(text: str) -> None:
+    compilation = compile(text)
+    assume(compilation.ok)
+    sizes = EverySize(compilation)
+    for result in sizes.verify(compilation.questions()):
+        event(f"{result.question.kind} {result.answer}")
+        if result.answer in {"holds", "vacuous"}:
+            for size in _MORE:
+                larger = sizes.of_size(size)
+                (found,) = larger.verify(larger.questions((result.question.name,)))
+                assert found.answer in {"holds", "vacuous"}, (text, result.question.name, size)
