@@ -38,6 +38,8 @@ class Options:
     exact: bool = False
     fairness: bool = True
     reduction: bool = True
+    sensitivity: bool = True
+    """Whether it is asked what figures hang on; verdicts do without."""
 
 
 def participants(compilation: Compilation, names: Sequence[str] = ()) -> tuple[AskedParticipant, ...]:
@@ -62,7 +64,7 @@ def analysed(asked: AskedParticipant, options: Options = Options()) -> Analysis:
     """Return what the participant can count on."""
     found = analyse(
         asked.system, asked.participant, tuple(map(limit, asked.thresholds)),
-        exact=options.exact, fairness=options.fairness, reduction=options.reduction,
+        exact=options.exact, fairness=options.fairness, reduction=options.reduction, sensitivity=options.sensitivity,
     )  # fmt: skip
     known = {figure.aspect for figure in found.figures}
     missing = [figure for figure in _PLAIN if figure.aspect not in known]
@@ -168,5 +170,5 @@ class Judge:
     def _analysis(self, name: str, *, exact: bool) -> Analysis:
         if (name, exact) not in self._found:
             (asked,) = participants(self.compilation, [name])
-            self._found[name, exact] = analysed(asked, Options(exact=exact))
+            self._found[name, exact] = analysed(asked, Options(exact=exact, sensitivity=False))
         return self._found[name, exact]

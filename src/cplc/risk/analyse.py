@@ -8,7 +8,6 @@ from cplc.engines.explicit_states import Packing
 from cplc.engines.interface import ResourceExhausted
 from cplc.risk.advice import advice
 from cplc.risk.benefit import gain_and_benefit
-from cplc.risk.large import Large
 from cplc.risk.parts import conjuncts
 from cplc.risk.results import (
     Advice,
@@ -21,8 +20,7 @@ from cplc.risk.results import (
     Work,
     ordered,
 )
-from cplc.risk.sensitivity import sensitivities, value_sensitivities
-from cplc.risk.workshop import Piece, Workshop, copies
+from cplc.risk.workshop import Built, Piece, Workshop, copies
 from cplc.system.expr import TRUE, Expr, conj, reads
 from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold
@@ -45,6 +43,9 @@ def analyse(
 
     The thresholds are for where verdicts flip. Without ``reduction`` the system is not split into independent parts.
     """
+    if sensitivity:
+        from cplc.risk.sensitivity import sensitivities, value_sensitivities
+
     workshop = Workshop(system, participant, exact, fairness, reduction, limit)
     asked: list[tuple[Aspect, Expr]] = [("conformance", participant.conforming)]
     if participant.goals:
@@ -96,7 +97,7 @@ def _advised(workshop: Workshop, pieces: Sequence[Piece]) -> Advice | None:
     for piece in pieces:
         if not piece.built.has_turns:
             continue
-        if isinstance(piece.built, Large):
+        if not isinstance(piece.built, Built):
             one = piece.built.solved(piece.condition, workshop.exact).advice
         else:
             one = advice(
@@ -127,7 +128,7 @@ def _endings(workshop: Workshop, pieces: Sequence[Piece]) -> Iterator[Ending]:
 
 def _end(workshop: Workshop, piece: Piece, wanted: bool) -> int | None:
     """Return the number, or the word, of an end that is wanted or not."""
-    if isinstance(piece.built, Large):
+    if not isinstance(piece.built, Built):
         solved = piece.built.solved(piece.condition, workshop.exact)
         return solved.wanted if wanted else solved.unwanted
     model = piece.built.explored.model
@@ -135,7 +136,7 @@ def _end(workshop: Workshop, piece: Piece, wanted: bool) -> int | None:
 
 
 def _state(piece: Piece, at: int) -> State:
-    return piece.in_words(piece.built.state(at) if isinstance(piece.built, Large) else piece.built.state_at(at))
+    return piece.in_words(piece.built.state_at(at) if isinstance(piece.built, Built) else piece.built.state(at))
 
 
 def _because(piece: Piece, state: State) -> str:
@@ -182,7 +183,7 @@ def _work(workshop: Workshop, pieces: Sequence[Piece]) -> Work:
     built = workshop.built.values()
     circles = not all(one.is_acyclic for one in built)
     method = "circle by circle, by policy iteration" if circles else "one sweep from the ends"
-    if workshop.sums or any(isinstance(one, Large) and one.counts for one in built):
+    if workshop.sums or any(not isinstance(one, Built) and one.counts for one in built):
         method += ", alike ones counted"
     made = [*built, *workshop.sums]
     states, ends = sum(one.states for one in made), sum(one.ends for one in made)

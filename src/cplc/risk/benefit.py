@@ -6,18 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import fsum, inf
+from typing import TYPE_CHECKING
 
 from cplc.engines.interface import ResourceExhausted
 from cplc.risk.advice import advice
-from cplc.risk.large import Large
+from cplc.risk.arrays import has_arrays
 from cplc.risk.levels import levels
 from cplc.risk.lottery import lottery, product
 from cplc.risk.parts import Part, amounts
 from cplc.risk.results import Bounds, Distribution, Figure, Gain, Level, Number
-from cplc.risk.sums import counted_sums
 from cplc.risk.sweep import Ordered, Question, solve
 from cplc.risk.workshop import FEW, Built, Piece, Workshop
 from cplc.risk.worth import Prices, Shares, convolved, distribution, expected, may_grow, power, prices, with_sums
+
+if TYPE_CHECKING:
+    from cplc.risk.large import Large
+    from cplc.risk.sums import Counted
 
 _EXACTLY = 3_000
 """Amounts up to which distributions are kept exactly."""
@@ -131,7 +135,7 @@ def _means_with_circles(workshop: Workshop, lots: Sequence[_Lot], whole: Prices)
 
 
 def _shares(lot: _Lot) -> Shares | None:
-    if isinstance(lot.built, Large):
+    if not isinstance(lot.built, Built):
         raise ResourceExhausted("how it is distributed is not followed through so many states")
     return distribution(lot.built.ordered, lot.prices)
 
@@ -153,7 +157,7 @@ def _expected(lots: Sequence[_Lot], worst: bool, exact: bool, unit: Fraction, fa
     low: Number = Fraction(0)
     slack = 0.0
     for lot in lots:
-        if isinstance(lot.built, Large):
+        if not isinstance(lot.built, Built):
             mean, unsure = lot.built.expected(lot.prices, worst, exact)
             low += mean * lot.times
             slack += unsure * lot.times
@@ -207,13 +211,22 @@ def _listed(workshop: Workshop, lots: Sequence[_Lot]) -> Built | None:
     return workshop.listed(_whole(workshop, lots), FEW)
 
 
+def _counted(workshop: Workshop, part: Part, of: Mapping[int, int]) -> Counted | None:
+    """Return what counting alike ones finds; None if that does not do, or there is no numpy to do it with."""
+    if not has_arrays():
+        return None
+    from cplc.risk.sums import counted_sums
+
+    return counted_sums(part, of, workshop.limit, workshop.exact)
+
+
 def _joint(workshop: Workshop, lots: Sequence[_Lot]) -> Figure:
     """Look at all the parts that matter as one, for what is best in one depends on what was made in others."""
     listed = _listed(workshop, lots)
     part = _whole(workshop, lots)
     of = prices({at: part.worth[step] for at, step in enumerate(part.steps) if step in part.worth}).of
     if listed is None:
-        counted = counted_sums(part, of, workshop.limit, workshop.exact) if workshop.split else None
+        counted = _counted(workshop, part, of) if workshop.split else None
         if counted is not None:
             workshop.sums.append(counted)
             return Figure("benefit", counted.worst, counted.best, advice=counted.advice)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import combinations_with_replacement
@@ -19,6 +19,7 @@ from cplc.risk.layers import Found, Layers, Sights, Uneven, explored, trail
 from cplc.risk.local import Taking
 from cplc.risk.parts import Part
 from cplc.risk.results import Advice, Bounds, Number
+from cplc.risk.seen import Seen
 from cplc.risk.sweep import widened
 from cplc.risk.terrain import Terrain, TooWide
 from cplc.system.expr import Expr
@@ -53,16 +54,6 @@ class _Ends:
             self.wanted = int(ends[np.flatnonzero(holds)[0]])
         if not holds.all():
             self.unwanted = int(ends[np.flatnonzero(~holds)[0]])
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What whoever wrote the beliefs should know, with an example of a state, found when it is asked for."""
-
-    partial: dict[int, tuple[int, Callable[[], State]]]
-    overlapping: dict[tuple[int, int], Callable[[], State]]
-    applied: frozenset[int]
-    stuck: Callable[[], State] | None
 
 
 @dataclass

@@ -6,17 +6,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from cplc.engines.interface import ResourceExhausted
-from cplc.risk.large import Large, Seen, large
+from cplc.risk.arrays import has_arrays
 from cplc.risk.model import Chance, Explored, Kind, explore, with_chances
 from cplc.risk.parts import Part, Splitting, conjuncts, may_be_split, whole_of
 from cplc.risk.results import Bounds
-from cplc.risk.sums import Counted
+from cplc.risk.seen import Seen
 from cplc.risk.sweep import Ordered, Question, Values, solve, widened
 from cplc.system.expr import Expr, Read, conj, reads, replaced
 from cplc.system.model import State, System
 from cplc.system.participant import Participant
+
+if TYPE_CHECKING:
+    from cplc.risk.large import Large
+    from cplc.risk.sums import Counted
 
 FEW = 10_000
 """States of which a list is made without asking whether there is a better way."""
@@ -162,7 +167,7 @@ class Workshop:
         if key in self.built:
             return self.built[key]
         if key not in self._no_layers:
-            found = large(part, asked, self.limit - self.states, self.exact, self.split)
+            found = self._in_layers(part, asked)
             if found is not None:
                 self._keep(key, found)
                 return found
@@ -170,6 +175,14 @@ class Workshop:
         listed = self.listed(part, self.limit)
         assert listed is not None
         return listed
+
+    def _in_layers(self, part: Part, asked: Sequence[Expr]) -> Large | None:
+        """Return the part in layers; None if that cannot be done, or there is no numpy to do it with."""
+        if not has_arrays():
+            return None
+        from cplc.risk.large import large
+
+        return large(part, asked, self.limit - self.states, self.exact, self.split)
 
     def listed(self, part: Part, limit: int) -> Built | None:
         """Return the part with a list of its states; None if there are more, but all of them are not too many."""
@@ -240,7 +253,7 @@ class Workshop:
         if built.part is not members[0]:  # a copy was built: what is asked there has other names
             names = dict(zip(members[0].order, built.part.order, strict=True))
             condition = renamed(condition, names)
-        wanted = b"" if isinstance(built, Large) else built.wanted(condition)
+        wanted = built.wanted(condition) if isinstance(built, Built) else b""
         return Piece(built, condition, wanted, tuple(members), asked)
 
     def values(self, built: Built, wanted: bytes, worst: bool) -> Values:
@@ -251,7 +264,7 @@ class Workshop:
 
     def bounds_of(self, piece: Piece, worst: bool) -> Bounds:
         """Return the probability that one copy of the piece ends as wanted."""
-        if isinstance(piece.built, Large):
+        if not isinstance(piece.built, Built):
             solved = piece.built.solved(piece.condition, self.exact)
             return solved.worst if worst else solved.best
         return self.values(piece.built, piece.wanted, worst).bounds(piece.built.initial, worst)

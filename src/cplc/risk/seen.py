@@ -1,0 +1,18 @@
+"""What is seen of beliefs while a decision model is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cplc.system.model import State
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What whoever wrote the beliefs should know, with an example of a state, found when it is asked for."""
+
+    partial: dict[int, tuple[int, Callable[[], State]]]
+    overlapping: dict[tuple[int, int], Callable[[], State]]
+    applied: frozenset[int]
+    stuck: Callable[[], State] | None
