@@ -29,8 +29,8 @@ $(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed  ## verify the example examples/netbill.cpl
 	$(BIN)/cplc verify examples/netbill.cpl
 
-test: $(VENV)/.installed-dev  ## run the whole test suite
-	$(BIN)/python -m pytest
+test: $(VENV)/.installed-dev  ## run the whole test suite, on all cores
+	$(BIN)/python -m pytest --numprocesses auto
 
 lint: $(VENV)/.installed-dev  ## form and types, of the code and of the protocols
 	$(BIN)/ruff format --check
