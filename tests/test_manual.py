@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from tests.literate import blocks
 
 from cplc.diagnostics.rules import RULES
 
@@ -114,3 +115,18 @@ def test_fences_are_coloured(built: Path) -> None:
     assert broken == []
     language = (built / "language.html").read_text(encoding="utf-8")
     assert '<span class="kd">protocol</span>' in language
+
+
+def test_workflows_give_the_action_what_it_takes() -> None:
+    yaml = pytest.importorskip("yaml")
+    takes = set(yaml.safe_load((_ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"])
+    given: list[str] = []
+    for page in (_ROOT / "docs").glob("**/*.md"):
+        for block in blocks(page):
+            if block.language == "yaml" and "uses: OWNER/cplc" in block.text:
+                document = yaml.safe_load(block.text)
+                jobs = document["jobs"].values() if "jobs" in document else [{"steps": document}]
+                steps = [step for job in jobs for step in job["steps"]]
+                given += [name for step in steps if "cplc@" in step.get("uses", "") for name in step.get("with", {})]
+    assert set(given) <= takes
+    assert len(given) >= 5
