@@ -28,7 +28,7 @@ _ELSEWHERE = {"architecture.md": "ARCHITECTURE.md", "contributing.md": "CONTRIBU
 """Pages of the manual that stand at the root of the repository, where contributors look for them."""
 
 _FENCE = re.compile(r"^( *)(`{3,})([a-z]+)((?: +[^\s`]+)+) *$", re.MULTILINE)
-_DRAWING = re.compile(r"\]\(([\w-]+\.svg)\)")
+_DRAWING = re.compile(r"\]\(([\w-][\w./-]*\.svg)\)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
