@@ -152,6 +152,8 @@ def test_records_that_mean_nothing(fields: dict[str, object], reason: str) -> No
             'write a name with points in quotes: `"a.…"`',
         ),
         ("encoding = 'utf-9'", "1:13", "There is no encoding `utf-9`", None),
+        ("encoding = 'punycode'", "1:13", "There is no encoding `punycode`", None),
+        ("encoding = 'base64'", "1:13", "There is no encoding `base64`", None),
         ("time_zone = 'Mars'", "1:14", "There is no time zone `Mars`; zones are called `Europe/Berlin` or `UTC`", None),
         ("time_zone = '../x'", "1:14", "There is no time zone `../x`; zones are called `Europe/Berlin` or `UTC`", None),
         (

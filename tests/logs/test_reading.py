@@ -103,7 +103,7 @@ def test_csv_with_quoted_line_breaks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_csv_as_spreadsheets_write_it(tmp_path: Path, delimiter: str, encoding: str) -> None:
     text = _CSV.replace(", and", " and").replace(",", delimiter).replace("\n", "\r\n").replace("Buyer", "Käufer")
     first, second = _events(_read(tmp_path / "log.csv", text.encode(encoding)))
@@ -115,6 +115,11 @@ def test_encoding_of_a_mapping(tmp_path: Path) -> None:
     assert sum("is not UTF-8" in one for one in _reasons(_read(tmp_path / "log.csv", text))) == 2
     mapping = LogMapping(encoding="latin-1", dialect=Dialect(","))
     assert _events(_read(tmp_path / "log.csv", text, mapping))[0].sender == "Käufer"
+
+
+def test_what_a_mapping_says_wrongly_breaks_nothing(tmp_path: Path) -> None:
+    for encoding in ("utf-16", "utf-32", "utf-7", "cp037", "unicode_escape"):
+        _read(tmp_path / "log.csv", _CSV, LogMapping(encoding=encoding))
 
 
 def test_xes(tmp_path: Path) -> None:
@@ -168,7 +173,8 @@ def test_cases_of_ocel_by_qualifier_and_objects_after_events(tmp_path: Path) -> 
 def test_packed_logs_and_standard_input(tmp_path: Path, name: str, text: str) -> None:
     mapping = LogMapping(notion=Notion("Order"))
     plain = _read(tmp_path / name, text, mapping)
-    assert _read(tmp_path / f"{name}.gz", gzip.compress(text.encode()), mapping) == plain
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    assert list(read(tmp_path / f"{name}.gz", None, mapping, name=name)) == plain
     assert list(read(io.BytesIO(text.encode()), None, mapping, name=name)) == plain
     assert list(read(io.BytesIO(gzip.compress(text.encode())), None, mapping, name=name)) == plain
     halves = gzip.compress(text[:40].encode()) + gzip.compress(text[40:].encode())

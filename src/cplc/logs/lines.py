@@ -10,7 +10,15 @@ from typing import Final
 from cplc.logs.events import Garbage
 from cplc.logs.records import CHUNK, LONGEST, More, Stream
 
-_MARKS: Final = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_MARKS: Final = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+"""Longer ones first, as one begins with another."""
+_WITHOUT_MARK: Final = {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +36,8 @@ class Recoded:
     def __init__(self, stream: Stream, encoding: str, begun: bytes = b"") -> None:
         self._stream = stream
         self._begun = begun
-        self._decode = codecs.getincrementaldecoder(encoding)("replace").decode
+        known = codecs.lookup(encoding).name
+        self._decode = codecs.getincrementaldecoder(_WITHOUT_MARK.get(known, known))("replace").decode
 
     def read(self, size: int, /) -> bytes:
         while data := self._begun or self._stream.read(size):
@@ -50,6 +59,16 @@ class Begun:
             data, self._begun = self._begun[:size], self._begun[size:]
             return data
         return self._stream.read(size)
+
+
+def is_encoding(name: str) -> bool:
+    """Tell whether texts may be written so: not all that Python knows by such names are encodings of texts."""
+    try:
+        "".encode(name)
+        bytes(range(256)).decode(name, "replace")
+    except (LookupError, ValueError, AssertionError):
+        return False
+    return True
 
 
 def text_stream(stream: Stream, begun: bytes, encoding: str | None) -> Stream:

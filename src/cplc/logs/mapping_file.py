@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,6 +10,7 @@ from typing import Final, cast, get_args
 
 from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
 from cplc.diagnostics.rules import BAD_MAPPING
+from cplc.logs.lines import is_encoding
 from cplc.logs.mapping import FIELDS, KINDS, Aspect, Kind, LogMapping
 from cplc.logs.ocel import OBJECT, Notion
 from cplc.logs.tables import Dialect
@@ -96,10 +96,9 @@ class _Reading:
     def _with_text(self, found: LogMapping, words: Mapping[str, str]) -> LogMapping:
         """Return the mapping with what is said of how the log writes texts and times."""
         if "encoding" in words:
-            try:
-                "".encode(codecs.lookup(words["encoding"]).name)
+            if is_encoding(words["encoding"]):
                 found = replace(found, encoding=words["encoding"])
-            except (LookupError, ValueError):
+            else:
                 self._report(words["encoding"], f"There is no encoding `{words['encoding']}`")
         if "time_zone" in words:
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from typing import Any, Final
 
 import ijson
@@ -15,11 +16,12 @@ from cplc.logs.records import CHUNK, LONGEST, Record, Stream
 Opening = Callable[[], Stream]
 """Opens the log anew: objects may come after the events that they are needed for."""
 
-
 OBJECT: Final = "object:"
 """Begins the name of a field with the objects of a type that an event is about."""
 
 _MOST_TYPES: Final = 12
+_MOST_CASES: Final = 1 << 20
+"""An event is about no more cases than these: positions of events are so far apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Notion:
 
 
 def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Iterator[Record | Garbage]:
-    """Yield a record for each event and each case that it belongs to, none if it is about others; the position counts.
+    """Yield a record for each event and each case that it belongs to, none if it is about others.
 
     Whoever is in a field ``object:T`` is an object of type ``T`` that the event is about, and in ``qualifier:Q`` one
     that it is about in this way.
@@ -63,17 +65,20 @@ def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Ite
                 of[str(one.get("id"))] = str(one["type"])
         notion = Notion(kind, notion.qualifier, notion.types)
     for number, one in enumerate(_items(opening(), "events.item", name), 1):
-        if number <= start:
+        if (number + 1) * _MOST_CASES <= start:
             continue
-        if isinstance(one, Garbage):
-            yield Garbage(f"{name}:event {number}", one.reason, number)
-        else:
-            yield from _records(one, f"{name}:event {number}", number, notion, of)
+        for record in _records(one, f"{name}:event {number}", number * _MOST_CASES, notion, of):
+            if record.offset > start:
+                yield record
 
 
-def _records(one: object, place: str, number: int, notion: Notion, of: dict[str, str]) -> Iterator[Record | Garbage]:
+def _records(one: object, place: str, offset: int, notion: Notion, of: dict[str, str]) -> Iterator[Record | Garbage]:
+    """Yield the records of an event, each with a position of its own: one may be dealt with and the next not yet."""
+    if isinstance(one, Garbage):
+        yield Garbage(place, one.reason, offset)
+        return
     if not isinstance(one, dict) or not isinstance(one.get("type"), str):
-        yield Garbage(place, "this is no event of OCEL: it has no type", number)
+        yield Garbage(place, "this is no event of OCEL: it has no type", offset)
         return
     fields: dict[str, object] = {}
     for attribute in _dicts(one.get("attributes")):
@@ -91,8 +96,8 @@ def _records(one: object, place: str, number: int, notion: Notion, of: dict[str,
         if isinstance(qualifier, str):
             related.setdefault(f"qualifier:{qualifier}", []).append(identity)
     fields |= related
-    for case in cases:
-        yield Record(place, number, {**fields, "case": case})
+    for number, case in enumerate(islice(cases, _MOST_CASES)):
+        yield Record(place, offset + number, {**fields, "case": case})
 
 
 def _dicts(found: object) -> Iterable[dict[str, Any]]:

@@ -70,7 +70,7 @@ def records(
     more: More = stop,
 ) -> Iterator[Record | Garbage]:
     """Yield the records of the log behind a position, before anything is known of their meaning."""
-    called = (name or (str(source) if isinstance(source, Path) else "<stdin>")).removesuffix(".gz")
+    called = name or (str(source) if isinstance(source, Path) else "<stdin>")
     with ExitStack() as stack:
 
         def opened(file: BinaryIO) -> tuple[Stream, bytes]:
@@ -79,7 +79,7 @@ def records(
             first = _beginning(plain, more)
             if not first.startswith(_PACKED):
                 return plain, first
-            unpacked = _Unpacked(Begun(first, plain), called)
+            unpacked = _Unpacked(Begun(first, plain))
             return unpacked, _beginning(unpacked, more)
 
         stream, first = opened(stack.enter_context(source.open("rb")) if isinstance(source, Path) else source)
@@ -128,7 +128,7 @@ def _rewound(file: BinaryIO) -> Stream:
 
 def format_of(name: str, first: bytes) -> Format:
     """Return the format of a log, by what it is called or else by how it begins."""
-    ending = Path(name).suffix.lower()
+    ending = Path(name.lower().removesuffix(".gz")).suffix
     if ending in _ENDINGS:
         return _ENDINGS[ending]
     begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
@@ -170,9 +170,8 @@ class _AsItComes:
 class _Unpacked:
     """What is in a gzip file; where that is damaged or cut off, it ends, and says so."""
 
-    def __init__(self, packed: Stream, name: str) -> None:
+    def __init__(self, packed: Stream) -> None:
         self._packed = packed
-        self._name = name
         self._unpacker = zlib.decompressobj(_GZIP)
         self._rest = b""
         self.problem: str | None = None
