@@ -60,7 +60,7 @@ bench: $(VENV)/.installed-dev  ## measure us and the tools that CPLC_MCMAS, CPLC
 	$(BIN)/python -m benchmarks --output docs/benchmarks
 
 playground-build: $(VENV)/.installed  ## build the playground into build/playground
-	$(BIN)/python playground/build.py $(if $(NUMPY),--numpy $(NUMPY)) build/playground
+	$(BIN)/python playground/build.py build/playground
 
 playground: playground-build  ## serve the playground on this machine
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/playground $(PORT)

@@ -6,7 +6,6 @@ The folder is there when it is complete: everything is made beside it first.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import shutil
 import subprocess
@@ -29,9 +28,7 @@ _COMPILED = (".so", ".pyd", ".dylib", ".c", ".pyi")
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build the playground.")
     parser.add_argument("folder", type=Path, help="where it is put; what is there is replaced")
-    parser.add_argument("--numpy", type=Path, help="Pyodide's own wheel of numpy, if there is one")
-    wanted = parser.parse_args(arguments)
-    folder: Path = wanted.folder.resolve()
+    folder: Path = parser.parse_args(arguments).folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
     _modules()
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as name:
@@ -39,10 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         made = work / "made"
         made.mkdir()
         _pyodide(made / "pyodide")
-        wheels = [] if wanted.numpy is None else [_numpy(wanted.numpy, made)]
         _python(work / "site", made / "python.zip")
         _page(work, made)
-        (made / "manifest.json").write_text(json.dumps({"wheels": wheels}), encoding="utf-8")
         if folder.exists():
             folder.rename(work / "before")
         made.rename(folder)
@@ -66,17 +61,6 @@ def _pyodide(folder: Path) -> None:
     folder.mkdir()
     for name in _PYODIDE:
         shutil.copy(_HERE / "node_modules" / "pyodide" / name, folder / name)
-
-
-def _numpy(wheel: Path, made: Path) -> str:
-    """Take the wheel if it is the one that this Pyodide was released with."""
-    listed = json.loads((_HERE / "node_modules" / "pyodide" / "pyodide-lock.json").read_text(encoding="utf-8"))
-    package = listed["packages"]["numpy"]
-    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    if digest != package["sha256"]:
-        raise SystemExit(f"{wheel} is not {package['file_name']}, as Pyodide lists it: its digest is {digest}")
-    shutil.copy(wheel, made / "pyodide" / package["file_name"])
-    return str(package["file_name"])
 
 
 def _python(site: Path, archive: Path) -> None:

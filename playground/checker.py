@@ -10,7 +10,6 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Final
 
 from cplc.asking import Asked, Channels, EngineName
@@ -32,7 +31,6 @@ FEW_STATES: Final = 20_000
 """Up to so many states are looked at one by one: here decision diagrams are in pure Python, which is slower."""
 MOST: Final = 500
 """How many diagnostics a page is told of."""
-NO_NUMPY: Final = "participants are analysed with numpy, which this page was built without"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,34 +114,26 @@ def _verified(wanted: Wanted) -> Iterator[Said]:
         yield {"diagnostics": _told(reading, found)}
         return
     if wanted.formula is None:
-        asked, without = _questions(reading)
+        asked = _questions(reading)
     else:
         one = reading.formula_question(wanted.formula)
         if not isinstance(one, Asked):
             yield {"formula": [problem.message for problem in one]}
             return
-        asked, without = (one,), ()
-    yield {"asked": [*(one.question.name for one in asked), *(one["name"] for one in without)]}
+        asked = (one,)
+    yield {"asked": [one.question.name for one in asked]}
     for number, result in enumerate(_answers(reading, asked, wanted.engine), 1):
         verdict = standing(result)
         yield {"result": _row(reading, result, verdict), "shown": fragment(number, result, verdict)}
-    for row in without:
-        yield {"result": row, "shown": ""}
 
 
-def _questions(reading: Reading) -> tuple[tuple[Asked, ...], tuple[Said, ...]]:
-    """Return what the file asks, as the command line does, and what cannot be answered here as it will be shown."""
+def _questions(reading: Reading) -> tuple[Asked, ...]:
+    """Return what the file asks, as the command line does."""
     if isinstance(reading, IsplReading):
-        return reading.questions(), ()
-    thresholds = reading.model.thresholds
-    if not thresholds or find_spec("numpy") is not None:
-        from cplc.cli.load import asked_of
+        return reading.questions()
+    from cplc.cli.load import asked_of
 
-        return asked_of(reading, ()), ()
-    asked = reading.questions()
-    if not reading.model.properties and not reading.model.checks:
-        asked = tuple(one for one in asked if one.question.kind == "model")
-    return asked, tuple(_unanswered(f"{one.participant}.{one.aspect}") for one in thresholds)
+    return asked_of(reading, ())
 
 
 def _answers(reading: Reading, asked: Sequence[Asked], engine: EngineName) -> Iterator[Result]:
@@ -194,14 +184,6 @@ def _row(reading: Reading, result: Result, verdict: Standing) -> Said:
         "reason": result.reason or "",
         "place": _place(reading, result.span),
     }
-
-
-def _unanswered(name: str) -> Said:
-    return {
-        "name": name, "kind": "analysis", "title": "", "assuming": [], "formula": "", "verdict": "unknown",
-        "expected": "holds", "as_expected": True, "standing": "unknown", "engine": "", "reason": NO_NUMPY,
-        "place": None,
-    }  # fmt: skip
 
 
 # --- what a page is told of a text

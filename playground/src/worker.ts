@@ -25,14 +25,11 @@ async function fetched(name: string): Promise<Response> {
 
 async function load(): Promise<Checker> {
   const archive = fetched('python.zip').then((reply) => reply.arrayBuffer());
-  const manifest = fetched('manifest.json').then((reply) => reply.json() as Promise<{ wheels: string[] }>);
   const { loadPyodide } = (await import(at('pyodide/pyodide.mjs'))) as typeof import('pyodide');
   const python: PyodideAPI = await loadPyodide({ indexURL: at('pyodide/') });
   say({ loading: 'unpacking the checker' });
   const folder = python.runPython('import site; site.getsitepackages()[0]') as string;
   python.unpackArchive(await archive, 'zip', { extractDir: folder });
-  const { wheels } = await manifest;
-  if (wheels.length) await python.loadPackage(wheels.map((name) => at(`pyodide/${name}`)));
   say({ loading: 'starting the checker' });
   return python.pyimport('playground.checker') as Checker;
 }

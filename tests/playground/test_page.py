@@ -12,7 +12,7 @@ from shutil import which
 from typing import Any
 
 import pytest
-from tests.playground.verdicts import EXAMPLES, ROOT, has_numpy, verdicts
+from tests.playground.verdicts import EXAMPLES, ROOT, verdicts
 
 _SCENARIOS = ROOT / "playground" / "tests" / "scenarios.mjs"
 _PICTURES = ROOT / "build" / "pictures"
@@ -58,9 +58,9 @@ def test_in_a_browser(outcomes: dict[str, _Outcome], name: str) -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_verdicts_are_those_of_the_command_line(folder: Path, outcomes: dict[str, _Outcome], example: str) -> None:
+def test_verdicts_are_those_of_the_command_line(outcomes: dict[str, _Outcome], example: str) -> None:
     told = outcomes["every example has its verdicts"].told[example]
-    assert told == verdicts(f"examples/{example}", has_numpy=has_numpy(folder))
+    assert told == verdicts(f"examples/{example}")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,5 @@ def test_verdicts_are_those_of_the_command_line(folder: Path, outcomes: dict[str
         ("a link carries the protocol", ("examples/contract_net.cpl", "-D", "participants=3")),
     ],
 )
-def test_what_is_chosen_counts(
-    folder: Path, outcomes: dict[str, _Outcome], scenario: str, arguments: tuple[str, ...]
-) -> None:
-    assert outcomes[scenario].told == verdicts(*arguments, has_numpy=has_numpy(folder))
+def test_what_is_chosen_counts(outcomes: dict[str, _Outcome], scenario: str, arguments: tuple[str, ...]) -> None:
+    assert outcomes[scenario].told == verdicts(*arguments)

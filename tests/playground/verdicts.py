@@ -11,15 +11,10 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.*pl"))
 
 
-def verdicts(*arguments: str, has_numpy: bool) -> list[list[str]]:
-    """Return the name and the verdict of each result; without numpy nothing is known of participants."""
+def verdicts(*arguments: str) -> list[list[str]]:
+    """Return the name and the verdict of each result."""
     command = [sys.executable, "-m", "cplc", "verify", "--no-cache", "--format", "json", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT)
     found = json.loads(done.stdout)["results"]
     assert found, done.stderr
-    return [[one["name"], one["verdict"] if has_numpy or one["kind"] != "analysis" else "unknown"] for one in found]
-
-
-def has_numpy(folder: Path) -> bool:
-    """Tell whether the playground was built with it."""
-    return bool(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["wheels"])
+    return [[one["name"], one["verdict"]] for one in found]
