@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isinf
 
 from cplc.report.analysis import Judged, analysis_data, verdict_text
 from cplc.report.numbers import LEVEL, bounds_text, number_data, number_text, wrapped
@@ -37,6 +38,8 @@ class Compared:
     def difference(self) -> Bounds | None:
         """By how much the second is greater."""
         if self.first is None or self.second is None:
+            return None
+        if any(map(isinf, (self.first.low, self.first.high, self.second.low, self.second.high))):
             return None
         return Bounds(self.second.low - self.first.high, self.second.high - self.first.low)
 
