@@ -136,7 +136,8 @@ def test_without_dask_it_is_said_what_to_do() -> None:
     script = (
         "import sys; sys.modules['distributed'] = None\n"
         "from cplc.cli.main import run\n"
-        f"sys.exit(run(['sweep', {str(_NETBILL)!r}, '--property', 'safe', '-D', 'customers=1,2', '--workers', sys.argv[1]]))"
+        f"sys.exit(run(['sweep', {str(_NETBILL)!r}, '--property', 'safe', '-D', 'customers=1,2',"
+        " '--workers', sys.argv[1]]))"
     )
     two, one = (
         subprocess.run([sys.executable, "-c", script, workers], capture_output=True, text=True, check=False)

@@ -179,16 +179,9 @@ def command(
         raise click.UsageError(str(problem)) from None
 
     first = Item(Text("", ""), options, _first(parameters), _first(believed), wish.names)
-    read: list[Text] = []
-    for text, diagnostics in texts(wish.files, first):
-        output.write_diagnostics(diagnostics, form="text" if form == "text" else "concise", colour=colour, err=True)
-        if text is None or exit_for(diagnostics, strict=False) == Exit.WRONG:
-            return Exit.WRONG
-        try:
-            check(replace(first, file=text))
-        except BadItem as problem:
-            raise click.UsageError(str(problem)) from None
-        read.append(text)
+    read = _read(wish, first, form, colour)
+    if read is None:
+        return Exit.WRONG
 
     count = workers or os.cpu_count() or 1
     most = memory or (default_memory() or 0) // (count if scheduler is None else 1) or None
@@ -254,6 +247,22 @@ def _axes(ranges: Mapping[str, Sequence[str]]) -> tuple[str, str]:
         said = f"these are varied: {', '.join(varied)}" if varied else "nothing is varied"
         raise click.UsageError(f"--heat-map needs two things that are varied; {said}")
     return varied[0], varied[1]
+
+
+def _read(wish: Wish, first: Item, form: Literal["text", "json"], colour: Colour) -> list[Text] | None:
+    """Return the files; say what there is to say of them, and return None if one of them is wrong."""
+    found = []
+    try:
+        for text, diagnostics in texts(wish.files, first):
+            shown: output.Format = "text" if form == "text" else "concise"
+            output.write_diagnostics(diagnostics, form=shown, colour=colour, err=True)
+            if text is None or exit_for(diagnostics, strict=False) == Exit.WRONG:
+                return None
+            check(replace(first, file=text))
+            found.append(text)
+    except BadItem as problem:
+        raise click.UsageError(str(problem)) from None
+    return found
 
 
 def _first(ranges: Ranges) -> Pairs:
