@@ -89,12 +89,15 @@ def estimated(choices: Choices, believer: frozenset[str], confidence: float) -> 
 
 
 def _overlap(one: EstimatedBelief, other: EstimatedBelief) -> bool:
-    events = {_message(estimate.event) for estimate in other.estimates}
-    return one.role == other.role and any(_message(estimate.event) in events for estimate in one.estimates)
+    return not _messages(one).isdisjoint(_messages(other))
 
 
-def _message(event: str) -> str:
-    return event.partition("(")[0]
+def _messages(belief: EstimatedBelief) -> frozenset[str]:
+    """Return every message that a belief is about, whatever it carries."""
+    general = [estimate.event.partition("(")[0] for estimate in belief.estimates]
+    if not belief.members:
+        return frozenset(general)
+    return frozenset(name.replace(f"[{VARIABLE}]", f"[{member}]") for name in general for member in belief.members)
 
 
 def named_choices(
