@@ -152,7 +152,11 @@ class Sweeping:
             name: list(map(_shown, cells)) for name, cells in columns.items() if name not in ("part", "seed", "key")
         }
         varied = {name: cells for name, cells in shown.items() if len(set(cells)) > 1 or name in ("subject", "answer")}
-        same = [f"{name}: {cells[0]}" for name, cells in shown.items() if name not in varied and cells and cells[0]]
+        same = [
+            f"{name.replace('_', ' ')}: {cells[0]}"
+            for name, cells in shown.items()
+            if name not in varied and cells and cells[0]
+        ]
         varied = {name: cells for name, cells in varied.items() if any(cells)}
         head = "".join(f"{line}\n" for line in same)
         if self.taken:
