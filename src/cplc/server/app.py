@@ -82,6 +82,7 @@ def _texts(server: Server) -> None:
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(params: lsp.InitializedParams) -> None:
+        documents.warm_up()
         workspace = server.client_capabilities.workspace
         watching = None if workspace is None else workspace.did_change_watched_files
         if watching is not None and watching.dynamic_registration:

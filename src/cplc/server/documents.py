@@ -33,6 +33,7 @@ MOST_FILES: Final = 1_000
 
 _STACK: Final = 64 * 2**20
 _LARGEST: Final = 1_000_000
+_FIRST: Final = "protocol P { role A  role B  A -> B : m  property p: AF m }"
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "build", "dist", "target"})
 
 Result = TypeVar("Result")
@@ -176,6 +177,10 @@ class Documents:
                 names = sorted(name for name in os.listdir(folder) if name.endswith(".cpl"))
                 found.update((os.path.join(folder, name), None) for name in names[:MOST_FILES])
         return list(found)
+
+    def warm_up(self) -> None:
+        """Make what every text needs, the grammars above all, before there is one."""
+        self._pool.submit(compiled, Document("untitled:first", Text(_FIRST)), {})
 
     def shutdown(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)

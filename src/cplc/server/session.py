@@ -24,7 +24,7 @@ from cplc.server.reports import by_file, united
 from cplc.server.verdicts import Verdicts, texts_of
 from cplc.server.verifying import answers, job
 
-DEBOUNCE: Final = 0.08
+DEBOUNCE: Final = 0.05
 """How long after an edit a text is compiled, in seconds: what is typed at once is compiled once."""
 
 
