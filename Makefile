@@ -54,7 +54,7 @@ editor: $(VENV)/.installed-dev  ## drive the real VS Code with the extension; wh
 
 docs: $(VENV)/.installed-docs  ## build the manual into build/manual; open index.html there
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "build/manual/index.html is the first page; to search in it, serve it: python3 -m http.server -d build/manual"
+	@echo "build/manual/index.html is the first page"
 
 bench: $(VENV)/.installed-dev  ## measure us and the tools that CPLC_MCMAS, CPLC_NUSMV and CPLC_NUSMV_ARCTL name
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'

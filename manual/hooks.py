@@ -59,6 +59,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return _FENCE.sub(_plain_fence, markdown)
 
 
+def on_post_build(config: MkDocsConfig) -> None:
+    """Leave the index of the search where a page that is opened from a disk can read it: in a script."""
+    index = Path(config.site_dir) / "search" / "search_index.json"
+    index.with_suffix(".js").write_text(f"var __index = {index.read_text(encoding='utf-8')}", encoding="utf-8")
+
+
 def _plain_fence(found: re.Match[str]) -> str:
     indent, ticks, language, words = found.groups()
     title = re.search(r" file=(\S+)", words)

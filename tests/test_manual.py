@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from cplc.diagnostics.rules import RULES
 
 pytest.importorskip("material", reason="mkdocs-material is not installed")
 
+_CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or ""
 _ROOT = Path(__file__).parents[1]
 _LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "embed": "src", "object": "data"}
 _LOADED = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "modulepreload", "manifest"}
@@ -103,6 +105,17 @@ def test_every_page_can_be_reached_from_the_first(built: Path) -> None:
         queue += [(path.parent / link).resolve() for link in pages[path].links if link and ":" not in link]
     assert {path.name for path in pages.keys() - met} <= {"404.html"}
     assert {f"{rule.code}.html" for rule in RULES} <= {path.name for path in met if path.parent.name == "rules"}
+
+
+@pytest.mark.skipif(not _CHROMIUM, reason="there is no Chromium; CHROMIUM may name one")
+def test_pages_are_searched_from_a_disk(built: Path, tmp_path: Path) -> None:
+    command = [_CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}"]
+    command += ["--virtual-time-budget=10000", "--dump-dom", f"{(built / 'index.html').as_uri()}?q=retaining"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    found = re.search(r'md-search-result__meta">(\d+) matching documents', ran.stdout)
+    assert found, ran.stderr[-1000:]
+    assert int(found[1]) >= 2
+    assert re.search(r'href="file://[^"]*/language\.html[^"]*" class="md-search-result__link"', ran.stdout)
 
 
 def test_fences_are_coloured(built: Path) -> None:
