@@ -65,6 +65,16 @@ def test_the_tool_does_what_the_page_says(tool: str, asked: str, does: str, tmp_
     assert (_by_storm(asked) if tool == "Storm" else _by_program(tool, asked, tmp_path)) == does
 
 
+@pytest.mark.skipif(not MCMAS_PLUS, reason="CPLC_MCMAS_PLUS is not set")
+def test_commitment_is_false_too_often_where_the_page_says_so(tmp_path: Path) -> None:
+    """That `cplc` finds it true is a transcript of that page."""
+    (model,) = (one.text for one in blocks(_PAGE.with_name("ispl.md")) if one.options.get("file") == "projections.ispl")
+    (tmp_path / "projections.ispl").write_text(model, encoding="ascii")
+    command = [MCMAS_PLUS, "projections.ispl"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert re.findall(r"is (TRUE|FALSE) in the model", done.stdout) == ["FALSE"]
+
+
 def test_every_tool_that_cannot_something_can_something_else() -> None:
     """Else a program that does not run at all would do what the page says."""
     table = _PAGE.read_text(encoding="utf-8").partition("| Tool | Asked |")[2]
