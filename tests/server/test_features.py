@@ -245,6 +245,13 @@ FIXES = [
     ),
     ("after offer", "after told", "told", "Declare the message `told`", "Seller -> b : told"),
     ("create goods", "create good", "good\n", "Replace by `goods`", "create goods"),
+    (
+        "  check",
+        "  property q: AG pay[1] -> AF ship[1]\n  check",
+        "AG pay",
+        "Write `AG (pay[1] -> AF ship[1])`",
+        "property q: AG (pay[1] -> AF ship[1])",
+    ),
 ]
 
 
@@ -448,5 +455,14 @@ async def test_models_in_ispl_have_diagnostics_symbols_and_definitions(editor: E
         (location,) = place
         assert isinstance(location, lsp.Location)
         assert location.range.start == editor.place(uri, word, target)
+    for word, number, lines in (("lit", 2, [7, 11]), ("flip", 1, [2, 3, 4]), ("x", 2, [1, 3, 4, 7, 9])):
+        params = lsp.DocumentHighlightParams(**editor.at(uri, word, number))
+        marked = await editor.client.text_document_document_highlight_async(params) or ()
+        assert [one.range.start.line for one in marked] == lines, word
+        assert [one.kind for one in marked].index(lsp.DocumentHighlightKind.Write) == 0
+        context = lsp.ReferenceContext(include_declaration=False)
+        others = lsp.ReferenceParams(context=context, **editor.at(uri, word, number))
+        places = await editor.client.text_document_references_async(others) or ()
+        assert [one.range.start.line for one in places] == lines[1:]
     await editor.change(uri, ISPL.replace("AF !lit", "AF !lid"))
     assert "unknown-name" in editor.codes(uri)

@@ -117,6 +117,7 @@ class Editors(RuleBasedStateMachine):
         if isinstance(found, CompiledIspl):
             ispl.document_symbols(found)
             ispl.definition(found, offset)
+            ispl.highlights(found, offset)
         else:
             others = asyncio.run(self.documents.everything(lambda text: "import" in text))
             navigation.references(found, offset, others, with_declaration=True)

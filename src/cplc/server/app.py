@@ -181,7 +181,10 @@ def _names(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     async def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
-        compiled = await documents.protocol(params.text_document.uri)
+        compiled = await documents.compiled(params.text_document.uri)
+        if isinstance(compiled, CompiledIspl):
+            offset = compiled.text.offset(params.position)
+            return ispl.references(compiled, offset, with_declaration=params.context.include_declaration)
         found = None if compiled is None else name_at(compiled, params.position)
         if compiled is None or found is None:
             return []
@@ -193,8 +196,10 @@ def _names(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     async def highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
-        compiled = await documents.protocol(params.text_document.uri)
-        return [] if compiled is None else navigation.highlights(compiled, compiled.text.offset(params.position))
+        found = await documents.compiled(params.text_document.uri)
+        if isinstance(found, CompiledIspl):
+            return ispl.highlights(found, found.text.offset(params.position))
+        return [] if found is None else navigation.highlights(found, found.text.offset(params.position))
 
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     async def prepare_rename(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:

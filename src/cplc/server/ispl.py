@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lsprotocol.types import DocumentSymbol, Location, SymbolKind
+from lsprotocol.types import DocumentHighlight, DocumentHighlightKind, DocumentSymbol, Location, SymbolKind
 
 from cplc.semantics.index import children, walk
 from cplc.server.compiled import CompiledIspl
@@ -91,17 +91,51 @@ class _Names:
 
 def definition(compiled: CompiledIspl, offset: int) -> Location | None:
     """Return where the name at an offset is declared."""
-    file = compiled.reading.file
-    agent = next((one for one in file.agents if one.span.start <= offset <= one.span.end), None)
-    names = _Names(file, agent)
-    for node in walk(file):
-        if not isinstance(node, Name) or not node.span.start <= offset <= node.span.end or not node.text:
-            continue
-        parent = next((one for one in walk(file) if any(inner is node for inner in children(one))), None)
-        found = _meant(names, parent, node)
-        if found is not None:
+    for name, parent, names in _written(compiled):
+        if name.span.start <= offset <= name.span.end and (found := _meant(names, parent, name)) is not None:
             return Location(compiled.document.uri, compiled.text.of(found))
     return None
+
+
+def occurrences(compiled: CompiledIspl, offset: int) -> tuple[Span, tuple[Span, ...]] | None:
+    """Return where the name at an offset is declared, and all its places, in their order."""
+    meant = [(name.span, found) for name, parent, names in _written(compiled) if (found := _meant(names, parent, name))]
+    here = [found for span, found in meant if span.start <= offset <= span.end]
+    here += [found for _, found in meant if found.start <= offset <= found.end]
+    if not here:
+        return None
+    declared = here[0]
+    places = {declared, *(span for span, found in meant if found == declared)}
+    return declared, tuple(sorted(places, key=lambda span: span.start))
+
+
+def highlights(compiled: CompiledIspl, offset: int) -> list[DocumentHighlight]:
+    """Return the places of the name; its declaration counts as written."""
+    declared, places = occurrences(compiled, offset) or (None, ())
+    kinds = DocumentHighlightKind
+    return [
+        DocumentHighlight(compiled.text.of(span), kinds.Write if span == declared else kinds.Read) for span in places
+    ]
+
+
+def references(compiled: CompiledIspl, offset: int, *, with_declaration: bool) -> list[Location]:
+    declared, places = occurrences(compiled, offset) or (None, ())
+    return [
+        Location(compiled.document.uri, compiled.text.of(span))
+        for span in places
+        if with_declaration or span != declared
+    ]
+
+
+def _written(compiled: CompiledIspl) -> Iterator[tuple[Name, object, _Names]]:
+    """Yield each name, what it is a part of, and what names may mean there."""
+    file = compiled.reading.file
+    inside = {id(part): agent for agent in file.agents for part in walk(agent)}
+    for parent in walk(file):
+        names = _Names(file, inside.get(id(parent)))
+        for child in children(parent):
+            if isinstance(child, Name) and child.text:
+                yield child, parent, names
 
 
 def _meant(names: _Names, parent: object, name: Name) -> Span | None:
