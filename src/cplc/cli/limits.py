@@ -1,8 +1,7 @@
 """Work that can be stopped: it runs in a thread of its own, and the main thread watches time, memory and Ctrl-C.
 
 An operation on decision diagrams cannot be cancelled, so work that is stopped is abandoned: whoever catches
-`Interrupted` reports what is finished and ends the process. Work in Python is told to end, so that it takes no more
-time and memory while that is done.
+`Interrupted` reports what is finished and ends the process.
 """
 
 from __future__ import annotations
@@ -53,12 +52,11 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
     reached = guards(limits)
     queue: SimpleQueue[Event | _End] = SimpleQueue()
     with termination(), _deep_recursion():
-        worker = _start(work, queue)
+        _start(work, queue)
         stop: Interrupted | None = None
         while stop is None or not queue.empty():
             # What is finished when a limit is reached is still worth having; what comes after that is not waited for.
-            if stop is None and (stop := reached()):
-                _abandon(worker)
+            stop = stop or reached()
             try:
                 item = queue.get(timeout=0 if stop else reached.patience)
             except Empty:
@@ -91,7 +89,7 @@ class _End:
     error: BaseException | None
 
 
-def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End]) -> threading.Thread:
+def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End]) -> None:
     def run() -> None:
         try:
             for event in work:
@@ -103,19 +101,9 @@ def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End]) -> threading
 
     before = threading.stack_size(_STACK)
     try:
-        worker = threading.Thread(target=run, name="cplc-work", daemon=True)
-        worker.start()
+        threading.Thread(target=run, name="cplc-work", daemon=True).start()
     finally:
         threading.stack_size(before)
-    return worker
-
-
-def _abandon(worker: threading.Thread) -> None:
-    """Let the work end as soon as it is in Python again."""
-    import ctypes
-
-    if worker.ident is not None:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(worker.ident), ctypes.py_object(SystemExit))
 
 
 @contextmanager
