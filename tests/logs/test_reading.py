@@ -67,7 +67,9 @@ _OCEL = """\
   {"id": "e2", "type": "pay", "time": "2026-03-01T10:01:00Z", "attributes": [], "relationships": []}]}
 """
 
-_LOGS = [("a.jsonl", _JSONL), ("a.csv", _CSV), ("a.xes", _XES), ("a.json", _OCEL)]
+_JSON = f"[{_JSONL.strip().replace(chr(10), ',')}]"
+
+_LOGS = [("a.jsonl", _JSONL), ("b.json", _JSON), ("a.csv", _CSV), ("a.xes", _XES), ("a.json", _OCEL)]
 
 _TEN = 1_772_359_200 * 10**9
 """2026-03-01, ten in the morning, UTC."""
@@ -93,6 +95,16 @@ def test_json_lines(tmp_path: Path) -> None:
     assert (pay.case, pay.message, pay.sender, pay.recipients) == ("1", "pay", "Buyer", ("Seller",))
     assert pay.time == _TEN + 500_000_000
     assert (order.offset, pay.offset) == (_JSONL.index("\n") + 1, len(_JSONL))
+
+
+def test_an_array_of_json(tmp_path: Path) -> None:
+    log = _JSON[:-1] + ', 3, {"message": "a", "case": 2, "n": 1.0, "d": {"x": [0.5]}}, {"case": ]'
+    mapping = LogMapping(payload={"n": "n", "x": "d.x"})
+    found = _read(tmp_path / "log.json", log, mapping)
+    assert [one.place for one in found] == [f"log.json:record {number}" for number in range(1, 6)]
+    assert [type(one) for one in found] == [Event, Event, Garbage, Event, Garbage]
+    assert isinstance(found[3], Event)
+    assert found[3].values == {"n": 1, "x": [0.5]}
 
 
 def test_csv_with_quoted_line_breaks(tmp_path: Path) -> None:
@@ -223,6 +235,19 @@ def test_garbage_between_lines(tmp_path: Path) -> None:
     assert reasons[6] == "log.jsonl:9: this is not JSON: it has no number NaN"
 
 
+@pytest.mark.parametrize("deep", [101, 900, 100_000])
+def test_what_is_nested_too_deep_is_named(tmp_path: Path, deep: int) -> None:
+    value = "[" * deep + "]" * deep
+    line = f'{{"case": 1, "message": "a", "n": {value}}}'
+    event = (
+        f'{{"type": "a", "attributes": [{{"name": "n", "value": {value}}}], "relationships": [{{"objectId": "o1"}}]}}'
+    )
+    ocel = _OCEL.replace('"events": [', f'"events": [{event},')
+    mapping = LogMapping(notion=Notion("Order"))
+    for name, log in (("a.jsonl", line), ("a.json", f"[{line}]"), ("b.json", ocel)):
+        assert "nested too deep" in _reasons(_read(tmp_path / name, log, mapping))[0]
+
+
 def test_a_gigantic_line_is_skipped_without_being_held(tmp_path: Path) -> None:
     order, pay = _JSONL.encode().splitlines()
     found = _read(tmp_path / "log.jsonl", b"\n".join([order, b'{"case": "' + b"x" * (3 * LONGEST), pay]))
@@ -284,6 +309,7 @@ def test_old_ocel_is_named(tmp_path: Path) -> None:
         ("a.json", b'{"events": [{"type": "a"}]}', "ocel"),
         ("a.json", b'{"message": "a"}\n{"message": "b"}', "jsonl"),
         ("a.json", b'{"message": "a", "objects": [1]}\n', "jsonl"),
+        ("a.json", b'\n[{"message"', "json"),
         ("a.CSV", b'{"message": "a"}', "csv"),
         ("a.txt", b"", "csv"),
     ],

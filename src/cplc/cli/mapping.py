@@ -40,7 +40,7 @@ Examples:
 @model_options
 @click.argument("log", metavar="LOG", shell_complete=files)
 @click.option(
-    "--log-format", "log_form", type=click.Choice(["jsonl", "csv", "xes", "ocel"]),
+    "--log-format", "log_form", type=click.Choice(["jsonl", "json", "csv", "xes", "ocel"]),
     help="The format of the log.  [default: by name and content]",
 )  # fmt: skip
 @click.option("--case-type", metavar="TYPE", help="In OCEL: objects of which type are the cases.")

@@ -138,7 +138,7 @@ def log_options(command: Command) -> Command:
     command = click.option(
         "--log-format",
         "log_form",
-        type=click.Choice(["jsonl", "csv", "xes", "ocel"]),
+        type=click.Choice(["jsonl", "json", "csv", "xes", "ocel"]),
         help="The format of the logs.  [default: by name and content]",
     )(command)
     return click.option("--mapping", metavar="FILE", help="What the fields and names of the logs mean, as TOML.")(

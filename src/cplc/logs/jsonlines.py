@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Final, NoReturn
 
+from cplc.logs.documents import plain
 from cplc.logs.events import Garbage
 from cplc.logs.lines import Line, text_of
-from cplc.logs.records import Record
+from cplc.logs.records import DEEPEST, TOO_DEEP, Record
 
 
 def json_records(lines: Iterator[Line | Garbage], name: str) -> Iterator[Record | Garbage]:
@@ -27,12 +28,14 @@ def json_records(lines: Iterator[Line | Garbage], name: str) -> Iterator[Record 
 def _record(text: str, place: str, offset: int) -> Record | Garbage:
     try:
         found = _DECODER.decode(text)
+        if text.count("[") + text.count("{") > DEEPEST:
+            plain(found)
     except json.JSONDecodeError as problem:
         return Garbage(place, f"this is not JSON: {problem.msg} (column {problem.colno})", offset)
     except ValueError as problem:
         return Garbage(place, f"this is not JSON: {problem}", offset)
     except RecursionError:
-        return Garbage(place, "this is nested too deep", offset)
+        return Garbage(place, TOO_DEEP, offset)
     if not isinstance(found, dict):
         return Garbage(place, "this is JSON, but not an object", offset)
     return Record(place, offset, found)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
-import ijson
-
+from cplc.logs.documents import items, plain
 from cplc.logs.events import Garbage
-from cplc.logs.records import CHUNK, LONGEST, Record, Stream
+from cplc.logs.records import CHUNK, TOO_DEEP, Record, Stream
 
 Opening = Callable[[], Stream]
 """Opens the log anew: objects may come after the events that they are needed for."""
@@ -57,14 +55,14 @@ def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Ite
             yield Garbage(name, f"there are no objects of type `{kind}`; {_which(found)}")
             return
         types = notion.types | ({kind} if kind is not None else frozenset())
-        for one in _items(opening(), "objects.item", name):
+        for one in items(opening(), "objects.item", name):
             if isinstance(one, Garbage):
                 yield one
                 break
-            if isinstance(one, dict) and one.get("type") in types:
-                of[str(one.get("id"))] = str(one["type"])
+            if isinstance(one, dict) and isinstance(one.get("type"), str) and one["type"] in types:
+                of[_name(one.get("id"))] = str(one["type"])
         notion = Notion(kind, notion.qualifier, notion.types)
-    for number, one in enumerate(_items(opening(), "events.item", name), 1):
+    for number, one in enumerate(items(opening(), "events.item", name), 1):
         if (number + 1) * _MOST_CASES <= start:
             continue
         for record in _records(one, f"{name}:event {number}", number * _MOST_CASES, notion, of):
@@ -81,13 +79,18 @@ def _records(one: object, place: str, offset: int, notion: Notion, of: dict[str,
         yield Garbage(place, "this is no event of OCEL: it has no type", offset)
         return
     fields: dict[str, object] = {}
-    for attribute in _dicts(one.get("attributes")):
-        fields[str(attribute.get("name"))] = _plain(attribute.get("value"))
+    try:
+        for attribute in _dicts(one.get("attributes")):
+            fields[_name(attribute.get("name"))] = plain(attribute.get("value"))
+        one = {key: plain(one.get(key)) for key in ("id", "type", "time", "relationships")}
+    except RecursionError:
+        yield Garbage(place, TOO_DEEP, offset)
+        return
     fields |= {"id": one.get("id"), "type": one["type"], "time": one.get("time")}
     cases: dict[str, None] = {}
     related: dict[str, list[str]] = {}
     for relation in _dicts(one.get("relationships")):
-        identity, qualifier = str(relation.get("objectId")), relation.get("qualifier")
+        identity, qualifier = _name(relation.get("objectId")), relation.get("qualifier")
         kind = of.get(identity)
         if notion.type in (None, kind) and notion.qualifier in (None, qualifier):
             cases[identity] = None
@@ -100,21 +103,18 @@ def _records(one: object, place: str, offset: int, notion: Notion, of: dict[str,
         yield Record(place, offset + number, {**fields, "case": case})
 
 
+def _name(found: object) -> str:
+    return str(found) if isinstance(found, str | int) else ""
+
+
 def _dicts(found: object) -> Iterable[dict[str, Any]]:
     return (one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
-
-
-def _plain(value: object) -> object:
-    """Return a number as Python counts, not as a decimal; the standard also allows any value as a text."""
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() and abs(value) < 10**18 else float(value)
-    return value
 
 
 def _types(opening: Opening, name: str) -> tuple[list[str], Garbage | None]:
     """Return the types of objects that the log declares, or why it is no such log."""
     found: list[str] = []
-    for one in _items(opening(), "objectTypes.item", name):
+    for one in items(opening(), "objectTypes.item", name):
         if isinstance(one, Garbage):
             return found, None if found else one
         if isinstance(one, dict) and isinstance(one.get("name"), str):
@@ -130,31 +130,3 @@ def _types(opening: Opening, name: str) -> tuple[list[str], Garbage | None]:
 def _which(found: list[str]) -> str:
     named = ", ".join(f"`{one}`" for one in found[:_MOST_TYPES]) + (" …" if len(found) > _MOST_TYPES else "")
     return f"`case_type` in a mapping says objects of which type are the cases: {named}"
-
-
-def _items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
-    """Yield what is at a place of a document; garbage comes last, where the rest cannot be read."""
-    ready: list[object] = ijson.sendable_list()
-    reader = ijson.items_coro(ready, prefix)
-    quoted = 0
-    problem: str | None = None
-    while problem is None:
-        chunk = stream.read(CHUNK)
-        try:
-            reader.send(chunk) if chunk else reader.close()
-        except ijson.IncompleteJSONError as error:
-            said = str(error).splitlines()[0] if str(error) else "it is cut off"
-            problem = "the log ends in the middle" if not chunk else f"this is not JSON: {said}"
-        except (ijson.JSONError, ValueError, ArithmeticError, RecursionError, StopIteration) as error:
-            said = str(error).splitlines()[0] if str(error) else type(error).__name__
-            problem = f"this is not JSON: {said}"
-        yield from ready
-        ready.clear()
-        if not chunk:
-            break
-        last = chunk.rfind(b'"')
-        quoted = quoted + len(chunk) if last < 0 else len(chunk) - last
-        if problem is None and quoted > LONGEST:
-            problem = f"a text is longer than {LONGEST:,} bytes"
-    if problem is not None:
-        yield Garbage(name, f"{problem}; what follows is not read")

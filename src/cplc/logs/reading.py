@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, get_args
 
+from cplc.logs.documents import array_records
 from cplc.logs.events import Event, Garbage
 from cplc.logs.jsonlines import json_records
 from cplc.logs.lines import Begun, lines, text_stream
@@ -22,7 +23,7 @@ from cplc.logs.records import CHUNK, More, Record, Stream, stop
 from cplc.logs.tables import csv_records
 from cplc.logs.xes import xes_records
 
-Format = Literal["jsonl", "csv", "xes", "ocel"]
+Format = Literal["jsonl", "json", "csv", "xes", "ocel"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 _ENDINGS: Final[dict[str, Format]] = {
@@ -110,6 +111,8 @@ def _in_order(
         case "csv":
             text = text_stream(stream, first, mapping.encoding)
             yield from csv_records(lines(text, name, 0, more), name, mapping.dialect, start)
+        case "json":
+            yield from array_records(Begun(first, stream), name, start)
         case "xes":
             yield from xes_records(Begun(first, stream), name, start, more)
         case "ocel":
@@ -134,7 +137,9 @@ def format_of(name: str, first: bytes) -> Format:
     begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
     if begin.startswith(b"<"):
         return "xes"
-    if not begin.startswith((b"{", b"[")):
+    if begin.startswith(b"["):
+        return "json"
+    if not begin.startswith(b"{"):
         return "csv"
     line = begin.partition(b"\n")[0]
     try:

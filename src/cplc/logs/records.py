@@ -11,6 +11,9 @@ More = Callable[[], bool]
 
 LONGEST: Final = 1 << 20
 """The bytes of the longest record that is read; what is longer is reported and skipped."""
+DEEPEST: Final = 100
+"""How deep what is in a record may be nested: whoever looks at it later need not beware."""
+TOO_DEEP: Final = "this is nested too deep"
 CHUNK: Final = 1 << 16
 
 

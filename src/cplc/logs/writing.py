@@ -157,4 +157,11 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_WRITERS: Final[Mapping[Format, Writer]] = {"jsonl": _jsonl, "csv": _csv, "xes": _xes, "ocel": _ocel}
+def _json(events: Iterator[Event], vocabulary: Vocabulary) -> Iterator[str]:
+    yield "["
+    for number, line in enumerate(_jsonl(events, vocabulary)):
+        yield (",\n" if number else "\n") + line.rstrip("\n")
+    yield "\n]\n"
+
+
+_WRITERS: Final[Mapping[Format, Writer]] = {"jsonl": _jsonl, "json": _json, "csv": _csv, "xes": _xes, "ocel": _ocel}
