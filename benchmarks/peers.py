@@ -84,10 +84,10 @@ def ours(family: Family, n: int, asked: Asked, limit: float) -> Answer:
     """Ask `cplc` the same: start-up, reading, and a run that shows why included."""
     command = [*_OURS, "verify", str(family.file), *family.definitions(n), *_question(asked), "--no-cache"]
     run = measured([*command, "--format", "concise"], limit)
-    word = re.search(r"^\S+ (holds|fails) ", run.said, re.MULTILINE)
+    word = re.search(r"^\S+ (holds|vacuous|fails) ", run.said, re.MULTILINE)
     if run.code == 2:
         raise RuntimeError(run.said)
-    verdict: Verdict = "unknown" if run.is_late or word is None else "holds" if word[1] == "holds" else "fails"
+    verdict: Verdict = "unknown" if run.is_late or word is None else "fails" if word[1] == "fails" else "holds"
     return Answer(verdict, run.processor, run.megabytes)
 
 
