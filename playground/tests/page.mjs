@@ -22,15 +22,16 @@ function serve(folder) {
 }
 
 export class Playground {
-  static async start({ folder, pictures }) {
+  static async start({ folder, pictures, flags = [] }) {
     const it = new Playground();
+    it.folder = folder;
     it.pictures = pictures;
     it.asked = [];
     it.wrong = [];
     fs.mkdirSync(pictures, { recursive: true });
     it.server = await serve(folder);
     it.address = `http://127.0.0.1:${it.server.address().port}/try/`;
-    it.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+    it.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: [...FLAGS, ...flags] });
     it.page = await it.open();
     return it;
   }
@@ -50,6 +51,11 @@ export class Playground {
     await page.goto(this.address + fragment);
     await page.waitForSelector('html[data-ready]', { timeout: LOADING });
     return page;
+  }
+
+  /** Start another browser, one in which a page gets so much memory, in pages of 64 kB. */
+  small(memory) {
+    return Playground.start({ ...this, flags: [`--js-flags=--wasm-max-mem-pages=${memory}`] });
   }
 
   async stop() {

@@ -178,6 +178,24 @@ export const scenarios = {
     return verdicts;
   },
 
+  async 'memory that is used up is said to be'(it) {
+    const small = await it.small(2500);
+    try {
+      await small.example(LONG.name);
+      await small.page.fill('input[name=customers]', '7');
+      await small.page.click('#more summary');
+      await small.page.selectOption('#engine', 'explicit');
+      await small.verify();
+      assert.match(await small.status(), /memory is used up/);
+      assert.ok((await small.verdicts()).every(([, verdict]) => verdict === 'unknown'));
+      await small.page.fill('input[name=customers]', '');
+      await small.verify();
+      assert.match(await small.status(), /^8 as expected$/);
+    } finally {
+      await small.stop();
+    }
+  },
+
   async 'it can be used with the keyboard alone'(it) {
     const other = await it.open();
     await other.focus('.cm-content');
