@@ -82,7 +82,7 @@ Examples:
     "--mapping", type=click.Path(path_type=Path), metavar="FILE", help="What the fields and names of the log mean."
 )
 @click.option(
-    "--log-format", type=click.Choice(["jsonl", "csv", "xes", "ocel"]),
+    "--log-format", type=click.Choice(["jsonl", "json", "csv", "xes", "ocel"]),
     help="The format of the log.  [default: by its name, or how it begins]",
 )  # fmt: skip
 @click.option("--case", "cases", metavar="NAME", multiple=True, help="Look at this case only. May be repeated.")
@@ -124,7 +124,7 @@ def command(
     channels: Channels,
     protocol: str | None,
     mapping: Path | None,
-    log_format: Literal["jsonl", "csv", "xes", "ocel"] | None,
+    log_format: Literal["jsonl", "json", "csv", "xes", "ocel"] | None,
     cases: tuple[str, ...],
     tick: timedelta | None,
     until: int | None,
@@ -186,6 +186,8 @@ def _check(wish: _Wish) -> None:
         raise click.UsageError("--follow takes one log")
     if wish.state is not None and "-" in wish.logs:
         raise click.UsageError("--state needs logs that can be read on from a place, and standard input cannot")
+    if wish.state is not None and not wish.state.parent.is_dir():
+        raise click.UsageError(f"there is no folder `{wish.state.parent}` to keep the state in")
     if "-" in wish.logs and wish.file == "-":
         raise click.UsageError("standard input is the protocol or the log, not both")
     if len(set(wish.logs)) < len(wish.logs):
@@ -273,7 +275,7 @@ class _Run:
         from cplc.logs.reading import read
 
         start = begin_of(self.progress, name) if self.wish.state is not None else 0
-        more = self._waited if self.wish.follow else _no_more
+        more = self._waited if self.wish.follow and name != "-" else _no_more  # standard input has an end
         source = sys.stdin.buffer if name == "-" else Path(name)
         log = read(source, self.wish.log_format, self.mapping, start=start, more=lambda: stopped.asked(more))
         count = 0

@@ -72,7 +72,7 @@ class Teller:
 def _command(finding: Finding) -> str:
     file, _, line = finding.place.rpartition(":")
     where = f"file={_property(file)},line={line}," if file and line.isdecimal() else ""
-    text = (f"case {finding.case}: " if finding.case else "") + finding.text
+    text = printable((f"case {finding.case}: " if finding.case else "") + finding.text)
     return f"::{_LEVELS[finding.severity]} {where}title={_property(finding.kind)}::{_data(text)}\n"
 
 
