@@ -62,6 +62,7 @@ def _row(name: str, given: tuple[System, Participant], known: float, whole: bool
     """Return what one model takes; with more, slopes and what is made are asked for as well."""
     system, participant = given
     gc.set_threshold(100_000, 10, 10)
+    importlib.import_module("numpy")  # what it takes to load it is no part of the row
     seconds, value = _timed(
         lambda: (
             analyse(system, participant, reduction=not whole, sensitivity=more).figure("conformance").guaranteed.middle
