@@ -33,7 +33,9 @@ def main() -> None:
         for form in FORMATS:
             path = Path(folder, f"log.{_ENDINGS.get(form, form)}")
             if form == "json":
-                path.write_text("[" + ",".join(lines.read_text(encoding="utf-8").splitlines()) + "]", encoding="utf-8")
+                with lines.open(encoding="utf-8") as read, path.open("w", encoding="utf-8") as write:
+                    write.writelines(("," if number else "[") + line for number, line in enumerate(read))
+                    write.write("]")
             else:
                 netbill = str(_ROOT / "examples" / "netbill.cpl")
                 told = ["--runs", runs, "--steps", "40", "--seed", "1", "--format", "json", "--show", "0"]
