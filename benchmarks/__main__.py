@@ -99,13 +99,17 @@ def summary(found: Iterable[Point]) -> Iterator[str]:
             behind += they_answer and not we_answer
             if us is not None and we_answer and they_answer and max(us.seconds, answer.seconds) > _SLOW:
                 ratios.append(answer.seconds / us.seconds)
-        mean = exp(sum(map(log, ratios)) / len(ratios)) if ratios else float("nan")
         slower = sum(ratio < 1 for ratio in ratios)
         yield (
-            f"{tool}: {mean:.1f} times as long where one of us takes more than {_SLOW:g} s (geometric mean of"
-            f" {len(ratios)}, {slower} of them faster than ours); gave up {further} times where we did not,"
-            f" we {behind} times where it did not"
+            f"{tool}: {_mean(ratios)} as long where one of us takes more than {_SLOW:g} s ({len(ratios)} times, and"
+            f" faster than we {slower} times); gave up {further} times where we did not, we {behind} times where it did"
+            " not"
         )
+
+
+def _mean(ratios: Sequence[float]) -> str:
+    """Return the geometric mean."""
+    return f"{exp(sum(map(log, ratios)) / len(ratios)):.1f} times" if ratios else "nobody knows how many times"
 
 
 def machine() -> dict[str, object]:
@@ -132,7 +136,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=", ".join(one.name for one in FAMILIES))
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="one kind of question only")
-    parser.add_argument("--limit", type=float, default=20.0, metavar="SECONDS", help="how long one question may take")
+    parser.add_argument(
+        "--limit", type=float, default=20.0, metavar="SECONDS", help="of a processor: how long one question may take"
+    )
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="keep the figures and plots here")
     options = parser.parse_args()
     unknown = set(options.families) - {one.name for one in FAMILIES}

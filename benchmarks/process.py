@@ -28,7 +28,7 @@ class Measured:
 
 
 def measured(command: Sequence[str], limit: float = 600.0, folder: Path | None = None) -> Measured:
-    """Run a command to its end or for so many seconds."""
+    """Run a command to its end or for so many seconds of a processor."""
     with tempfile.TemporaryDirectory() as own:
         noted = Path(own) / "usage"
         watched = [sys.executable, "-I", "-S", str(_WATCHER), str(noted), str(limit), *command]
