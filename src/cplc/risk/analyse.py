@@ -41,7 +41,8 @@ def analyse(
 ) -> Analysis:
     """Return what the participant can count on; nothing is raised for what is too large, the figures then say so.
 
-    The thresholds are for where verdicts flip. Without ``reduction`` the system is not split into independent parts.
+    The thresholds are for where verdicts flip. Without ``sensitivity`` it is not found out what figures hang on, nor
+    within what edges the value is distributed. Without ``reduction`` the system is not split into independent parts.
     """
     if sensitivity:
         from cplc.risk.sensitivity import sensitivities, value_sensitivities
@@ -65,7 +66,7 @@ def analyse(
     values: tuple[Sensitivity, ...] = ()
     if participant.worth:
         try:
-            gain, benefit = gain_and_benefit(workshop, workshop.pieces(TRUE))
+            gain, benefit = gain_and_benefit(workshop, workshop.pieces(TRUE), edges=sensitivity)
             if sensitivity:
                 values = ordered(value_sensitivities(workshop, workshop.pieces(TRUE)))
         except ResourceExhausted as exhausted:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import fsum, inf
 from typing import TYPE_CHECKING
@@ -57,11 +57,17 @@ def _lots(workshop: Workshop, pieces: Sequence[Piece], whole: Prices) -> list[_L
     return found
 
 
-def gain_and_benefit(workshop: Workshop, pieces: Sequence[Piece]) -> tuple[Gain, Figure]:
-    """Return both; the pieces are the parts of the system with nothing asked of their ends."""
+def gain_and_benefit(workshop: Workshop, pieces: Sequence[Piece], *, edges: bool) -> tuple[Gain, Figure]:
+    """Return both; the pieces are the parts of the system with nothing asked of their ends.
+
+    With edges it is also found within which the distribution lies, where it depends on what is open.
+    """
     whole = prices(amounts(workshop.participant))
     lots = [lot for lot in _lots(workshop, pieces, whole) if lot.matters]
-    return _gain_and_figure(workshop, whole, lots)
+    gain, figure = _gain_and_figure(workshop, whole, lots)
+    if edges and gain.distribution is None:
+        gain = replace(gain, levels=_levels(workshop, lots, whole))
+    return gain, figure
 
 
 def _gain_and_figure(workshop: Workshop, whole: Prices, lots: list[_Lot]) -> tuple[Gain, Figure]:
@@ -86,7 +92,7 @@ def _gain_and_figure(workshop: Workshop, whole: Prices, lots: list[_Lot]) -> tup
         figure = _joint(workshop, lots)
     except ResourceExhausted as exhausted:
         figure = Figure.unknown("benefit", str(exhausted))
-    return Gain(*means, None, why, _levels(workshop, lots, whole)), figure
+    return Gain(*means, None, why), figure
 
 
 def _levels(workshop: Workshop, lots: Sequence[_Lot], whole: Prices) -> tuple[Level, ...]:
