@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from lsprotocol import types as lsp
@@ -432,6 +433,8 @@ Agent Environment
   Protocol: x = on : {flip}; Other : {wait}; end Protocol
   Evolution: x = off if Action = flip; end Evolution
 end Agent
+Agent Man Vars: y : boolean; end Vars Actions = {rest}; Protocol: Other : {rest}; end Protocol
+  Evolution: y = true if Action = rest; end Evolution end Agent
 Evaluation
   lit if Environment.x = on;
 end Evaluation
@@ -448,14 +451,14 @@ async def test_models_in_ispl_have_diagnostics_symbols_and_definitions(editor: E
     assert "unknown-name" not in editor.codes(uri)
     which = lsp.TextDocumentIdentifier(uri)
     found = await editor.client.text_document_document_symbol_async(lsp.DocumentSymbolParams(which))
-    assert [one.name for one in found or ()] == ["Environment", "lit", "formula 1"]
+    assert [one.name for one in found or ()] == ["Environment", "Man", "lit", "formula 1"]
     for word, number, target in (("lit", 2, 1), ("x", 5, 1), ("flip", 2, 1)):
         place = await editor.client.text_document_definition_async(lsp.DefinitionParams(**editor.at(uri, word, number)))
         assert isinstance(place, list), word
         (location,) = place
         assert isinstance(location, lsp.Location)
         assert location.range.start == editor.place(uri, word, target)
-    for word, number, lines in (("lit", 2, [7, 11]), ("flip", 1, [2, 3, 4]), ("x", 2, [1, 3, 4, 7, 9])):
+    for word, number, lines in (("lit", 2, [9, 13]), ("flip", 1, [2, 3, 4]), ("x", 2, [1, 3, 4, 9, 11])):
         params = lsp.DocumentHighlightParams(**editor.at(uri, word, number))
         marked = await editor.client.text_document_document_highlight_async(params) or ()
         assert [one.range.start.line for one in marked] == lines, word
@@ -464,5 +467,15 @@ async def test_models_in_ispl_have_diagnostics_symbols_and_definitions(editor: E
         others = lsp.ReferenceParams(context=context, **editor.at(uri, word, number))
         places = await editor.client.text_document_references_async(others) or ()
         assert [one.range.start.line for one in places] == lines[1:]
+    lens = lsp.CodeLensParams(which)
+    titles = [one.command.title for one in await editor.client.text_document_code_lens_async(lens) or () if one.command]
+    assert titles == ["Verify all", "Verify"]
+    verify = lsp.ExecuteCommandParams("cplc.verify", arguments=[uri, None, None])
+    verified: Any = await editor.client.workspace_execute_command_async(verify)
+    assert [(one["asked"], one["verdict"]) for one in verified["results"]] == [("formula 1", "holds")]
+    titles = [one.command.title for one in await editor.client.text_document_code_lens_async(lens) or () if one.command]
+    assert titles[1].startswith("✓ holds")
+    show = lsp.ExecuteCommandParams("cplc.showRun", arguments=[uri, "", "formula 1"])
+    assert "AF !lit" in str(await editor.client.workspace_execute_command_async(show))
     await editor.change(uri, ISPL.replace("AF !lit", "AF !lid"))
     assert "unknown-name" in editor.codes(uri)

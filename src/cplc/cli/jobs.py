@@ -14,7 +14,7 @@ from cplc.source import Source
 
 if TYPE_CHECKING:
     from cplc.cli.analyzing import Finding
-    from cplc.pipeline import Asked, Compilation
+    from cplc.pipeline import Asked, Compilation, IsplReading
 
 Said = dict[str, Any]
 
@@ -24,29 +24,48 @@ _ANALYZE: Final = "analyze "
 
 def answers(wanted: Mapping[str, Any]) -> Iterator[Said]:
     """Yield what is asked, then each result as soon as it is known."""
-    compilation = _compilation(wanted)
-    if not compilation.ok:
-        errors = [problem for problem in compilation.diagnostics if problem.is_error]
-        yield {"end": f"the file has mistakes: {errors[0].message}" if errors else "the file says nothing to verify"}
+    from cplc.pipeline import Compilation
+
+    reading = _reading(wanted)
+    why = _unverifiable(reading)
+    if why is not None:
+        yield {"end": why}
         return
     name: str | None = wanted["question"]
-    asked = [one for one in compilation.questions() if _is_wanted(one, name)]
-    agents = _agents(compilation, name)
+    asked = [one for one in reading.questions() if _is_wanted(one, name)]
+    agents = _agents(reading, name) if isinstance(reading, Compilation) else []
     yield {"asked": [*(one.question.name for one in asked), *(f"{_ANALYZE}{agent}" for agent in agents)]}
-    yield from _verified(compilation, asked, wanted["panel"])
-    for number, agent in enumerate(agents, len(asked) + 1):
-        yield from _analyzed(compilation, agent, number if wanted["panel"] else None)
+    yield from _verified(reading, asked, wanted["panel"])
+    if isinstance(reading, Compilation):
+        for number, agent in enumerate(agents, len(asked) + 1):
+            yield from _analyzed(reading, agent, number if wanted["panel"] else None)
 
 
-def _compilation(wanted: Mapping[str, Any]) -> Compilation:
-    from cplc.pipeline import Compilation
+def _reading(wanted: Mapping[str, Any]) -> Compilation | IsplReading:
+    """Return what the text is read as: a protocol, or a model in ISPL."""
+    from cplc.pipeline import Compilation, IsplReading, is_ispl
     from cplc.server.imports import recording
 
     path = Path(wanted["name"])
     here = path if path.is_absolute() else None
-    load = recording(str(here) if here else None, wanted["buffers"], {})
     source = Source(wanted["name"], wanted["text"])
+    if is_ispl(wanted["name"]):
+        return IsplReading(source, path=here)
+    load = recording(str(here) if here else None, wanted["buffers"], {})
     return Compilation(source, here, wanted["parameters"], protocol=wanted["protocol"], load=load)
+
+
+def _unverifiable(reading: Compilation | IsplReading) -> str | None:
+    """Return why there is nothing to verify, if that is so."""
+    from cplc.pipeline import IsplReading
+
+    problems = reading.diagnostics
+    if reading.ok and isinstance(reading, IsplReading):
+        problems = reading.unverifiable
+    errors = [problem for problem in problems if problem.is_error]
+    if errors:
+        return f"the file has mistakes: {errors[0].message}"
+    return None if reading.ok else "the file says nothing to verify"
 
 
 def _is_wanted(one: Asked, name: str | None) -> bool:
@@ -60,13 +79,13 @@ def _agents(compilation: Compilation, name: str | None) -> list[str]:
     return [agent for agent in asked if name in (None, f"{_ANALYZE}{agent}")]
 
 
-def _verified(compilation: Compilation, asked: list[Asked], has_panel: bool) -> Iterator[Said]:
+def _verified(reading: Compilation | IsplReading, asked: list[Asked], has_panel: bool) -> Iterator[Said]:
     from cplc.report.data import result_data
     from cplc.report.html import fragment
     from cplc.report.outcome import standing
     from cplc.report.text import result_text
 
-    for number, result in enumerate(compilation.verify(asked), 1):
+    for number, result in enumerate(reading.verify(asked), 1):
         shown = {"panel": fragment(number, result, standing(result))} if has_panel else {}
         name = result.question.name.split("[")[0]
         text = result_text(result, detail="everything")

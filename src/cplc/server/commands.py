@@ -10,6 +10,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from cplc.server import parameters, verdicts
+from cplc.server.compiled import Compiled
 from cplc.server.session import Server
 
 REFUSED: Final = -32803
@@ -26,10 +27,10 @@ def add_verification(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
     async def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-        compiled = await documents.protocol(params.text_document.uri)
+        compiled = await documents.compiled(params.text_document.uri)
         if compiled is None:
             return []
-        values = parameters.lenses(compiled) if server.asks_parameters else []
+        values = parameters.lenses(compiled) if server.asks_parameters and isinstance(compiled, Compiled) else []
         return [*verdicts.lenses(compiled, server.verdicts), *values]
 
     @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
@@ -57,7 +58,7 @@ def add_verification(server: Server) -> None:
     @server.command(verdicts.ASKED)
     async def asked(*arguments: Any) -> Any:
         """Return the properties and checks of a file, for a list of them."""
-        compiled = await documents.protocol(_three(arguments)[0])
+        compiled = await documents.compiled(_three(arguments)[0])
         return [] if compiled is None else verdicts.listed(compiled)
 
     @server.command(verdicts.SHOW)

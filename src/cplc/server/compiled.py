@@ -181,6 +181,10 @@ class CompiledIspl:
         return all(stamp(path, {}) == then for path, then in self.reads.items())
 
     @property
+    def given(self) -> Given:
+        return {}
+
+    @property
     def source(self) -> Source:
         return self.reading.source
 

@@ -18,7 +18,7 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 from cplc import __version__
-from cplc.server.compiled import Compiled
+from cplc.server.compiled import Compiled, CompiledIspl
 from cplc.server.documents import Documents
 from cplc.server.reports import by_file, united
 from cplc.server.verdicts import Verdicts, texts_of
@@ -143,7 +143,7 @@ class Server(LanguageServer):
 
     async def verify(self, uri: str, protocol: str | None, name: str | None) -> dict[str, Any]:
         """Verify a question, or all of a protocol; one after the other for each text."""
-        compiled = await self.documents.protocol(uri)
+        compiled = await self.documents.compiled(uri)
         if compiled is None:
             return {"end": "there is no such file", "results": []}
         task = self._start(self._verify(compiled, protocol, name))
@@ -157,12 +157,18 @@ class Server(LanguageServer):
             self._jobs[uri].remove(task)
         return said
 
-    async def _verify(self, compiled: Compiled, protocol: str | None, name: str | None) -> dict[str, Any]:
+    async def _verify(
+        self, compiled: Compiled | CompiledIspl, protocol: str | None, name: str | None
+    ) -> dict[str, Any]:
         uri, texts = compiled.document.uri, texts_of(compiled)
-        wanted = protocol or (compiled.file.protocols[-1].name.text if compiled.file.protocols else "")
+        protocols = compiled.file.protocols if isinstance(compiled, Compiled) else ()
+        wanted = protocol or (protocols[-1].name.text if protocols else "")
         results: list[Any] = []
         end: str | None = None
-        async with self._locks.setdefault(uri, asyncio.Lock()), self._shown(uri, name or wanted) as token:
+        async with (
+            self._locks.setdefault(uri, asyncio.Lock()),
+            self._shown(uri, name or wanted or uri.rpartition("/")[2]) as token,
+        ):
             running = self.verdicts.running.setdefault(uri, set())
             running.add(wanted)
             self._refresh()

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from lsprotocol.types import CodeLens, Command, Range
 
 from cplc.semantics.index import walk
-from cplc.server.compiled import Compiled
+from cplc.server.compiled import Compiled, CompiledIspl
 from cplc.server.imports import Stamp
 from cplc.source import Span
 from cplc.syntax import ast
@@ -27,7 +27,7 @@ Texts = tuple[str, tuple[tuple[str, Stamp], ...], tuple[tuple[str, str, str], ..
 """All that a verdict depends on: the text, the files it reads, and what parameters are instead of their defaults."""
 
 
-def texts_of(compiled: Compiled) -> Texts:
+def texts_of(compiled: Compiled | CompiledIspl) -> Texts:
     given = [(protocol, name, value) for protocol, values in compiled.given.items() for name, value in values.items()]
     return compiled.text.text, tuple(sorted(compiled.reads.items())), tuple(sorted(given))
 
@@ -115,8 +115,15 @@ class Asked:
     kind: Literal["property", "check", "analysis"]
 
 
-def asked(compiled: Compiled) -> Iterator[Asked]:
-    """Yield the properties and checks that a file asks, and of which participants it asks something."""
+def asked(compiled: Compiled | CompiledIspl) -> Iterator[Asked]:
+    """Yield the properties and checks that a file asks, and of which participants it asks something.
+
+    In ISPL these are its formulas, and there are no protocols.
+    """
+    if isinstance(compiled, CompiledIspl):
+        for number, written in enumerate(compiled.reading.file.specifications, 1):
+            yield Asked("", f"formula {number}", written.span, "property")
+        return
     for protocol in compiled.file.protocols:
         for node in walk(protocol):
             match node:
@@ -134,7 +141,7 @@ def asked_at(compiled: Compiled, offset: int) -> Asked | None:
     return next((one for one in asked(compiled) if one.span.start <= offset <= one.span.end), None)
 
 
-def listed(compiled: Compiled) -> list[dict[str, Any]]:
+def listed(compiled: Compiled | CompiledIspl) -> list[dict[str, Any]]:
     """Return what a file asks, for an editor that lists it, each once and with its place."""
     found: dict[Key, Asked] = {}
     for one in asked(compiled):
@@ -158,16 +165,23 @@ def _range(range_: Range) -> dict[str, Any]:
     }
 
 
-def lenses(compiled: Compiled, verdicts: Verdicts) -> list[CodeLens]:
+def _wholes(compiled: Compiled | CompiledIspl) -> list[tuple[str, Span]]:
+    """Return the protocols with their places; in ISPL there is one thing to verify, at the first formula."""
+    if isinstance(compiled, CompiledIspl):
+        return [("", one.span) for one in compiled.reading.file.specifications[:1]]
+    return [(protocol.name.text, protocol.name.span) for protocol in compiled.file.protocols]
+
+
+def lenses(compiled: Compiled | CompiledIspl, verdicts: Verdicts) -> list[CodeLens]:
     """Return what stands above protocols, properties, checks and what is asked of participants."""
     uri = compiled.document.uri
     running = verdicts.running.get(uri, set())
     texts = texts_of(compiled)
     found: list[CodeLens] = []
-    for protocol in compiled.file.protocols:
-        range_ = compiled.text.of(protocol.name.span)
-        found.append(CodeLens(range_, Command("Verify all", VERIFY, arguments=[uri, protocol.name.text, None])))
-        if protocol.name.text in running:
+    for name, span in _wholes(compiled):
+        range_ = compiled.text.of(span)
+        found.append(CodeLens(range_, Command("Verify all", VERIFY, arguments=[uri, name, None])))
+        if name in running:
             found.append(CodeLens(range_, Command("Cancel", CANCEL, arguments=[uri])))
     for one in asked(compiled):
         range_ = compiled.text.of(one.span)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cplc.server.compiled import Compiled
+from cplc.server.compiled import Compiled, CompiledIspl
 from cplc.server.imports import Buffers
 
 _LONGEST_LINE: Final = 64 * 2**20
@@ -43,7 +43,9 @@ class Job:
         return json.dumps(data).encode()
 
 
-def job(compiled: Compiled, buffers: Buffers, protocol: str | None, question: str | None, *, panel: bool) -> Job:
+def job(
+    compiled: Compiled | CompiledIspl, buffers: Buffers, protocol: str | None, question: str | None, *, panel: bool
+) -> Job:
     name = compiled.document.path or compiled.document.uri
     parameters = compiled.given.get(protocol or "", {})
     return Job(name, compiled.text.text, buffers, protocol, question, parameters, panel)
