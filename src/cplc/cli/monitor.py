@@ -201,11 +201,10 @@ def _prepared(
     wish: _Wish, compilation: Compilation | None, diagnostics: tuple[Diagnostic, ...]
 ) -> tuple[Monitor | None, LogMapping | None, tuple[Diagnostic, ...]]:
     """Return the monitor and what the log means, unless something is wrong with either."""
-    from cplc.engines.interface import ResourceExhausted
     from cplc.logs.mapping import LogMapping
     from cplc.logs.mapping_file import parse_mapping
     from cplc.logs.vocabulary import vocabulary_of
-    from cplc.monitoring.monitor import Monitor
+    from cplc.monitoring.monitor import Invalid, Monitor
     from cplc.source import Source
 
     if compilation is None:
@@ -224,8 +223,8 @@ def _prepared(
             return None, None, diagnostics
     try:
         monitor = Monitor(compilation, tick=wish.tick, skew=wish.skew, deliveries=wish.deliveries, most=wish.most)
-    except ResourceExhausted as limit:
-        raise click.UsageError(f"{limit}; --possible allows for more") from None
+    except Invalid as problem:
+        raise click.UsageError(str(problem)) from None
     return monitor, mapping, diagnostics
 
 

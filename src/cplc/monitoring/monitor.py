@@ -90,7 +90,10 @@ class Monitor:
         self._newest: int | None = None
         self.watching: Watch | None = None
         """Is told of each message that may happen, before it does."""
-        _ = self._machine.initial  # too many of these shall be said at once
+        try:
+            _ = self._machine.initial
+        except ResourceExhausted as limit:
+            raise Invalid(f"{limit}; let more be possible") from None
 
     @classmethod
     def load(
