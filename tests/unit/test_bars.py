@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cplc.report.bars import Bar, histogram, tornado
+from cplc.report.bars import Bar, histogram, staircase, tornado
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _shares = st.floats(0, 1)
@@ -63,7 +63,23 @@ def test_a_histogram_shows_all_there_is(weights: dict[Fraction, int]) -> None:
     assert abs(heights["gain"] / sum(heights.values()) - gains) < 0.01
 
 
+@settings(max_examples=40)
+@given(st.dictionaries(st.fractions(-1000, 1000, max_denominator=20), _shares, min_size=1, max_size=40))
+def test_a_staircase_has_a_step_for_each_value(shares: dict[Fraction, float]) -> None:
+    falling = sorted(shares.values(), reverse=True)
+    levels = [(value, share / 2, share) for value, share in zip(sorted(shares), falling, strict=True)]
+    root = _within(staircase("at least", levels, [("sure", float(levels[0][0]))]))
+    assert len(root.findall(f"{_SVG}g")) == len(levels)
+    low, high = (
+        [float(one.get("height", "0")) for one in root.findall(f"{_SVG}g/{_SVG}rect[@class='{kind}']")]
+        for kind in ("gain", "open")
+    )
+    assert high == sorted(high, reverse=True)
+    assert all(one <= other for one, other in zip(low, high, strict=True))
+
+
 def test_one_value_is_drawn_too() -> None:
+    _within(staircase("at least", [(Fraction(0), 1.0, 1.0)]))
     _within(histogram("worth", [(Fraction(0), 1.0)]))
     _within(histogram("worth", [(Fraction(-(10**9)), 0.5), (Fraction(10**9), 0.5)]))
     _within(tornado("same", 1.0, [Bar("m", "", "1", 1.0, 1.0)]))

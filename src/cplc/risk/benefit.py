@@ -238,9 +238,12 @@ def _joint(workshop: Workshop, lots: Sequence[_Lot]) -> Figure:
             return Figure("benefit", counted.worst, counted.best, advice=counted.advice)
         listed = workshop.listed(part, workshop.limit)
         assert listed is not None
-    if may_grow(listed.ordered, of):
-        return _growing(workshop, listed, of)
-    summed = with_sums(listed.ordered, of, workshop.limit)
+    try:
+        summed = with_sums(listed.ordered, of, workshop.limit)
+    except ResourceExhausted:
+        if may_grow(listed.ordered, of):
+            return _growing(workshop, listed, of)
+        raise
     ordered = Ordered(summed.model)
     worst, best = (
         solve(ordered, Question(summed.wanted, against, workshop.exact, workshop.fairness)) for against in (True, False)

@@ -18,7 +18,7 @@ from cplc.risk.sweep import Ordered, Values
 from cplc.risk.totals import Circling
 
 _ENTRIES = 2_000_000
-_IN_CIRCLES = 200_000
+_IN_CIRCLES = 50_000
 """States with sums where runs go round in circles: there may be no end of them."""
 
 
