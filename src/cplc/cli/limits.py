@@ -18,7 +18,7 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TypeVar
 
-from cplc.system.limits import TooLarge
+from cplc.system.limits import TooLarge, allow
 
 Event = TypeVar("Event")
 
@@ -50,6 +50,7 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
         yield from work
         return
     reached = guards(limits)
+    allow(reached.left)
     queue: SimpleQueue[Event | _End] = SimpleQueue()
     with termination(), _deep_recursion():
         _start(work, queue)
@@ -148,6 +149,10 @@ class Guards:
         self._before = 0
         self.patience = _POLL
         """How long to wait until the next call."""
+
+    def left(self) -> int:
+        """Return how many bytes may still be taken."""
+        return sys.maxsize if self._most is None else self._most - _memory_in_use()
 
     def __call__(self) -> Interrupted | None:
         if self._deadline is not None and time.monotonic() > self._deadline:

@@ -6,6 +6,7 @@ each pattern of those bits and looked up afterwards; steps that see much the sam
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,9 +19,12 @@ from cplc.engines.explicit_states import Packing, Table
 from cplc.engines.interface import ResourceExhausted
 from cplc.system import progress
 from cplc.system.expr import Expr, reads
+from cplc.system.limits import make_room
 from cplc.system.model import Step, System
 
 _SAMPLE = 1024
+_SMALL_TABLE = 18
+"""A table of so many entries, as a power of two, doubles without anybody noticing."""
 _REGROUPING = (4 * _SAMPLE, 64 * _SAMPLE)
 """After how many states it is worth seeing again which steps to look up together."""
 _DONE = (1 << 32) - 1
@@ -248,7 +252,8 @@ def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> 
     states, first, target_number, label = graph.states, graph.first, graph.target.append, graph.label.extend
     known, found, edges, closed = graph.number.setdefault, states.append, graph.target.__len__, first.append
     tables = [(group.mask, group.table) for group in groups]
-    count = len(states)
+    count = before = len(states)
+    full = _entries(count)
     position = len(first) - 1
     while position < count < enough:
         for state in states[position : position + _SAMPLE]:
@@ -267,8 +272,17 @@ def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> 
             closed(edges())
         position = len(first) - 1
         progress.say(progress.Explored(count, count - position))
+        if 2 * count - before > full:  # it would double with as many new states as came last
+            make_room(2 * sys.getsizeof(graph.number), f"a table of more than {count:,} states")
+            full = _entries(2 * count - before)
+        before = count
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
+
+
+def _entries(count: int) -> int:
+    """Return how many entries a table takes, once it has so many, before it doubles: two thirds of a power of two."""
+    return (1 << max(_SMALL_TABLE, (count * 3 // 2).bit_length())) * 2 // 3
 
 
 # --- one state after the other

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from cplc.system.expr import TRUE, Expr
 from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, OnPaths, Regardless, is_state_formula
+from cplc.system.limits import TooLarge
 from cplc.system.model import Justice, State, System
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
-class ResourceExhausted(Exception):
+class ResourceExhausted(TooLarge):
     """An engine gave up before it knew the answer; the text says on what limit."""
 
 
