@@ -260,8 +260,8 @@ def test_garbage_in_csv_spoils_its_own_lines(tmp_path: Path) -> None:
     found = _read(tmp_path / "log.csv", text)
     assert [one.message for one in found if isinstance(one, Event)] == ["order", "ship"]
     assert _reasons(found) == [
-        "log.csv:3: there are 1 fields, and the header has 2",
-        "log.csv:4: there are 3 fields, and the header has 2",
+        "log.csv:3: it has 1 field, and the header 2",
+        "log.csv:4: it has 3 fields, and the header 2",
         "log.csv:5: a quote is opened and never closed",
         "log.csv:7: this is not CSV: ',' expected after '\"'",
         "log.csv:8: it does not say which case it belongs to: "

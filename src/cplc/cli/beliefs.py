@@ -113,6 +113,8 @@ def command(
         interrupted = "the run was interrupted"
     progress.clear()
     code = exit_for(diagnostics, strict=False)
+    if observed is not None and observed.is_unreadable:
+        code = Exit.WRONG
     if interrupted and code != Exit.WRONG:
         code = Exit.UNKNOWN
     if form == "json":

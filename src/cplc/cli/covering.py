@@ -77,6 +77,8 @@ def cover(wish: Wish, limits: Limits) -> Exit:
         interrupted = "the run was interrupted"
     progress.clear()
     code = exit_for(diagnostics, strict=False)
+    if observed is not None and observed.is_unreadable:
+        code = Exit.WRONG
     if code == Exit.EXPECTED and interrupted:
         code = Exit.UNKNOWN
     if code == Exit.EXPECTED and found is not None and wish.at_least is not None and found.percent < wish.at_least:
@@ -115,8 +117,9 @@ def _write(
     elif found is not None and observed is not None:
         tell_what_is_left_out(observed)
         style = output.result_colours if output.has_colour(wish.colour) else plain
-        cases = observed.monitor.totals.cases
-        output.write(f"{wish.file}: {cases:,} case{'' if cases == 1 else 's'}, {observed.events:,} records\n")
+        cases, events = observed.monitor.totals.cases, observed.events
+        cases_text = f"{cases:,} case{'' if cases == 1 else 's'}"
+        output.write(f"{wish.file}: {cases_text}, {events:,} record{'' if events == 1 else 's'}\n")
         output.write("".join(f"{line}\n" for line in coverage_text(found, style)))
     if interrupted:
         output.write(f"{interrupted}\n", err=True)

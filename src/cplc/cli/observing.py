@@ -45,6 +45,11 @@ class Observed:
     """How often each commitment or claim came into each state."""
     counts: dict[str, int] = field(default_factory=lambda: {"unread": 0, "refused": 0, "lost": 0})
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether there is something in the logs, and none of it could be read: then they are no logs."""
+        return 0 < self.events == self.counts["unread"]
+
 
 def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, tuple[Diagnostic, ...]]:
     """Return what a mapping file says, or what logs without one mean, for this protocol."""

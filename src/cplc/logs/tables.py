@@ -52,7 +52,7 @@ def _record(row: _Row, header: tuple[str, ...]) -> Record | Garbage:
     cells = row.cells
     if len(cells) != len(header):
         if len(cells) < len(header) or any(cells[len(header) :]):
-            reason = f"there are {len(cells)} fields, and the header has {len(header)}"
+            reason = f"it has {len(cells)} field{'' if len(cells) == 1 else 's'}, and the header {len(header)}"
             return Garbage(row.place, reason, row.offset)
         cells = cells[: len(header)]
     return Record(row.place, row.offset, dict(zip(header, cells, strict=True)))
