@@ -27,6 +27,8 @@ const formula = $<HTMLInputElement>('formula');
 let name = NEWEST;
 let known: Example[] = [];
 let running = false;
+let checking = false;
+let isStale = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 const editor = new Editor($('editor'), changed, explain);
@@ -70,9 +72,20 @@ function changed(): void {
   timer = setTimeout(check, PAUSE);
 }
 
+/** Check the text as it is; while one is checked, what is typed waits and is checked once. */
 async function check(): Promise<void> {
+  if (checking) {
+    isStale = true;
+    return;
+  }
+  checking = true;
   const asked = request();
   const checked = await typing.check(asked);
+  checking = false;
+  if (isStale) {
+    isStale = false;
+    void check();
+  }
   if (!checked) {
     typing.start();
     return;
