@@ -48,6 +48,18 @@ function* linesOf(snapshot) {
   if (line !== null) yield [line, expected];
 }
 
+test('every grammar of the extension can be read here', () => {
+  for (const name of fs.readdirSync(path.join(extension, 'syntaxes'))) {
+    const found = parserOf(JSON.parse(fs.readFileSync(path.join(extension, 'syntaxes', name), 'utf8')));
+    const state = found.startState();
+    const stream = { string: 'Agent A -- x "y" 1 end', pos: 0 };
+    for (let steps = 0; stream.pos < stream.string.length; steps++) {
+      assert.ok(steps < 100, name);
+      found.token(stream, state);
+    }
+  }
+});
+
 for (const name of fs.readdirSync(snapshots)) {
   test(name, () => {
     const state = parser.startState();
