@@ -157,7 +157,7 @@ def _compare(monitor: Monitor, naive: Naive) -> None:
     if _CASE in monitor.cases:
         for one in monitor.commitments(_CASE):
             assert set(one.possible) == naive.values(one.name), one.name
-            assert one.state in one.possible or len(one.possible) > 1
+            assert one.state in one.possible or len(one.possible) > 1, one.name
     elif monitor.case_closed(_CASE):
         assert all(naive.goes_on_unseen(move) for state in naive.states for move, _ in naive.moves(state))
 

@@ -155,6 +155,24 @@ def test_what_a_log_leaves_out_may_be_anything_until_it_is_known() -> None:
     ]
 
 
+def test_what_becomes_known_later_is_told_then() -> None:
+    monitor = _of("""
+    protocol Later {
+      role A
+      role B
+      commitment c = C(A, B, ask.n = 2, done)
+      A -> B : promise                 means create c
+      B -> A : ask(n: 1..2)   after promise
+      B -> A : insist         after ask   if ask.n = 2
+      A -> B : done           after insist
+    }
+    """)
+    assert [one.kind for one in _said(monitor, "promise", "ask")] == ["changed"]
+    (found,) = _said(monitor, "insist")
+    assert isinstance(found, Changed)
+    assert (found.commitment, found.before, found.now) == ("c", "conditional", "active")
+
+
 def test_too_much_that_is_unsaid_is_unknown_and_not_allowed() -> None:
     monitor = _of(_UNSAID, most=2)
     found = _said(monitor, "promise", "ask", "small", "nonsense")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from cplc.engines.explicit_graph import Stepper
 from cplc.engines.interface import ResourceExhausted
@@ -43,9 +43,12 @@ class Outcome:
     effects: tuple[Effect, ...]
     """What became of commitments and claims, in order, whichever state it was."""
     known: tuple[tuple[int, str], ...]
-    """Where that depends on the state: commitments and claims that are now the same in each, with what they are."""
+    """Where several states are possible: commitments and claims that are now the same in each, with what they are."""
     late: tuple[int, ...] = ()
     """Commitments that this would have kept, had their deadline not run out."""
+
+
+Told = TypeVar("Told", Outcome, Outcome | None)
 
 
 def views(system: System) -> Iterator[tuple[int, Commitment]]:
@@ -186,7 +189,9 @@ class Machine:
         asked = states, ways, inferring
         if asked in self._known:
             return self._known[asked]
-        found = self._after(states, ways, inferring)
+        return self._remember(asked, self._after(states, ways, inferring))
+
+    def _remember(self, asked: tuple[States, object, bool], found: Told) -> Told:
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
         self._known[asked] = found
@@ -207,18 +212,16 @@ class Machine:
             return None
         targets = self._without_what_follows(tuple(sorted(paths)), inferring)
         stories = list(paths.values())
-        if not different and all(story == stories[0] for story in stories):
-            return Outcome(targets, stories[0], (), self._kept_late(states, targets))
-        return Outcome(targets, (), self.agreed(targets), self._kept_late(states, targets))
+        is_one = not different and all(story == stories[0] for story in stories)
+        known = () if is_one and len(states) == len(targets) == 1 else self.agreed(targets)
+        return Outcome(targets, stories[0] if is_one else (), known, self._kept_late(states, targets))
 
     def run_out(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
         """Return what becomes of a case when the deadline of a commitment runs out, where it is in that state."""
         assert self.tick is not None, "there are deadlines"
         asked = states, ((-1 - position,), state), inferring
         found = self._known.get(asked)
-        if found is None:
-            found = self._known[asked] = self._run_out(states, position, state, inferring)
-        return found
+        return found or self._remember(asked, self._run_out(states, position, state, inferring))
 
     def _run_out(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
         tick = (self.tick or 0,)
@@ -227,8 +230,8 @@ class Machine:
         last_stroke = self.packing.bits(clock.name, clock.domain[-1])
         paths: dict[int, tuple[Effect, ...]] = {}
         stories: dict[tuple[Effect, ...], None] = {}
-        for known in states:
-            for before, unseen in self._closure(known, self._before(tick, inferring)).items():
+        for at in states:
+            for before, unseen in self._closure(at, self._before(tick, inferring)).items():
                 ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
                 if self.packing.value(variable, before) == state:
                     ends = self._gone(before | last_stroke, tick)
@@ -237,9 +240,9 @@ class Machine:
                     paths[target & ~self._clocks] = unseen + effects
                     self._check(paths)
         targets = self._without_what_follows(tuple(sorted(paths)), inferring)
-        if len(stories) == 1:
-            return Outcome(targets, next(iter(stories)), ())
-        return Outcome(targets, (), self.agreed(targets))
+        is_one = len(stories) == 1
+        known = () if is_one and len(states) == len(targets) == 1 else self.agreed(targets)
+        return Outcome(targets, next(iter(stories)) if is_one else (), known)
 
     def _gone(self, before: int, way: Way) -> list[tuple[int, tuple[Effect, ...]]]:
         ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
