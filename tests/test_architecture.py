@@ -60,6 +60,7 @@ _MAY_IMPORT["sweeping"] = {
 }
 _MAY_IMPORT["server"] = {
     "pipeline",
+    "settings",
     "report",
     "formatting",
     "semantics",
