@@ -1,0 +1,95 @@
+"""How far a search has come is said while it goes on, and room is asked for before it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from cplc.cli.limits import Interrupted, Limits, computed
+from cplc.cli.output import Progress, be_quiet, with_progress
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.interface import ResourceExhausted
+from cplc.pipeline import Compilation, load
+from cplc.system import limits, progress
+from cplc.system.limits import TooLarge, allow, make_room
+
+_EXAMPLE = Path(__file__).parents[2] / "examples" / "netbill.cpl"
+
+
+@pytest.fixture(autouse=True)
+def nothing_said() -> Iterator[None]:
+    progress.say(None)
+    yield
+    progress.say(None)
+    allow(None)
+
+
+def _compilation() -> Compilation:
+    found = load(str(_EXAMPLE), {"customers": "3"})
+    assert isinstance(found, Compilation)
+    return found
+
+
+def test_an_exploration_says_how_many_states_there_are() -> None:
+    engine = ExplicitEngine(_compilation().system)
+    count = engine.count(engine.reachable)
+    assert progress.text() == f"{count:,} states, 0 of them to be looked at"
+    assert with_progress("counting") == f"counting: {progress.text()}"
+
+
+def test_passes_are_counted_until_something_else_begins() -> None:
+    progress.swept(10)
+    progress.swept(2000)
+    assert progress.text() == "pass 2, 2,000 nodes"
+    progress.say(None)
+    assert with_progress("verifying") == "verifying"
+
+
+def test_a_quiet_command_shows_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("cplc.cli.output._is_terminal", lambda *, err: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with click.Context(click.Command("verify")) as context:
+        loud = Progress(lambda: "working")
+        be_quiet(context)
+        quiet = Progress(lambda: "working")
+        for one in (quiet, loud):
+            one._began -= 5
+            one._last -= 5
+        quiet.show()
+        assert capsys.readouterr().err == ""
+        loud.show()
+        assert "working … 5 s" in capsys.readouterr().err
+
+
+def test_what_is_not_left_is_not_taken() -> None:
+    allow(lambda: 100)
+    make_room(100, "a table")
+    with pytest.raises(TooLarge, match="a table takes more memory than is left"):
+        make_room(101, "a table")
+
+
+def test_a_table_of_states_does_not_double_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cplc.engines.explicit_graph._SMALL_TABLE", 4)
+    allow(lambda: 1)
+    with pytest.raises(TooLarge, match="a table of more than"):
+        _ = ExplicitEngine(_compilation().system).reachable
+
+
+def test_supervised_work_knows_what_is_left() -> None:
+    def work() -> int:
+        left = limits._left[0]
+        assert left is not None
+        return left()
+
+    assert computed(work, Limits(memory=2**40), waiting=lambda: None) > 2**39
+
+
+def test_an_engine_that_gives_up_is_no_bug() -> None:
+    def work() -> int:
+        raise ResourceExhausted("more than 10 reachable states")
+
+    with pytest.raises(Interrupted, match="more than 10 reachable states"):
+        computed(work, Limits(), waiting=lambda: None)
