@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -22,11 +23,12 @@ from cplc.logs.events import Event
 from cplc.logs.recording import Recorder
 from cplc.monitoring.findings import LostTrack, Rejected
 from cplc.monitoring.monitor import Deliveries, Monitor
-from cplc.pipeline import Compilation
+from cplc.pipeline import Compilation, load
 from cplc.simulation.walks import draw
 from cplc.source import Source
 from cplc.system.model import System
 
+_EXAMPLES = Path(__file__).parents[2] / "examples"
 _MOST = 400
 _CASE = "it"
 
@@ -259,3 +261,19 @@ def test_deadlines_in_real_time_run_out_as_ticks_do(
         if event.case in monitor.cases:
             for one in monitor.commitments(event.case):
                 assert one.state == state[system.commitment[one.name].variable], one.name
+
+
+@pytest.mark.parametrize("path", sorted(_EXAMPLES.glob("*.cpl")), ids=lambda path: path.stem)
+def test_runs_of_every_example_are_accepted_as_logs(path: Path) -> None:
+    compilation = load(str(path), {}, None)
+    assert isinstance(compilation, Compilation)
+    monitor = Monitor(compilation, tick=timedelta(hours=1))
+    recorder = Recorder(compilation.system, 3600 * 10**9, 60)
+    for number, (drawn, _) in enumerate(draw(compilation.system, "coverage", None, seed=4, runs=4, most=60, keep=4)):
+        assert drawn is not None
+        for move in drawn.run.moves:
+            assert move.step is not None
+            event = recorder.event(number, move.step)
+            found = monitor.feed(event) if event is not None else []
+            assert not [one.text for one in found if isinstance(one, Rejected | LostTrack)]
+    monitor.finish()
