@@ -80,8 +80,8 @@ def test_imports_are_taken_along(tmp_path: Path) -> None:
 
 def test_points_come_file_by_file_and_row_by_row() -> None:
     files = [Text("a.cpl", "protocol A {}"), Text("b.cpl", "protocol B {}")]
-    found = [item.text() for item in items(_wish(Options(), n=("1", "2"), m=("x",)), files)]
-    assert found == ["a.cpl n=1 m=x", "a.cpl n=2 m=x", "b.cpl n=1 m=x", "b.cpl n=2 m=x"]
+    found = [(item.file.name, *item.point) for item in items(_wish(Options(), n=("1", "2"), m=("x",)), files)]
+    assert found == [(name, ("n", n), ("m", "x")) for name in ("a.cpl", "b.cpl") for n in "12"]
 
 
 def test_all_that_a_row_rests_on_is_in_its_key() -> None:

@@ -184,7 +184,9 @@ def command(
         return Exit.WRONG
 
     count = workers or os.cpu_count() or 1
-    most = memory or (default_memory() or 0) // (count if scheduler is None else 1) or None
+    most = memory
+    if most is None and scheduler is None:
+        most = (default_memory() or 0) // count or None
     sweeping = Sweeping(wish, form, colour, known, table, written)
     with sweeping.reported(heat, axes):
         try:

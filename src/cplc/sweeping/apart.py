@@ -23,6 +23,8 @@ from cplc.sweeping.child import received, send
 from cplc.sweeping.items import Item, Limits, Row, unknown
 
 _POLL: Final = 0.02
+_ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""What keeps libraries of numbers from starting threads, which a copy of the process would not have."""
 _PATIENCE: Final = 1.0
 """So long a process may take to see that nobody waits for it."""
 
@@ -125,7 +127,11 @@ class Apart:
         # It must not hear of Ctrl-C: whoever it works for decides what becomes of it.
         command = [sys.executable, "-m", "cplc.sweeping.child"]
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=os.name == "posix"
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=os.name == "posix",
+            env=os.environ | {name: "1" for name in _ONE_THREAD},
         )
         messages: SimpleQueue[tuple[str, object] | None] = SimpleQueue()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
 Ask = Literal["verify", "analyze", "coverage", "simulate", "stats"]
@@ -60,12 +60,6 @@ class Item:
         """What is varied, and the values that it has here."""
         return (*self.parameters, *self.beliefs)
 
-    def text(self) -> str:
-        """Return which item this is, in the words that people use."""
-        values = " ".join(f"{name}={value}" for name, value in self.point)
-        part = f"from {self.first + 1} on" if self.count else ", ".join(self.names)
-        return " ".join(filter(None, (self.file.name, values, part)))
-
     def key(self, program: str) -> str:
         """Return a short name for all that the rows rest on; ``program`` says who answers."""
         told = json.dumps([program, asdict(self)], sort_keys=True, ensure_ascii=True)
@@ -117,12 +111,6 @@ class Answered:
 
 def unknown(subject: str, reason: str) -> Row:
     return Row(subject, "unknown", reason=reason)
-
-
-def without(settled: tuple[Row, ...], item: Item) -> Item:
-    """Return what is left to ask of an item, some rows of which are known."""
-    known = {row.subject for row in settled}
-    return replace(item, names=tuple(name for name in item.names if name not in known))
 
 
 def divided(count: int, size: int) -> Iterator[tuple[int, int]]:

@@ -112,8 +112,19 @@ def answered(number: int, item: Item, limits: Limits) -> Answered:
     if apart is None:
         apart = _own.apart = Apart()
     began = time.monotonic()
+    if limits.memory is None:
+        limits = Limits(limits.seconds, _share())
     rows = apart.rows(item, limits, _is_wanted())
     return Answered(number, item, rows, time.monotonic() - began)
+
+
+def _share() -> int | None:
+    """Return how much memory Dask gives to each thread of this worker; None where it sets no limit."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    whole: int | None = worker.memory_manager.memory_limit
+    return whole // worker.state.nthreads if whole else None
 
 
 def _is_wanted() -> Callable[[], bool]:
