@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import fsum, inf
+from math import fsum, inf, isinf
 from typing import TYPE_CHECKING
 
 from cplc.engines.interface import ResourceExhausted
@@ -161,22 +161,25 @@ def _mean(each: Sequence[Shares], lots: Sequence[_Lot], exact: bool, unit: Fract
 def _expected(lots: Sequence[_Lot], worst: bool, exact: bool, unit: Fraction, fairness: bool = True) -> Bounds:
     """Return the sum of what is expected of each part; nothing in one part makes more or less of another."""
     low: Number = Fraction(0)
+    high: Number = Fraction(0)
     slack = 0.0
     for lot in lots:
         if not isinstance(lot.built, Built):
             mean, unsure = lot.built.expected(lot.prices, worst, exact)
             low += mean * lot.times
+            high += mean * lot.times
             slack += unsure * lot.times
             continue
         values, size = expected(lot.built.ordered, lot.prices, worst, exact, fairness)
-        found = [values.low[state] for state in lot.built.initial]
-        low += (min(found) if worst else max(found)) * lot.times
+        choose = min if worst else max
+        low += choose(values.low[state] for state in lot.built.initial) * lot.times
+        high += choose(values.high[state] for state in lot.built.initial) * lot.times
         slack += 2 * lot.times * (values.roundings + 4) * _UNIT * max(size[state] for state in lot.built.initial)
-    if exact or abs(low) == inf:
-        return Bounds(low * unit, low * unit)
-    middle = float(low) * float(unit)
-    slack = slack * float(unit) * 2 + abs(middle) * len(lots) * _UNIT
-    return Bounds(middle - slack, middle + slack)
+    if exact:
+        return Bounds(low * unit, high * unit)
+    largest = max((abs(float(one)) for one in (low, high) if not isinf(one)), default=0.0)
+    slack = slack * float(unit) * 2 + largest * float(unit) * len(lots) * _UNIT
+    return Bounds(float(low) * float(unit) - slack, float(high) * float(unit) + slack)
 
 
 def _distributed(

@@ -24,7 +24,6 @@ from cplc.risk.model import Model
 from cplc.risk.results import Number
 
 _MIXED = "what circles add to the sum is now more and now less than nothing"
-_BOTH = "what the participant decides, and what others do, keeps runs in circles together"
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,12 @@ class Circling:
     of: Mapping[int, int]
     fairness: bool
 
-    def solved(self, worst: bool) -> list[Number]:
-        """Return the least (or greatest) mean from each state of the part; infinite ones are floating-point numbers."""
+    def solved(self, worst: bool, upper: bool) -> tuple[list[Number], bool]:
+        """Return the least (or greatest) mean from each state of the part, and whether it is more than a bound.
+
+        Infinite ones are floating-point numbers. Where what the participant decides and what others do keeps runs in
+        circles together, there is a lower bound, which it attains without a memory, and an upper one: all help it.
+        """
         turns = [
             option for state in self.part for option in self.model.options(state) if is_decision(self.model, option)
         ]
@@ -49,16 +52,18 @@ class Circling:
         if len(nodes) > EXACTLY:
             raise ResourceExhausted("a circle is too large for the sum to be solved exactly")
         if not (worst and turns):
-            return _Side(nodes, worst, self.fairness).solved()[: len(self.part)]
+            return _Side(nodes, worst, self.fairness).solved()[: len(self.part)], True
+        circles = end_components(nodes, set(range(len(nodes))), fair=False)
+        tight = not any(nodes[at].own for circle in circles for at in circle)
+        if upper and not tight:
+            return _Side(nodes, False, self.fairness).solved()[: len(self.part)], False
         if prod(len(self.model.events(option)) for option in turns) > POLICIES:
             raise ResourceExhausted("the participant decides too much within a circle for the sum to be solved")
-        if any(nodes[at].own for circle in end_components(nodes, set(range(len(nodes))), fair=False) for at in circle):
-            raise ResourceExhausted(_BOTH)
         tried = [
             _Side(building.nodes(dict(zip(turns, picks, strict=True)), ()), worst, self.fairness).solved()
             for picks in product(*(range(len(self.model.events(option))) for option in turns))
         ]
-        return [max(each) for each in zip(*(one[: len(self.part)] for one in tried), strict=True)]
+        return [max(each) for each in zip(*(one[: len(self.part)] for one in tried), strict=True)], tight
 
 
 class _Side:

@@ -156,14 +156,28 @@ def expected(
 
     Where runs go round in circles it may be infinite; that it cannot be found out is raised.
     """
+    low, sizes, tight = _means(ordered, of, worst, exact, fairness, upper=False)
+    high = low
+    if not tight:
+        high, more, _ = _means(ordered, of, worst, exact, fairness, upper=True)
+        sizes = list(map(max, sizes, more))
+    return Values(low, high, 0 if exact else ordered.roundings), sizes
+
+
+def _means(
+    ordered: Ordered, of: Mapping[int, int], worst: bool, exact: bool, fairness: bool, *, upper: bool
+) -> tuple[list[Number], list[float], bool]:
+    """Return the means or, where these are not known, bounds of them on one side."""
     model = ordered.model
+    tight = True
     values: list[Number] = [Fraction(0) if exact else 0.0] * len(model)
     size = [0.0] * len(model)
     acyclic = ordered.is_acyclic
     for part in ordered.parts:
         state = part[0]
         if not acyclic and ordered.is_circle(part):
-            found = Circling(model, part, values, of, fairness).solved(worst)
+            found, known = Circling(model, part, values, of, fairness).solved(worst, upper)
+            tight &= known
             after = {target for state in part for target in model.after(state)}.difference(part)
             made = max(abs(of.get(model.step[way], 0)) for state in part for way in model.edges(state))
             widest = max((size[target] for target in after), default=0.0) + made
@@ -173,7 +187,7 @@ def expected(
         elif not model.is_end(state):
             values[state] = _expected_at(model, state, values, of, worst)
             size[state] = max(abs(of.get(model.step[way], 0)) + size[model.target[way]] for way in model.edges(state))
-    return Values(values, values, 0 if exact else ordered.roundings), size
+    return values, size, tight
 
 
 def _expected_at(model: Model, state: int, values: Sequence[Number], of: Mapping[int, int], worst: bool) -> Number:
