@@ -131,7 +131,7 @@ class Apart:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=os.name == "posix",
-            env=os.environ | {name: "1" for name in _ONE_THREAD},
+            env=os.environ | dict.fromkeys(_ONE_THREAD, "1"),
         )
         messages: SimpleQueue[tuple[str, object] | None] = SimpleQueue()
 
