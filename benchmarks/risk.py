@@ -41,6 +41,7 @@ _AMOUNTS = {"pay": Fraction(10), "order": Fraction(-4), "deliver": Fraction("-2.
 
 
 def _timed(work: Callable[[], float]) -> tuple[float, float]:
+    gc.collect()  # what was made before is not to be looked through while this is measured
     began = process_time()
     found = work()
     return process_time() - began, found
