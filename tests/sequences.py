@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from tests.literate import Block, ConsoleTest, blocks, check_console, commands
+from tests.literate.blocks import Block, blocks
+from tests.literate.console import ConsoleTest, check_console, commands
 
 _ROOT = Path(__file__).parents[1]
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.literate import ConsoleTest, blocks, check_console, console_tests
+from tests.literate.blocks import blocks
+from tests.literate.console import ConsoleTest, check_console, console_tests
 from tests.sequences import play, steps, tales
 
 from cplc.cli.main import commands

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.literate import ENGINES
+from tests.literate.language import ENGINES
 
 from cplc.pipeline import Compilation
 from cplc.resources import shipped

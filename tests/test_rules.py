@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.literate import Block, blocks, language_tests
+from tests.literate.blocks import Block, blocks
+from tests.literate.language import language_tests
 
 from cplc.diagnostics.core import Rule
 from cplc.diagnostics.rules import RULES

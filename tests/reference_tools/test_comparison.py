@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.literate import blocks
+from tests.literate.blocks import blocks
 from tests.reference_tools.mcmas import MCMAS, MCMAS_PLUS
 from tests.reference_tools.nusmv import NUSMV, NUSMV_ARCTL
 

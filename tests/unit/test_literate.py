@@ -5,16 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.literate import (
-    Announced,
-    BadTest,
-    Command,
-    _agrees,
-    check_console,
-    check_language,
-    console_tests,
-    language_tests,
-)
+from tests.literate.blocks import BadTest
+from tests.literate.console import Command, _agrees, check_console, console_tests
+from tests.literate.language import Announced, check_language, language_tests
 
 
 def _written(directory: Path, text: str) -> Path:

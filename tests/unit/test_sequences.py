@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.literate import BadTest
+from tests.literate.blocks import BadTest
 from tests.sequences import play, steps
 
 _FILE = "'''cpl file=a.cpl\nprotocol P {\n  role A\n  role B\n  A -> B : m\n}\n'''\n"
