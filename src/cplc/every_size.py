@@ -98,6 +98,8 @@ class EverySize:
 
     def _asked(self, question: Question, size: int) -> Asked | Obstacle:
         """Return the question as it is asked at one size, or why it is not."""
+        if question.kind == "analysis":
+            return Obstacle("what a participant can count on is asked of one size alone", self._place)
         compilation = self.of_size(size)
         if compilation.ok:
             with suppress(UnknownQuestion):

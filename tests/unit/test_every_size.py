@@ -84,6 +84,26 @@ def test_members_that_are_not_alike(ship: str, because: str) -> None:
     assert reason.endswith(because)
 
 
+@pytest.mark.parametrize(
+    ("text", "by"),
+    [
+        ("protocol Shop(customers: 1..64 = 2, k: 0..9 = customers)", "protocol Shop(customers: 1..64 = 2)"),
+        ("role Clerk[customers + 1]\n  role Cus[customers]", "role Cus[customers]"),
+        ("role Cus[customers] { var left: 0..9 = customers }", "role Cus[customers]"),
+        ("var stock: 0..3 + customers = 3", "var stock: 0..3 = 3"),
+        ("c -> Shop : pay(sum: 0..customers)", "c -> Shop : pay  "),
+    ],
+)
+def test_numbers_that_are_reckoned_from_the_size(text: str, by: str) -> None:
+    shop = _SHOP.format(asked=_SERVED, ship="")
+    assert by in shop
+    compilation = compile(shop.replace(by, text))
+    assert compilation.ok, compilation.diagnostics
+    answer, reason = _only(compilation)
+    assert answer == "unknown"
+    assert reason.endswith("it reckons with `customers`")
+
+
 def test_a_fact_hides_nobody() -> None:
     compilation = compile(
         _SHOP.format(asked="  fact all_paid = forall b in Cus: pay[b]\n" + _SERVED, ship=" & all_paid")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
+from itertools import chain
 
 from cplc.semantics import statements, tree
 from cplc.semantics.tree import RoleSymbol
@@ -53,11 +54,22 @@ class Uniformity:
     @cached_property
     def obstacle(self) -> Obstacle | None:
         """The first declaration that is not uniform."""
-        roles = self.template.signature.roles
-        other = next((role for role in roles if role not in self.families and role.size is not None), None)
-        if other is not None and _reads(other.size, self.parameter):
-            return Obstacle(f"the size of `{other.name}` is reckoned from `{self.parameter}`", other.span)
-        return next(self._of_declarations(self.template.body, None), None)
+        return next(chain(self._of_signature(), self._of_declarations(self.template.body, None)), None)
+
+    def _of_signature(self) -> Iterator[Obstacle]:
+        """Yield what is wrong with ranges, sizes and values: each may hide a number of members."""
+        signature = self.template.signature
+        for parameter in signature.parameters.values():
+            if parameter.name != self.parameter:
+                yield from self._reader(parameter.span).obstacles(parameter.declared, parameter.default)
+        for role in signature.roles:
+            if role not in self.families:
+                yield from self._reader(role.span).obstacles(role.size)
+            for variable in role.variables.values():
+                yield from self._reader(variable.span).obstacles(variable.declared, variable.initial)
+        for symbol in signature.symbols.values():
+            if isinstance(symbol, tree.MessageSymbol):
+                yield from self._reader(symbol.span).obstacles(*symbol.parameters.values())
 
     def of_property(self, name: str) -> Obstacle | int:
         """Return how many members a property speaks of at most, each by a variable or by its number; or why not."""
@@ -153,10 +165,10 @@ class _Reader:
             case tree.FactAt(fact) if isinstance(fact.symbol, tree.FactSymbol):
                 yield from self.obstacles(fact, self.facts.get(fact.symbol))
             case tree.Instance(symbol, owner, indices):
-                chain = [binder for one in (*owner, symbol) for binder in one.chain]
-                for binder, index in zip(chain, indices, strict=True) if len(chain) == len(indices) else ():
+                around = [binder for one in (*owner, symbol) for binder in one.chain]
+                for binder, index in zip(around, indices, strict=True) if len(around) == len(indices) else ():
                     yield from self._named(index) if _is_over(binder, self.families) else self._in(index)
-                if len(chain) != len(indices) and any(_is_over(binder, self.families) for binder in chain):
+                if len(around) != len(indices) and any(_is_over(binder, self.families) for binder in around):
                     yield self._because(f"it names `{symbol.name}` of members by numbers")
             case tree.EveryInstance(symbol) if any(_is_over(binder, self.families) for binder in symbol.chain):
                 if not self.asks:
@@ -226,8 +238,3 @@ def _all(bodies: Iterable[statements.Body]) -> Iterator[statements.Body]:
         yield body
         if isinstance(body, statements.Loop):
             yield from _all(body.body)
-
-
-def _reads(size: tree.Tree | None, parameter: str) -> bool:
-    reader = _Reader(frozenset(), parameter, {}, Span.__new__(Span), asks=False)
-    return any(reader.obstacles(size))
