@@ -28,14 +28,16 @@ def said(capsys: pytest.CaptureFixture[str]) -> Said:
     return analyze
 
 
-def test_the_page_says_what_the_text_says(said: Said) -> None:
-    page, code = said(_MARKET)
+def test_the_page_says_what_the_text_says(said: Said, tmp_path: Path) -> None:
+    page, code = said(_MARKET, "--charts", str(tmp_path))
     text, _ = said(_MARKET, form="text")
     assert code == 0
     shown = "\n".join(unescape(block) for block in re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL))
     assert shown.split() == text.split()
     assert page.count("<section") == 3
-    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="cplc-figure"') == 4
+    drawings = [path.read_text(encoding="utf-8") for path in tmp_path.glob("*.svg")]
+    assert {path.suffix for path in tmp_path.iterdir()} == {".svg"}
+    assert page.count('<svg xmlns="http://www.w3.org/2000/svg" class="cplc-figure"') == len(drawings) == 10
     assert page.count('<td class="verdict good">') == 6
     assert "no proof" not in page
 
