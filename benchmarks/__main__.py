@@ -157,10 +157,10 @@ def main() -> int:
             for line in said(here):
                 print(line, flush=True)
             found += here
+        if options.output:
+            keep(found, options.limit, options.output)
     for line in summary(found):
         print(line)
-    if options.output:
-        keep(found, options.limit, options.output)
     return 0
 
 
