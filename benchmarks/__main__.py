@@ -14,29 +14,20 @@ import platform
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from math import exp, log
 from pathlib import Path
 
 from benchmarks.families import FAMILIES, KINDS, Family
+from benchmarks.page import page
 from benchmarks.peers import Answer, Tool, ours, peers
+from benchmarks.points import Point
 
 from cplc import __version__
 
 _SLOW = 1.0
 """Below a second starting up is most of what is measured."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """What one tool made of one question at one size."""
-
-    family: str
-    kind: str
-    n: int
-    tool: str
-    answer: Answer
 
 
 def points(family: Family, kind: str, tools: Sequence[Tool], limit: float) -> Iterator[Point]:
@@ -165,12 +156,14 @@ def main() -> int:
 
 
 def keep(found: Sequence[Point], limit: float, folder: Path) -> None:
-    """Write the figures as JSON, and a plot for each family."""
+    """Write the figures as JSON, a plot for each family, and a page about them."""
     from benchmarks.plots import plot
 
     folder.mkdir(parents=True, exist_ok=True)
-    figures = {**machine(), "limit": limit, "points": [asdict(point) for point in found]}
+    about = machine()
+    figures = {**about, "limit": limit, "points": [asdict(point) for point in found]}
     (folder / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    (folder / "index.md").write_text(page(found, about, limit), encoding="utf-8")
     for family in FAMILIES:
         curves = [(one.kind, one.tool, one.n, one.answer) for one in found if one.family == family.name]
         if curves:

@@ -1,0 +1,18 @@
+"""What is measured: one tool, one question, one size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.peers import Answer
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one tool made of one question at one size."""
+
+    family: str
+    kind: str
+    n: int
+    tool: str
+    answer: Answer
