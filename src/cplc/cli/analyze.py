@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cplc.cli import output
 from cplc.cli.analyzing import Analyzing, Event, Finding, Guess, Pair
 from cplc.cli.exits import EXPLAINED, Exit
-from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, compilation_of
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, compilation_of, followed
 from cplc.cli.options import colour_option, definition, files, model_options, report_format_option, resource_options
 from cplc.cli.output import AnyFormat, Colour
 from cplc.diagnostics.core import did_you_mean
@@ -155,16 +154,7 @@ def command(
 
     labels = _labels(file, definitions, other or "", other_definitions)
     run = Analyzing(file, dict(definitions), form, colour, labels)
-    progress = output.Progress(run.doing)
-    try:
-        for event in supervised(work(), Limits(timeout, memory), waiting=progress.show):
-            progress.clear()
-            run.take(event)
-    except Interrupted as stop:
-        run.interrupted = str(stop)
-    except KeyboardInterrupt:
-        run.interrupted = "the run was interrupted"
-    progress.clear()
+    run.interrupted = followed(work(), Limits(timeout, memory), run.doing, run.take)
     if charts is not None:
         run.write_charts(charts)
     run.finish()

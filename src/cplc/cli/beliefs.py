@@ -9,8 +9,8 @@ import click
 
 from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
-from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, compilation_of, exit_for
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, compilation_of, exit_for, followed
 from cplc.cli.observing import Observed, log_options, mapping_of, observe, tell_what_is_left_out
 from cplc.cli.options import colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
@@ -78,7 +78,6 @@ def command(
     diagnostics: list[Diagnostic] = []
     observed: Observed | None = None
     estimates: Estimates | None = None
-    interrupted: str | None = None
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Observed | Estimates]:
         from cplc.mining.beliefs import estimated
@@ -96,22 +95,20 @@ def command(
             yield now
         yield estimated(now.choices, roles, confidence)
 
-    progress = output.Progress(lambda: f"event {observed.events if observed else 0:,}")
-    try:
-        for event in supervised(work(), Limits(timeout, memory), waiting=progress.show):
-            progress.clear()
-            if isinstance(event, tuple):
-                diagnostics.extend(event)
-                output.write_diagnostics(event, form=form, colour=colour, err=True)
-            elif isinstance(event, Observed):
-                observed = event
-            else:
-                estimates = event
-    except Interrupted as stop:
-        interrupted = str(stop)
-    except KeyboardInterrupt:
-        interrupted = "the run was interrupted"
-    progress.clear()
+    def take(event: tuple[Diagnostic, ...] | Observed | Estimates) -> None:
+        nonlocal observed, estimates
+        if isinstance(event, tuple):
+            diagnostics.extend(event)
+            output.write_diagnostics(event, form=form, colour=colour, err=True)
+        elif isinstance(event, Observed):
+            observed = event
+        else:
+            estimates = event
+
+    def doing() -> str:
+        return f"event {observed.events if observed else 0:,}"
+
+    interrupted = followed(work(), Limits(timeout, memory), doing, take)
     code = exit_for(diagnostics, strict=False)
     if observed is not None and observed.is_unreadable:
         code = Exit.WRONG

@@ -10,8 +10,8 @@ import click
 from cplc.cli import output
 from cplc.cli.covering import Wish, cover
 from cplc.cli.exits import EXPLAINED, Exit
-from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, compilation_of, exit_for, questions_of
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, compilation_of, exit_for, followed, questions_of
 from cplc.cli.observing import log_options
 from cplc.cli.options import colour_option, format_option, limit_options, model_options
 from cplc.cli.output import Colour, Format
@@ -84,7 +84,6 @@ def command(
         raise click.UsageError("--mapping, --log-format and --tick are about a --log, and there is none")
     diagnostics: list[Diagnostic] = []
     outcomes: list[Outcome] = []
-    interrupted: str | None = None
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Outcome]:
         compilation, found = compilation_of(file, definitions, channels, protocol)
@@ -93,22 +92,19 @@ def command(
             questions_of(compilation, properties)  # unknown names are wrong before anything is verified
             yield from compilation.coverage(properties, engine)
 
-    progress = output.Progress(lambda: f"verifying change {len(outcomes) + 1}")
-    try:
-        for event in supervised(work(), Limits(timeout, memory), waiting=progress.show):
-            progress.clear()
-            if isinstance(event, tuple):
-                diagnostics.extend(event)
-                output.write_diagnostics(event, form=form, colour=colour, err=True)
-            else:
-                outcomes.append(event)
-                if show_all or event.verdict != "noticed":
-                    _show(event, form, colour)
-    except Interrupted as stop:
-        interrupted = str(stop)
-    except KeyboardInterrupt:
-        interrupted = "the run was interrupted"
-    progress.clear()
+    def take(event: tuple[Diagnostic, ...] | Outcome) -> None:
+        if isinstance(event, tuple):
+            diagnostics.extend(event)
+            output.write_diagnostics(event, form=form, colour=colour, err=True)
+        else:
+            outcomes.append(event)
+            if show_all or event.verdict != "noticed":
+                _show(event, form, colour)
+
+    def doing() -> str:
+        return f"verifying change {len(outcomes) + 1}"
+
+    interrupted = followed(work(), Limits(timeout, memory), doing, take)
     code = _exit(diagnostics, outcomes, at_least, interrupted)
     _finish(file, dict(definitions), diagnostics, outcomes, form, interrupted, code)
     return code

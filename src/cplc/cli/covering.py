@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from cplc.cli import output
 from cplc.cli.exits import Exit
-from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, compilation_of, exit_for
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, compilation_of, exit_for, followed
 from cplc.cli.observing import Observed, mapping_of, observe, tell_what_is_left_out
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
@@ -42,7 +42,6 @@ def cover(wish: Wish, limits: Limits) -> Exit:
     diagnostics: list[Diagnostic] = []
     observed: Observed | None = None
     found: LogCoverage | None = None
-    interrupted: str | None = None
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Observed | LogCoverage]:
         from cplc.mining.coverage import log_coverage
@@ -59,23 +58,21 @@ def cover(wish: Wish, limits: Limits) -> Exit:
             yield now
         yield log_coverage(now.choices, now.states)
 
-    progress = output.Progress(lambda: f"event {observed.events if observed else 0:,}")
-    try:
-        for event in supervised(work(), limits, waiting=progress.show):
-            progress.clear()
-            match event:
-                case tuple():
-                    diagnostics.extend(event)
-                    output.write_diagnostics(event, form=wish.form, colour=wish.colour, err=True)
-                case Observed():
-                    observed = event
-                case _:
-                    found = event
-    except Interrupted as stop:
-        interrupted = str(stop)
-    except KeyboardInterrupt:
-        interrupted = "the run was interrupted"
-    progress.clear()
+    def take(event: tuple[Diagnostic, ...] | Observed | LogCoverage) -> None:
+        nonlocal observed, found
+        match event:
+            case tuple():
+                diagnostics.extend(event)
+                output.write_diagnostics(event, form=wish.form, colour=wish.colour, err=True)
+            case Observed():
+                observed = event
+            case _:
+                found = event
+
+    def doing() -> str:
+        return f"event {observed.events if observed else 0:,}"
+
+    interrupted = followed(work(), limits, doing, take)
     code = exit_for(diagnostics, strict=False)
     if observed is not None and observed.is_unreadable:
         code = Exit.WRONG

@@ -13,7 +13,7 @@ from click import UsageError
 
 from cplc.cli import output
 from cplc.cli.exits import Exit
-from cplc.cli.limits import Interrupted, Limits, computed
+from cplc.cli.limits import Interrupted, Limits, computed, supervised
 from cplc.cli.reading import tell
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cplc.pipeline import Asked, Compilation, IsplReading, Strategies
 
 Outcome = TypeVar("Outcome")
+Event = TypeVar("Event")
 Channels = Literal["sync", "async"] | None
 
 
@@ -175,6 +176,24 @@ def finished(work: Callable[[], Outcome], limits: Limits, what: str) -> Outcome 
         return "the run was interrupted"
     finally:
         progress.clear()
+
+
+def followed(
+    work: Iterator[Event], limits: Limits, doing: Callable[[], str], take: Callable[[Event], None]
+) -> str | None:
+    """Take each thing as it comes; return why the work was stopped, or None if it came to its end."""
+    progress = output.Progress(doing)
+    try:
+        for event in supervised(work, limits, waiting=progress.show):
+            progress.clear()
+            take(event)
+    except Interrupted as stop:
+        return str(stop)
+    except KeyboardInterrupt:
+        return "the run was interrupted"
+    finally:
+        progress.clear()
+    return None
 
 
 def worst(codes: Iterable[Exit]) -> Exit:

@@ -13,8 +13,8 @@ import click
 
 from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
-from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, compilation_of, exit_for
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, compilation_of, exit_for, followed
 from cplc.cli.options import colour_option, duration, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.cli.recording import Log, log_format
@@ -158,17 +158,15 @@ def command(
             file, definitions, channels, protocol, seed=wish.seed, colour=colour, limits=Limits(timeout, memory)
         )
     found = _Found(wish)
-    progress = output.Progress(lambda: f"run {found.statistics.runs if found.statistics else 1:,} of {runs:,}")
-    try:
-        for event in supervised(_work(wish, found), Limits(timeout, memory), waiting=progress.show):
-            found.diagnostics = event
-            progress.clear()
-            output.write_diagnostics(event, form="concise" if form == "itf" else form, colour=colour, err=True)
-    except Interrupted as stop:
-        found.interrupted = str(stop)
-    except KeyboardInterrupt:
-        found.interrupted = "the run was interrupted"
-    progress.clear()
+
+    def take(event: tuple[Diagnostic, ...]) -> None:
+        found.diagnostics = event
+        output.write_diagnostics(event, form="concise" if form == "itf" else form, colour=colour, err=True)
+
+    def doing() -> str:
+        return f"run {found.statistics.runs if found.statistics else 1:,} of {runs:,}"
+
+    found.interrupted = followed(_work(wish, found), Limits(timeout, memory), doing, take)
     code = exit_for(found.diagnostics, strict=False)
     if found.interrupted and code != Exit.WRONG:
         code = Exit.UNKNOWN

@@ -12,8 +12,8 @@ import click
 
 from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
-from cplc.cli.limits import Interrupted, Limits, supervised
-from cplc.cli.load import Channels, exit_for, reading_of
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, exit_for, followed, reading_of
 from cplc.cli.options import colour_option, counting_options, format_option, model_options
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
@@ -53,7 +53,6 @@ def command(
     """Count what the system of FILE consists of, and its reachable states."""
     diagnostics: tuple[Diagnostic, ...] = ()
     figures: dict[str, object] = {}
-    interrupted: str | None = None
 
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
         from cplc.pipeline import count_reachable
@@ -64,18 +63,17 @@ def command(
             yield _sizes(compilation.system)
             yield {"reachable_states": count_reachable(compilation.system, engine)}
 
-    progress = output.Progress(lambda: output.with_progress("counting states"))
-    try:
-        for event in supervised(work(), Limits(timeout, memory), waiting=progress.show):
-            if isinstance(event, tuple):
-                diagnostics = event
-            else:
-                figures |= event
-    except Interrupted as stop:
-        interrupted = str(stop)
-    except KeyboardInterrupt:
-        interrupted = "the run was interrupted"
-    progress.clear()
+    def take(event: tuple[Diagnostic, ...] | dict[str, object]) -> None:
+        nonlocal diagnostics, figures
+        if isinstance(event, tuple):
+            diagnostics = event
+        else:
+            figures |= event
+
+    def doing() -> str:
+        return output.with_progress("counting states")
+
+    interrupted = followed(work(), Limits(timeout, memory), doing, take)
 
     code = exit_for(diagnostics, strict=False)
     if interrupted:
