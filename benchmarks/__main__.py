@@ -163,7 +163,7 @@ def keep(found: Sequence[Point], limit: float, folder: Path) -> None:
     about = machine()
     figures = {**about, "limit": limit, "points": [asdict(point) for point in found]}
     (folder / "figures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    (folder / "index.md").write_text(page(found, about, limit), encoding="utf-8")
+    (folder / "speed.md").write_text(page(found, about, limit), encoding="utf-8")
     for family in FAMILIES:
         curves = [(one.kind, one.tool, one.n, one.answer) for one in found if one.family == family.name]
         if curves:

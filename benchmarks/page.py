@@ -12,8 +12,8 @@ _BEFORE = """\
 
 `make bench` measures `cplc` and, on the same questions in the same run, those of MCMAS, NuSMV and the NuSMV that was
 extended with ARCTL whose programs `CPLC_MCMAS`, `CPLC_NUSMV` and `CPLC_NUSMV_ARCTL` name. Seconds are those of a
-processor. `cplc` starts Python, which takes {start} of them, reads the protocol, and finds the run that shows why; the
-peers read what `cplc export` has written before.
+processor. Of those of `cplc`, {start} or more are for starting Python and reading the protocol, and it finds the run
+that shows why; the peers read what `cplc export` has written before.
 
 Whoever writes a model by hand for one of the peers may do better than that, by leaving out what a question does not
 need, for example; `cplc` leaves it out by itself. MCMAS orders its variables anew (`-o 3`), NuSMV runs with and without

@@ -12,6 +12,7 @@ from benchmarks.peers import Answer
 
 mpl.use("svg")
 mpl.rcParams["svg.hashsalt"] = "cplc"
+mpl.rcParams["svg.fonttype"] = "none"
 
 from matplotlib import pyplot as plt  # noqa: E402 -- it asks at once what it is to draw with
 
