@@ -84,7 +84,6 @@ class Monitor:
         self._cases: dict[str, Case] = {}
         self._ended: dict[str, Literal["over", "anew"]] = {}
         self._waiting: dict[str, Waiting] = {}
-        self._resolved: dict[object, Resolved | Unresolved] = {}
         self._listeners: dict[int, Callable[[Finding], object]] = {}
         self._chronicle = Chronicle(self._machine, self._clock)
         self._newest: int | None = None
@@ -253,7 +252,7 @@ class Monitor:
         """Hold an event against its case, and let it happen if it may."""
         is_receipt = event.kind == "received"
         inferring = self._inferring and not (is_receipt and self._deliveries == "auto")
-        resolved = self._resolve(event)
+        resolved = self._resolver.resolve(event)
         name = event.case
         known = self._cases.get(name)
         if known is not None and known.states == _LOST:
@@ -307,22 +306,6 @@ class Monitor:
             self.watching(states, resolved, self._inferring)
         found += self._chronicle.go_on(name, case, outcome, resolved.message, event.place, time)
         return [*found, *self._closed_if_over(name, case)]
-
-    def _resolve(self, event: Event) -> Resolved | Unresolved:
-        try:
-            asked = (
-                event.message, event.kind, event.sender, event.recipients,
-                tuple(event.bindings.items()),
-                tuple((name, type(value), value) for name, value in event.values.items()),
-            )  # fmt: skip
-            found = self._resolved.get(asked)
-        except TypeError:  # a payload that no protocol has
-            return self._resolver.resolve(event)
-        if found is None:
-            if len(self._resolved) >= _ENDED:
-                self._resolved.clear()
-            found = self._resolved[asked] = self._resolver.resolve(event)
-        return found
 
     def _has_arrived(self, resolved: Resolved, states: States) -> bool:
         """Whether a message is there already, so that to be told of its receipt is no news."""

@@ -17,6 +17,7 @@ from cplc.system.expr import Value
 from cplc.system.model import Message, Step
 
 _MOST: Final = 8
+_REMEMBERED: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Resolver:
 
     def __init__(self, machine: Machine, players: Mapping[str, Sequence[str]]) -> None:
         self.machine = machine
+        self._known: dict[object, Resolved | Unresolved] = {}
         system = machine.system
         self._sendings: dict[str, list[int]] = {}
         for at in machine.seen:
@@ -62,7 +64,23 @@ class Resolver:
         return self._roles.get(name, frozenset())
 
     def resolve(self, event: Event) -> Resolved | Unresolved:
-        """Return the steps that the event may be."""
+        """Return the steps that the event may be; most logs say the same again and again."""
+        try:
+            asked = (
+                event.message, event.kind, event.sender, event.recipients,
+                tuple(event.bindings.items()),
+                tuple((name, type(value), value) for name, value in event.values.items()),
+            )  # fmt: skip
+            found = self._known.get(asked)
+        except TypeError:  # a payload that no protocol has
+            return self._resolved(event)
+        if found is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            found = self._known[asked] = self._resolved(event)
+        return found
+
+    def _resolved(self, event: Event) -> Resolved | Unresolved:
         family = self._families.get(event.message)
         if family is None:
             close = get_close_matches(event.message, self._families, 1)
