@@ -48,7 +48,7 @@ def shuffled(system: System, seed: int) -> System:
 def nodes(system: System) -> tuple[int, int]:
     """Return the size of the set of reachable states, as nodes and as states."""
     engine = SymbolicEngine(system)
-    return engine.size(engine.reachable), engine.count(engine.reachable)
+    return engine._encoding.diagrams.size(engine.reachable), engine.count(engine.reachable)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

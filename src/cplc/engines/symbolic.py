@@ -152,10 +152,6 @@ class SymbolicEngine(Engine[Node]):
     def _collect(self) -> None:
         self._encoding.diagrams.collect()
 
-    def size(self, states: Node) -> int:
-        """Return the number of nodes of a set's diagram."""
-        return self._encoding.diagrams.size(states)
-
     # --- sets
 
     @property

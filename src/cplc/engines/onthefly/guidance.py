@@ -179,10 +179,6 @@ def _joined(kind: str, operands: Iterable[_Tree]) -> _Tree:
     return (kind, kept)
 
 
-def _is_group(tree: _Tree) -> bool:
-    return isinstance(tree[1], tuple)
-
-
 def _lacking(tree: _Tree, is_so: Callable[[Fact], bool]) -> Iterator[Fact]:
     """Yield the facts that are not so and would help; none where the condition holds."""
     kind, operands = tree
