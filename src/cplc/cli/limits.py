@@ -18,6 +18,8 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TypeVar
 
+from cplc.cli.clock import began
+from cplc.system import unfinished
 from cplc.system.limits import TooLarge, allow
 
 Event = TypeVar("Event")
@@ -26,6 +28,9 @@ _STACK = 64 * 2**20
 _DEPTH = 20_000
 """Decision diagrams are walked recursively, one level for each variable, and formulas of many conjuncts are deep."""
 _POLL = 0.05
+_MOMENT = 0.001
+_TURNS = (0.005, 0.0002)
+"""So long a thread of Python may go on before another has its turn: while work goes on, and once it is abandoned."""
 _OFTEN = 0.005
 """Between two looks where memory grows so fast that it would be too late after the usual time."""
 
@@ -52,7 +57,8 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
     reached = guards(limits)
     allow(reached.left)
     queue: SimpleQueue[Event | _End] = SimpleQueue()
-    with termination(), _deep_recursion():
+    sys.setswitchinterval(_TURNS[0])
+    with termination(), _deep_recursion(), _halting():
         _start(work, queue)
         stop: Interrupted | None = None
         while stop is None or not queue.empty():
@@ -108,6 +114,18 @@ def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End]) -> None:
 
 
 @contextmanager
+def _halting() -> Iterator[None]:
+    """Let nothing that is abandoned get in the way of what is still to be said."""
+    unfinished.go_on()
+    try:
+        yield
+    except (Interrupted, KeyboardInterrupt):
+        unfinished.halt()
+        sys.setswitchinterval(_TURNS[1])
+        raise
+
+
+@contextmanager
 def _deep_recursion() -> Iterator[None]:
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _DEPTH))
@@ -144,19 +162,28 @@ class Guards:
 
     def __init__(self, limits: Limits) -> None:
         self._seconds = limits.seconds
-        self._deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+        self._deadline = None if limits.seconds is None else began() + limits.seconds
         self._most = limits.memory or default_memory()
         self._before = 0
         self.patience = _POLL
         """How long to wait until the next call."""
+
+    def seconds_left(self) -> float:
+        return float("inf") if self._deadline is None else self._deadline - time.monotonic()
+
+    def share(self) -> float:
+        """Return which part of the memory that may be taken is taken."""
+        return 0.0 if self._most is None else _memory_in_use() / self._most
 
     def left(self) -> int:
         """Return how many bytes may still be taken."""
         return sys.maxsize if self._most is None else self._most - _memory_in_use()
 
     def __call__(self) -> Interrupted | None:
-        if self._deadline is not None and time.monotonic() > self._deadline:
+        seconds = self.seconds_left()
+        if seconds < 0:
             return Interrupted(f"the time limit of {self._seconds:g} s was reached")
+        self.patience = min(_POLL, seconds + _MOMENT)
         if self._most is None:
             return None
         used = _memory_in_use()
@@ -164,7 +191,8 @@ class Guards:
         # What is taken until the next look counts as taken, though not more of it than nobody minds.
         if used + min(grown, self._most // 20) > self._most:
             return Interrupted(f"the memory limit of {self._most // 2**20} MB was reached")
-        self.patience = _POLL if used < self._most * 3 // 4 else _OFTEN
+        if used > self._most * 3 // 4:
+            self.patience = min(_OFTEN, self.patience)
         return None
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import click
 
 from cplc import __version__
+from cplc.cli.clock import begin_with_the_process
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.output import write
 
@@ -106,6 +107,7 @@ def main() -> None:
     # Trees and systems of a hundred thousand objects stay to the end: looking at all of them again and again for cycles
     # would take a tenth of the time.
     gc.set_threshold(100_000, 10, 10)
+    begin_with_the_process()
     code = run(sys.argv[1:])
     try:
         for stream in (sys.stdout, sys.stderr):
