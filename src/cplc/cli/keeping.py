@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
 if TYPE_CHECKING:
-    from cplc.caching.store import Store
     from cplc.pipeline import Asked
     from cplc.verification.results import Result
 
@@ -31,33 +30,47 @@ def is_wanted(said: bool | None) -> bool:
     return setting.strip().lower() not in _OFF if setting is not None else not os.environ.get("CI")
 
 
+class Answers(Protocol):
+    """Where answers are kept, each under its name."""
+
+    def get(self, key: str, /) -> bytes | None: ...
+    def put(self, key: str, content: bytes, /) -> None: ...
+    def trim(self) -> None: ...
+
+
+def shared() -> Answers | None:
+    """Return where answers of all runs are kept, if there is such a place."""
+    from cplc.caching.store import Store, folder
+
+    place = folder()
+    return None if place is None else Store(place)
+
+
 def answers(
     asked: Sequence[Asked],
     reading: Mapping[str, object],
     verify: Callable[[Sequence[Asked]], Iterator[Result]],
+    stores: Sequence[Answers],
 ) -> Iterator[Result]:
     """Yield the answers in their order: those that are known from earlier, and those that ``verify`` finds.
 
     What is unknown may be known with more time or memory, and is not kept.
     """
-    from cplc.caching.store import Store, folder
-
-    place = folder()
-    keys = _keys(asked, reading)
-    if place is None or keys is None:
+    keys = _keys(asked, reading) if stores else None
+    if keys is None:
         yield from verify(asked)
         return
-    store = Store(place)
-    known = [_known(store, key, one) for key, one in zip(keys, asked, strict=True)]
+    known = [_known(stores, key, one) for key, one in zip(keys, asked, strict=True)]
     found = verify([one for one, result in zip(asked, known, strict=True) if result is None])
     is_new = False
     for one, key, result in zip(asked, keys, known, strict=True):
         if result is None:
             result = next(found)
-            is_new |= _keep(store, key, one, result)
+            is_new |= _keep(stores, key, one, result)
         yield result
     if is_new:
-        store.trim()
+        for store in stores:
+            store.trim()
 
 
 def _keys(asked: Sequence[Asked], reading: Mapping[str, object]) -> list[str] | None:
@@ -70,14 +83,25 @@ def _keys(asked: Sequence[Asked], reading: Mapping[str, object]) -> list[str] | 
         return None
 
 
-def _known(store: Store, key: str, asked: Asked) -> Result | None:
+def _known(stores: Sequence[Answers], key: str, asked: Asked) -> Result | None:
     from cplc.caching.entries import read
 
-    content = store.get(key)
-    return None if content is None else read(content, asked.question, asked.system)
+    for store in stores:
+        content = store.get(key)
+        result = None if content is None else read(content, asked.question, asked.system)
+        if result is not None and _replays(result):
+            return result
+    return None
 
 
-def _keep(store: Store, key: str, asked: Asked, result: Result) -> bool:
+def _replays(result: Result) -> bool:
+    """Whether the run that shows it, if there is one, is still one: what is kept is believed no further than needed."""
+    from cplc.verification.replay import replay
+
+    return result.evidence is None or not replay(result.system, result.evidence, result.question.assuming)
+
+
+def _keep(stores: Sequence[Answers], key: str, asked: Asked, result: Result) -> bool:
     from cplc.caching.entries import written
 
     if result.answer == "unknown" or result.reason is not None:
@@ -85,5 +109,6 @@ def _keep(store: Store, key: str, asked: Asked, result: Result) -> bool:
     content = written(result, asked.system)
     if content is None:
         return False
-    store.put(key, content)
+    for store in stores:
+        store.put(key, content)
     return True

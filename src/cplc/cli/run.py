@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,13 @@ class Questions:
     are_default: bool = False
 
 
+@dataclass(frozen=True)
+class Said:
+    """Something about the run itself."""
+
+    text: str
+
+
 @dataclass
 class Run:
     """What is known so far. Only the main thread touches it."""
@@ -46,6 +54,8 @@ class Run:
     detail: Detail
     asks_formula: bool
     """Only the verdict of the formula decides then, not what the file is warned of."""
+    more_doing: Callable[[], str] = lambda: ""
+    """What there is to add to what is being worked on."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
     asked: tuple[Asked, ...] = ()
     results: list[Result] = field(default_factory=list)
@@ -63,10 +73,11 @@ class Run:
         if len(self.results) < len(self.asked):
             name = self.asked[len(self.results)].question.name
             which = f"{len(self.results) + 1} of {len(self.asked)}"
-            return output.with_progress(f"verifying {name} ({which})" if len(self.asked) > 1 else f"verifying {name}")
+            doing = f"verifying {name} ({which})" if len(self.asked) > 1 else f"verifying {name}"
+            return output.with_progress(doing) + self.more_doing()
         return "compiling"
 
-    def take(self, event: tuple[Diagnostic, ...] | Questions | Result) -> None:
+    def take(self, event: tuple[Diagnostic, ...] | Questions | Said | Result) -> None:
         """Say what is new."""
         self.progress.clear()
         if isinstance(event, tuple):
@@ -77,10 +88,17 @@ class Run:
             if event.are_default and self.form == "text":
                 checks = ", ".join(asked.question.name for asked in event.asked if asked.question.kind == "check")
                 output.write(f"The file declares no property and no check; these are checked: {checks}\n\n")
+        elif isinstance(event, Said):
+            self.tell(event.text)
         else:
             self.results.append(event)
             progress.say(None)
             self._show(event)
+
+    def tell(self, text: str | None) -> None:
+        """Say something about the run itself, to people."""
+        if text and self.form == "text":
+            output.write(text, err=True)
 
     def settle(self, question: Question, answer: Answer) -> None:
         self.settled = question, answer

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from cplc.cli.checkpointing import checkpoint_options, checkpointing
 from cplc.cli.exits import EXPLAINED, Exit
-from cplc.cli.keeping import answers, cache_option, is_wanted
+from cplc.cli.keeping import Answers, answers, cache_option, is_wanted, shared
 from cplc.cli.limits import Interrupted, Limits, supervised
 from cplc.cli.load import Channels, asked_of, questions_of, reading_of
 from cplc.cli.options import (
@@ -22,7 +23,7 @@ from cplc.cli.options import (
 )
 from cplc.cli.output import AnyFormat, Colour
 from cplc.cli.reading import description
-from cplc.cli.run import Questions, Run
+from cplc.cli.run import Questions, Run, Said
 from cplc.cli.watching import watch_option, watched
 from cplc.diagnostics.core import Diagnostic
 
@@ -53,6 +54,7 @@ Examples:
   cplc verify model.ispl --formula 'LTL G F done'
   cplc verify examples/netbill.cpl --for-all-n
   cplc verify examples/netbill.cpl --timeout 5m --format json
+  cplc verify examples/netbill.cpl --timeout 8h --checkpoint netbill.checkpoint
   cplc verify examples/netbill.cpl --watch
   cplc verify examples/netbill.cpl --format html > report.html
   cplc verify - < examples/netbill.cpl
@@ -99,6 +101,7 @@ Examples:
     help="Write each run that is shown into this folder, in the Informal Trace Format.",
 )
 @cache_option
+@checkpoint_options
 @watch_option
 @colour_option
 def command(
@@ -121,6 +124,8 @@ def command(
     strict: bool,
     itf: Path | None,
     cache: bool | None,
+    checkpoint: Path | None,
+    every: float | None,
     watch: bool,
     colour: Colour,
 ) -> Exit:
@@ -133,10 +138,14 @@ def command(
         raise click.UsageError("--n goes with --for-all-n")
     if for_all and formula is not None:
         raise click.UsageError("--formula and --for-all-n exclude each other")
+    if checkpoint is not None and (for_all or watch):
+        raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} exclude each other")
+    limits = Limits(timeout, memory)
+    kept = checkpointing(checkpoint, every, limits)
     if watch:
         return watched(lambda: [file])
 
-    def work() -> Iterator[tuple[Diagnostic, ...] | Questions | Result]:
+    def work() -> Iterator[tuple[Diagnostic, ...] | Questions | Said | Result]:
         compilation, diagnostics = reading_of(file, definitions, channels, protocol, strategies)
         yield diagnostics
         if compilation is None:
@@ -150,8 +159,20 @@ def command(
         if for_all:
             yield from _of_every_size(compilation, asked.asked, counting, engine)
             return
-        keep = is_wanted(cache)
-        yield from _answered(compilation, asked.asked, engine, vacuity=vacuity, keep=keep, settled=run.settle)
+        stores: list[Answers] = []
+        if kept is not None:
+            store, said = kept.begin(compilation.system)
+            stores.append(store)
+            if said is not None:
+                yield Said(said)
+        if is_wanted(cache) and (others := shared()) is not None:
+            stores.append(others)
+        is_complete = True
+        for result in _answered(compilation, asked.asked, engine, vacuity=vacuity, stores=stores, settled=run.settle):
+            is_complete &= result.answer != "unknown"
+            yield result
+        if kept is not None:
+            kept.ended(is_complete=is_complete)
 
     run = Run(
         file=file,
@@ -161,14 +182,15 @@ def command(
         strict=strict,
         detail=detail,
         asks_formula=formula is not None,
+        more_doing=lambda: "" if kept is None else kept.doing(),
     )
     try:
-        for event in supervised(work(), Limits(timeout, memory), waiting=run.progress.show):
+        for event in supervised(work(), limits, waiting=run.progress.show):
             run.take(event)
-    except Interrupted as stop:
-        run.stop(str(stop))
-    except KeyboardInterrupt:
-        run.stop("the run was interrupted")
+    except (Interrupted, KeyboardInterrupt) as stop:
+        left = None if kept is None else kept.stopped()
+        run.stop(str(stop) or "the run was interrupted")
+        run.tell(left)
     except OSError:
         raise
     except Exception as problem:
@@ -177,6 +199,8 @@ def command(
     if itf is not None:
         run.write_traces(itf)
     run.finish()
+    if kept is not None and run.interrupted is None:
+        run.tell(kept.problem)
     return run.exit
 
 
@@ -225,7 +249,7 @@ def _answered(
     engine: EngineName,
     *,
     vacuity: bool,
-    keep: bool,
+    stores: Sequence[Answers],
     settled: Settled,
 ) -> Iterator[Result]:
     """Yield the answers; thresholds of participants come last, and are found anew every time."""
@@ -234,10 +258,8 @@ def _answered(
     def verify(some: Sequence[Asked]) -> Iterator[Result]:
         return compilation.verify(some, engine, vacuity=vacuity, settled=settled)
 
-    if keep:
-        yield from answers(others, {**description(compilation), "engine": engine, "vacuity": vacuity}, verify)
-    else:
-        yield from verify(others)
+    told = {**description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
+    yield from answers(others, told, verify, stores)
     if len(others) < len(asked):
         from cplc.analysing import Judge
         from cplc.pipeline import Compilation

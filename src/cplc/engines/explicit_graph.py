@@ -15,9 +15,10 @@ from itertools import accumulate, compress, product
 from math import prod
 from typing import Protocol
 
+from cplc.engines.explicit_kept import begun, ended
 from cplc.engines.explicit_states import Packing, Table
 from cplc.engines.interface import ResourceExhausted
-from cplc.system import progress
+from cplc.system import progress, unfinished
 from cplc.system.expr import Expr, reads
 from cplc.system.limits import make_room
 from cplc.system.model import Step, System
@@ -226,25 +227,37 @@ def explore(system: System, limit: int) -> Graph:
     choices = [
         {packing.bits(variable.name, value): None for value in variable.initial} for variable in system.variables
     ]
-    states = [sum(bits) for bits in product(*choices)]
+    moves = [_Move(packing, system, number) for number in range(len(system.steps))]
+    found = begun(
+        system,
+        [sum(bits) for bits in product(*choices)],
+        packing.width,
+        lambda state: [(move.number, target) for move in moves for target in move.targets(state)],
+    )
+    states, regrouped = found.states, found.regrouped
     graph = Graph(
         packing,
         states,
         {state: number for number, state in enumerate(states)},
-        len(states),
-        array("I", (0,)),
-        array("I"),
-        array("I"),
+        prod(map(len, choices)),
+        found.first,
+        found.target,
+        found.label,
     )
-    moves = [_Move(packing, system, number) for number in range(len(system.steps))]
-    groups = [_Group([move]) for move in moves]
-    for enough in _REGROUPING:
+    groups = _regrouped(moves, states[: regrouped[-1]]) if regrouped else [_Group([move]) for move in moves]
+    for enough in _REGROUPING[len(regrouped) :]:
         _expand(graph, groups, enough, limit)
         if len(states) < enough:
             break
-        groups = _groups(moves, states[:: max(1, len(states) // _SAMPLE)])
+        regrouped.append(len(states))
+        groups = _regrouped(moves, states)
     _expand(graph, groups, limit + 1, limit)
+    ended(system, found)
     return graph
+
+
+def _regrouped(moves: Sequence[_Move], states: Sequence[int]) -> list[_Group]:
+    return _groups(moves, states[:: max(1, len(states) // _SAMPLE)])
 
 
 def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> None:
@@ -272,6 +285,7 @@ def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> 
             closed(edges())
         position = len(first) - 1
         progress.say(progress.Explored(count, count - position))
+        unfinished.moment()
         if 2 * count - before > full:  # it would double with as many new states as came last
             make_room(2 * sys.getsizeof(graph.number), f"a table of more than {count:,} states")
             full = _entries(2 * count - before)
@@ -312,4 +326,4 @@ class Stepper:
 
     def regroup(self, seen: Sequence[int]) -> None:
         """Look steps up together that these states suggest; nothing else changes by that."""
-        self._groups = _groups(self._moves, seen[:: max(1, len(seen) // _SAMPLE)])
+        self._groups = _regrouped(self._moves, seen)

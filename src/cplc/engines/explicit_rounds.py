@@ -15,9 +15,10 @@ from math import prod
 from typing import TypeVar
 
 from cplc.engines.explicit_graph import Graph
+from cplc.engines.explicit_kept import begun, ended
 from cplc.engines.explicit_states import TABLE_SIZE, Packing, Table
 from cplc.engines.interface import ResourceExhausted
-from cplc.system import progress
+from cplc.system import progress, unfinished
 from cplc.system.expr import Read, reads
 from cplc.system.formula import Adjacent
 from cplc.system.model import System
@@ -47,24 +48,30 @@ Restriction = tuple[str, str]
 def explore_rounds(system: System, limit: int) -> Graph:
     """Return the reachable part of a synchronous system, if it has no more states than the limit."""
     rounds = Rounds(system)
-    states = initial_states(rounds.packing, system, limit)
-    initial = count = len(states)
+    start = initial_states(rounds.packing, system, limit)
+    room = _EDGES * limit
+    found = begun(
+        system, start, rounds.packing.width, lambda state: [(0, after) for after in rounds.after(state, room)]
+    )
+    states, first, target = found.states, found.first, found.target
+    count = len(states)
     number = {state: position for position, state in enumerate(states)}
-    first, target = array("I", (0,)), array("I")
-    known, found, reached, room = number.setdefault, states.append, target.append, _EDGES * limit
-    for state in states:  # grows
+    known, add, reached = number.setdefault, states.append, target.append
+    for state in islice(states, len(first) - 1, None):  # grows
         for after in rounds.after(state, room - len(target)):
             position = known(after, count)
             if position == count:
-                found(after)
+                add(after)
                 count += 1
             reached(position)
         first.append(len(target))
         if len(first) % _OFTEN == 0:
             progress.say(progress.Explored(count, count - len(first) + 1))
+            unfinished.moment()
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
-    return Graph(rounds.packing, states, number, initial, first, target, array("I", bytes(4 * len(target))))
+    ended(system, found)
+    return Graph(rounds.packing, states, number, len(start), first, target, array("I", bytes(4 * len(target))))
 
 
 def initial_states(packing: Packing, system: System, limit: int) -> list[int]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from cplc.engines.bdd import Diagrams, Node, Substitution
+from cplc.engines.diagrams_kept import SoFar
 from cplc.engines.encoding import Encoding
 from cplc.engines.transitions import Transition
-from cplc.system import progress
+from cplc.system import progress, unfinished
 
 Image = Callable[[int, Node], Node]
 """Where the step of that position leads to, or from where it leads to the set."""
@@ -100,14 +101,18 @@ class Sweeps:
     @cached_property
     def _reachable_in(self) -> tuple[Node, ...]:
         """What the initial states lead to in each component."""
-        return tuple(
+        so_far = SoFar(self._encoding, len(self._components))
+        found = tuple(
             self._close(
-                self._encoding.beginning(component),
+                so_far.begun(number, self._encoding.beginning(component)),
                 {index for index, group in enumerate(self.groups) if group.component == number},
                 self._forward,
+                note=partial(so_far.more, number),
             )
             for number, component in enumerate(self._components)
         )
+        so_far.ended()
+        return found
 
     def _forward(self, number: int, states: Node) -> Node:
         return self._transitions[number].after(states)
@@ -266,15 +271,19 @@ class Sweeps:
         is_free: Callable[[Group], bool] = lambda group: True,
         is_done: Callable[[Node], bool] | None = None,
         budget: int | None = None,
+        note: Callable[[Node], None] = lambda _: unfinished.moment(),
     ) -> Node:
-        """Apply groups until nothing new is found. ``is_free``: no step of the group crosses a limit of the search."""
+        """Apply groups until nothing new is found. ``is_free``: no step of the group crosses a limit of the search.
+
+        ``note`` is told what is found, again and again.
+        """
         everything = frozenset(range(len(self.groups)))
         limit = Limit(self._diagrams, budget)
         while pending:
             for number in sorted(pending):
                 pending.discard(number)
                 group = self.groups[number]
-                found = self._exhausted(group, states, image, limit)
+                found = self._exhausted(group, states, image, limit, note)
                 if found == states:
                     continue
                 states = found
@@ -283,7 +292,7 @@ class Sweeps:
                 pending |= self._related[number] if is_free(group) else everything - {number}
         return states
 
-    def _exhausted(self, group: Group, states: Node, image: Image, limit: Limit) -> Node:
+    def _exhausted(self, group: Group, states: Node, image: Image, limit: Limit, note: Callable[[Node], None]) -> Node:
         """Take the group's steps until nothing new is found: from all states, or from the new ones if these are few."""
         size = self._diagrams.size
         front = states
@@ -296,6 +305,7 @@ class Sweeps:
                     raise _TooLarge(states)
             self._diagrams.tidy()
             progress.swept(self._diagrams.nodes())
+            note(states)
             if states == before:
                 return states
             front = states & ~before

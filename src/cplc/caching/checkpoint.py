@@ -1,0 +1,225 @@
+"""``--checkpoint``: answers, and searches that are not at their end, in a file that a later run goes on from.
+
+The file belongs to one system and one program, and is refused for any other. What is in it is written now and then by
+the thread that does the work, between two pieces of it: often enough that little is lost, and so seldom that writing
+takes no more than a small part of the time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cplc import __version__
+from cplc.caching.container import Container, Parts, Unusable, opened, tidy, written
+from cplc.caching.keys import program
+from cplc.system.fingerprint import fingerprint
+from cplc.system.limits import TooLarge, make_room
+from cplc.system.model import System
+from cplc.system.unfinished import Search
+
+_VERDICT: Final = "verdict "
+_SHARE: Final = 20
+"""Writing takes at most one in so many seconds."""
+_SMALL: Final = 64 * 2**20
+"""A file of so many bytes is written while somebody waits."""
+_GLANCE: Final = 0.05
+"""So often it is seen whether a limit is near."""
+_AT_ONCE: Final = 1.0
+"""So many seconds after the file was written last an answer is worth writing it again."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is in the file, for people."""
+
+    answers: int
+    searches: tuple[str, ...]
+
+    def text(self) -> str:
+        """Return it as in `2 answers, a search with 1,234 states`."""
+        parts = [f"{self.answers:,} answer{'' if self.answers == 1 else 's'}"] if self.answers else []
+        parts += [f"a search with {search}" for search in self.searches[:3]]
+        parts += [f"{len(self.searches) - 3} more searches"] if len(self.searches) > 3 else []
+        return ", ".join(parts) or "nothing yet"
+
+
+class Checkpoint:
+    """Keeps answers and searches; see `cplc.system.unfinished`, and `cplc.caching.store` for answers.
+
+    ``limit`` names a limit that is so near that what takes so many seconds should be done now.
+    """
+
+    def __init__(self, path: Path, every: float, limit: Callable[[float], str | None] = lambda seconds: None) -> None:
+        self.path = path
+        self._every = every
+        self._limit = limit
+        self._met: set[str | None] = {None}
+        self._effort = 0.0
+        """So many seconds it took to write the file last."""
+        self._file = Container(path)
+        self._about: Mapping[str, object] = {}
+        self._answers: dict[str, bytes] = {}
+        """Those that are not in the file yet."""
+        self._searches: dict[str, Search] = {}
+        self._far: dict[str, int] = {}
+        """How far those searches had come that are in the file."""
+        self._useless: set[str] = set()
+        self._lock = threading.Lock()
+        self._wanted = threading.Event()
+        self._done = threading.Event()
+        self.problem: str | None = None
+        """Why it could not be written last."""
+        self.last: float | None = None
+        """When it was written last."""
+        self._next = time.monotonic() + every
+        self._glance = 0.0
+
+    def open(self, system: System) -> Kept | None:
+        """Read what an earlier run has left, if there is anything. Raise `Unusable` if that is not about this."""
+        tidy(self.path)
+        own = {"version": __version__, "program": program(), "system": fingerprint(system), "protocol": system.name}
+        self._about = dict(own)
+        with suppress(FileNotFoundError):
+            self._file = opened(self.path)
+            about = self._file.about
+            if about.get("program") != own["program"]:
+                other = str(about.get("version"))
+                version = f"cplc {other}" if other != __version__ else f"another build of cplc {other}"
+                raise Unusable(f"it was written by {version}, and this is cplc {__version__}")
+            if about.get("system") != own["system"]:
+                raise Unusable(
+                    f"it belongs to another system than `{system.name}` is now: "
+                    "another protocol, other parameters, or something in the file has changed since"
+                )
+            return self._kept()
+        self._write({})  # a place that cannot be written is better known before the work than after it
+        return None
+
+    def _kept(self) -> Kept:
+        answers = len(self._verdicts())
+        said = self._file.about.get("searches")
+        return Kept(answers, tuple(str(one) for one in said.values()) if isinstance(said, dict) else ())
+
+    # --- answers
+
+    def get(self, key: str) -> bytes | None:
+        return self._answers.get(key) or self.found(_VERDICT + key)
+
+    def put(self, key: str, content: bytes) -> None:
+        self._answers[key] = content
+        if self.last is None or time.monotonic() - self.last > _AT_ONCE:
+            self._try_to_write()
+
+    def trim(self) -> None:
+        """Nothing to do: it belongs to one system alone."""
+
+    # --- searches
+
+    def found(self, name: str) -> bytes | None:
+        section = self._file.sections.get(name)
+        if section is None or name in self._useless:
+            return None
+        make_room(2 * section.size, "what was found before")
+        return self._file.read(name)
+
+    def useless(self, name: str) -> None:
+        self._useless.add(name)
+
+    def hold(self, search: Search) -> None:
+        self._searches[search.name] = search
+
+    def release(self, name: str) -> None:
+        self._searches.pop(name, None)
+        self._useless.add(name)
+
+    def moment(self) -> None:
+        now, limit = time.monotonic(), None
+        if now > self._glance:
+            self._glance = now + _GLANCE
+            limit = self._limit(self._effort)
+        if self._wanted.is_set() or now > self._next or limit not in self._met:
+            self._met.add(limit)
+            self._try_to_write()
+            self._wanted.clear()
+            self._done.set()
+
+    # --- the end
+
+    def ended(self, *, is_complete: bool) -> None:
+        """Write everything; where there is nothing left to be searched for, the answers alone."""
+        if is_complete:
+            self._useless.update(*(self._file.sections.keys() - self._verdicts(), self._searches))
+            self._searches.clear()
+        self._try_to_write()
+
+    def stopped(self, patience: float) -> Kept:
+        """Give the work a moment to write what it has found; then write at least the answers. Return what is kept."""
+        self._done.clear()
+        self._wanted.set()
+        self._done.wait(patience)
+        if self._answers and self._lock.acquire(timeout=patience):
+            try:
+                if sum(section.size for section in self._file.sections.values()) < _SMALL:
+                    self._replace({})
+            except (OSError, Unusable) as problem:
+                self.problem = str(problem)
+            # The lock is not given back: nobody writes any more.
+        tidy(self.path)
+        return self._kept()
+
+    # --- the file
+
+    def _verdicts(self) -> set[str]:
+        return {name for name in self._file.sections if name.startswith(_VERDICT)}
+
+    def _try_to_write(self) -> None:
+        """Write, or say later why not: a full disk shall not end the work."""
+        self.problem = None
+        try:
+            try:
+                self._write(self._searches)
+            except TooLarge as problem:
+                self.problem = str(problem)
+                self._write({})
+        except (OSError, Unusable) as problem:
+            self.problem = problem.strerror or str(problem) if isinstance(problem, OSError) else str(problem)
+            self._next = time.monotonic() + self._every
+
+    def _write(self, searches: Mapping[str, Search]) -> None:
+        """Write what is new, and keep what is not."""
+        began = time.monotonic()
+        with self._lock:
+            self._replace(searches)
+        now = time.monotonic()
+        self.last, self._effort = now, now - began
+        self._next = now + max(self._every, _SHARE * self._effort)
+
+    def _replace(self, searches: Mapping[str, Search]) -> None:
+        answers = dict(self._answers)
+        far = {name: search.far() for name, search in searches.items()}
+        changed = [
+            search
+            for name, search in searches.items()
+            if self._far.get(name) != far[name] or name not in self._file.sections
+        ]
+        new: dict[str, Parts] = {_VERDICT + key: _single(content) for key, content in answers.items()}
+        new |= {search.name: search.written for search in changed}
+        kept = [name for name in self._file.sections if name not in new and name not in self._useless]
+        before = self._file.about.get("searches")
+        known = before if isinstance(before, dict) else {}
+        said = {name: str(known[name]) for name in kept if name in known}
+        said |= {search.name: search.said() for search in changed}
+        self._file = written(self._file, {**self._about, "searches": said}, new, kept)
+        self._far |= far
+        for key in answers:
+            del self._answers[key]
+
+
+def _single(content: bytes) -> Parts:
+    return lambda: (content,)

@@ -1,0 +1,125 @@
+"""``--checkpoint``: what a long run has found so far, where a later run goes on from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from cplc.cli.limits import Guards, Limits
+from cplc.cli.options import duration
+from cplc.system import unfinished
+
+if TYPE_CHECKING:
+    from cplc.caching.checkpoint import Checkpoint
+    from cplc.system.model import System
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_EVERY: Final = 30.0
+_PATIENCE: Final = 0.15
+"""So many seconds whoever stops a run waits for what is written meanwhile,"""
+_LESS: Final = 0.02
+"""but no more than this part of a limit."""
+_MARGIN: Final = 0.05
+"""This part of the time that there is belongs to writing what was found."""
+_LONGEST_MARGIN: Final = 5.0
+_FULL: Final = 0.85
+"""When this part of the memory is taken, what was found is written, while there is room to do it."""
+
+
+def checkpoint_options(command: Command) -> Command:
+    """Add where to keep what was found, and how often."""
+    command = click.option(
+        "--checkpoint-every",
+        "every",
+        type=duration,
+        metavar="SECONDS",
+        help="Write the checkpoint so often: seconds, or 90s, 5m.  [default: 30s]",
+    )(command)
+    return click.option(
+        "--checkpoint",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Keep what is found in this file, and go on from what is in it: after Ctrl-C, a limit, or a crash.",
+    )(command)
+
+
+def checkpointing(path: Path | None, every: float | None, limits: Limits) -> Checkpointing | None:
+    """Return what keeps the work of this run, if that is wanted."""
+    if path is None:
+        if every is not None:
+            raise click.UsageError("--checkpoint-every goes with --checkpoint")
+        return None
+    return Checkpointing(path, _EVERY if every is None else every, limits)
+
+
+class Checkpointing:
+    """One file for one run: made by the main thread, used by the one that does the work."""
+
+    def __init__(self, path: Path, every: float, limits: Limits) -> None:
+        self.path = path
+        self._every = every
+        self._guards = Guards(limits)
+        self._seconds = limits.seconds
+        self._store: Checkpoint | None = None
+
+    def begin(self, system: System) -> tuple[Checkpoint, str | None]:
+        """Read what an earlier run has left, and keep searches from now on; return where, and what there is to say."""
+        from cplc.caching.checkpoint import Checkpoint
+        from cplc.caching.container import Unusable
+
+        store = Checkpoint(self.path, self._every, self._limit)
+        try:
+            kept = store.open(system)
+        except Unusable as problem:
+            raise click.UsageError(
+                f"`{self.path}` cannot be gone on from: {problem}. "
+                "It was left as it is; take another name, or remove it to begin anew."
+            ) from None
+        self._store = store
+        unfinished.keep_with(store)
+        return store, None if kept is None else f"going on from {self.path}: {kept.text()}\n"
+
+    def _limit(self, effort: float) -> str | None:
+        """Return the limit that is so near that what takes so many seconds should be done now."""
+        if self._seconds is not None:
+            margin = min(_LONGEST_MARGIN, self._seconds * _MARGIN)
+            if self._guards.seconds_left() < max(margin, 2 * effort):
+                return "time"
+        return "memory" if self._guards.share() > _FULL else None
+
+    def doing(self) -> str:
+        """Return what to say of it while the work goes on."""
+        store = self._store
+        if store is None:
+            return ""
+        if store.problem:
+            return f"; {self.path}: {store.problem}"
+        return "" if store.last is None else f"; kept {int(time.monotonic() - store.last)} s ago"
+
+    def ended(self, *, is_complete: bool) -> None:
+        """Write everything, as the work is over."""
+        unfinished.keep_with(None)
+        if self._store is not None:
+            self._store.ended(is_complete=is_complete)
+
+    def stopped(self) -> str | None:
+        """Let be written what was found; return what to say of it to whoever has stopped the work."""
+        store = self._store
+        if store is None:
+            return None
+        kept = store.stopped(_PATIENCE if self._seconds is None else min(_PATIENCE, self._seconds * _LESS))
+        unfinished.keep_with(None)
+        if store.problem:
+            return f"{self.path} could not be written: {store.problem}\n"
+        return f"kept in {self.path}: {kept.text()}; the same command goes on from there\n"
+
+    @property
+    def problem(self) -> str | None:
+        """What to say at the end, if it could not be written."""
+        store = self._store
+        return f"{self.path} could not be written: {store.problem}\n" if store is not None and store.problem else None

@@ -1,0 +1,47 @@
+"""A system as one short text: the same for equal systems in every run, another for any other one."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from hashlib import sha256
+
+from cplc.source import Span
+from cplc.system.model import System
+
+
+def fingerprint(system: System) -> str:
+    """Return the digest of all that a system says. Where its parts are written in a file does not matter."""
+    return _Digests().of(system).hex()
+
+
+class _Digests:
+    """Digests of values, each worked out once: expressions share their parts."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, bytes] = {}
+
+    def of(self, value: object) -> bytes:
+        known = self._known.get(id(value))
+        if known is None:
+            known = sha256(self._told(value)).digest()
+            if is_dataclass(value) or isinstance(value, tuple):  # whose parts nobody makes anew while this goes on
+                self._known[id(value)] = known
+        return known
+
+    def _told(self, value: object) -> bytes:
+        name = type(value).__name__.encode()
+        match value:
+            case Span():
+                return name
+            case None | bool() | int() | str():
+                return name + b":" + str(value).encode("utf-8", "surrogatepass")
+            case tuple() | list():
+                return name + b":" + b"".join(map(self.of, value))
+            case frozenset() | set():
+                return name + b":" + b"".join(sorted(map(self.of, value)))
+            case dict():
+                return name + b":" + b"".join(sorted(self.of(key) + self.of(one) for key, one in value.items()))
+            case _ if is_dataclass(value):
+                return name + b":" + b"".join(self.of(getattr(value, one.name)) for one in fields(value))
+            case _:
+                raise TypeError(f"nobody knows how a {type(value).__name__} is told from others")
