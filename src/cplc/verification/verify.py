@@ -7,7 +7,7 @@ was a slice, its beginning on the whole system too.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +17,7 @@ from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.system.formula import And, Commits, Enforces, Finally, Formula, Fulfils, Knows, OnPaths, Or, subformulas
 from cplc.system.model import State, System
 from cplc.system.slicing import Slices, separate
+from cplc.system.symmetry import Symmetry
 from cplc.system.trace import Evidence
 from cplc.verification.acting import with_actions
 from cplc.verification.blame import blame
@@ -55,6 +56,8 @@ class _Part:
 
     operand: int
     formula: Formula
+    kind: Hashable
+    """Parts of the same kind hold together: role instances that nothing tells apart make them differ, if anything."""
 
 
 Settled = Callable[[Question, Answer], None]
@@ -115,6 +118,7 @@ class _Exploration:
         self.system = system
         self.method = method
         self.slices = Slices(system)
+        self.symmetry = Symmetry(system)
         self._auto = auto
         self._quick = auto and method == "symbolic" and not system.is_synchronous
         self._engines: dict[frozenset[str], AnyEngine] = {}
@@ -201,9 +205,18 @@ class _Exploration:
             groups = [*apart, (variables, members)]
         return [group for _, group in groups]
 
-    def parts(self, formula: Formula) -> tuple[Formula, ...]:
-        """Return what holds together where the formula holds; each may depend on less."""
-        return (formula,) if self.method == "explicit" or self.system.is_synchronous else separate(formula)
+    def parts(self, formula: Formula, assuming: frozenset[str]) -> tuple[_Part, ...]:
+        """Return what holds together where the formula holds; each may depend on less.
+
+        The explicit engine, which judges the others, is asked everything as it stands.
+        """
+        operands = formula.operands if isinstance(formula, And) else (formula,)
+        if self.method == "explicit" or self.system.is_synchronous:
+            return tuple(_Part(number, operand, operand) for number, operand in enumerate(operands))
+        parts = [(number, part) for number, operand in enumerate(operands) for part in separate(operand)]
+        if len(parts) == 1:
+            return tuple(_Part(number, part, part) for number, part in parts)
+        return tuple(_Part(number, part, self.symmetry.key(part, assuming)) for number, part in parts)
 
 
 def _engine(system: System, method: Method) -> AnyEngine:
@@ -237,6 +250,14 @@ def _takes_one_run(formula: Formula) -> bool:
     )
 
 
+def _distinct(parts: Iterable[_Part]) -> Iterable[_Part]:
+    """Return the first part of each kind."""
+    first: dict[Hashable, _Part] = {}
+    for part in parts:
+        first.setdefault(part.kind, part)
+    return first.values()
+
+
 NO_FAIR_RUN = Remark("no-fair-run", "no fair run begins in an initial state, so every formula holds of all of them")
 
 
@@ -257,7 +278,7 @@ class _Answering:
         self.assuming = question.assuming
 
     def result(self) -> Result:
-        parts = tuple(self._parts())
+        parts = self._parts(self.assuming)
         failing = self._failing(parts)
         self.settled(self.question, "fails" if failing else "holds")
         if not failing:
@@ -287,41 +308,38 @@ class _Answering:
         )
 
     def answer(self) -> Answer:
-        parts = tuple(self._parts())
+        parts = self._parts(self.assuming)
         if self._failing(parts):
             return "fails"
         return "vacuous" if self._vacuous(parts) else "holds"
 
-    def _parts(self) -> Iterator[_Part]:
-        formula = self.question.formula
-        operands = formula.operands if isinstance(formula, And) else (formula,)
-        for number, operand in enumerate(operands):
-            for part in self.exploration.parts(operand):
-                yield _Part(number, part)
+    def _parts(self, assuming: frozenset[str]) -> tuple[_Part, ...]:
+        return self.exploration.parts(self.question.formula, assuming)
 
     def _failing(self, parts: Sequence[_Part]) -> list[_Part]:
         """Return what fails: all of it where each has something to say of its own, otherwise the first.
 
         A part that an engine gives up on leaves the answer open only where no other part fails.
         """
-        failing: list[_Part] = []
+        failing: set[Hashable] = set()
         limit: ResourceExhausted | None = None
-        for part in parts:
+        for part in _distinct(parts):
             try:
                 holds = self.exploration.is_valid(part.formula, self.assuming)
             except ResourceExhausted as reached:
                 limit = reached
                 continue
             if not holds:
-                failing.append(part)
+                failing.add(part.kind)
                 if not self.question.findings:
                     break
         if limit is not None and not failing:
             raise limit
-        return failing
+        return [part for part in parts if part.kind in failing]
 
     def _is_valid(self, assuming: frozenset[str]) -> bool:
-        return all(self.exploration.is_valid(part.formula, assuming) for part in self._parts())
+        parts = _distinct(self._parts(assuming))
+        return all(self.exploration.is_valid(part.formula, assuming) for part in parts)
 
     def _holding(self, parts: Sequence[_Part]) -> Result:
         if not parts:
@@ -351,7 +369,7 @@ class _Answering:
         if self.question.kind in {"property", "formula"}:
             said = (
                 text
-                for part in parts
+                for part in _distinct(parts)
                 for text in independent_atoms(
                     part.formula, lambda formula: self.exploration.is_valid(formula, self.assuming)
                 )
@@ -377,7 +395,7 @@ class _Answering:
     def _remarks(
         self, parts: Iterable[_Part], find: Callable[[Example, Formula], Iterator[Remark]]
     ) -> tuple[Remark, ...]:
-        found = [remark for part in parts for remark in find(self._examples(part.formula), part.formula)]
+        found = [remark for part in _distinct(parts) for remark in find(self._examples(part.formula), part.formula)]
         return tuple({remark.message: remark for remark in found}.values())
 
     def _examples(self, formula: Formula) -> Example:

@@ -1,0 +1,328 @@
+"""Role instances that nothing tells apart: exchanged for each other, they leave the system as it is.
+
+Which variables, steps and agents belong to an instance is read off their names: ``pay[2,1]@Cus[2]`` belongs to
+``Cus[2]`` if the first index of every ``pay`` is that of its sender or receiver. Nothing rests on that reading. What it
+suggests is tried on the system: after two instances have been exchanged, and after all have moved up by one, variables,
+local states, shared copies, steps, justice and fairness must be the same as before. These two permutations generate
+all others.
+
+A permutation that leaves the system as it is maps runs to runs, fair ones to fair ones, and what looks the same to an
+agent to what looks the same to its image. So a formula holds initially iff its image does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, children, is_true
+from cplc.system.formula import And as AndFormula
+from cplc.system.formula import (
+    Atom,
+    Commits,
+    Enforces,
+    Formula,
+    Fulfils,
+    Knows,
+    OnPaths,
+    Taken,
+    subformulas,
+    with_children,
+)
+from cplc.system.formula import Or as OrFormula
+from cplc.system.formula import children as operands_of
+from cplc.system.model import Step, System
+
+_INDEXED = re.compile(r"([\w.]+)\[(\d+(?:,\d+)*)\]")
+
+Place = tuple[str, int]
+"""What is indexed, and the position of the index."""
+Permutation = Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Kin:
+    """Families whose instances with the same index are exchanged together; mostly a single one."""
+
+    families: frozenset[str]
+    places: frozenset[Place]
+    indices: tuple[int, ...]
+
+    def members_in(self, name: str) -> Iterator[int]:
+        """Yield the indices of the instances that the name of a variable, agent, message or step speaks of."""
+        for base, index in _indices(name):
+            yield from (value for position, value in enumerate(index) if (base, position) in self.places)
+
+    def renaming(self, permutation: Permutation) -> Callable[[str], str]:
+        """Return the names of what the instances have after they have been exchanged for each other."""
+        known: dict[str, str] = {}
+
+        def exchanged(found: re.Match[str]) -> str:
+            base, index = found[1], _numbers(found[2])
+            moved = (
+                permutation.get(value, value) if (base, position) in self.places else value
+                for position, value in enumerate(index)
+            )
+            return f"{base}[{','.join(map(str, moved))}]"
+
+        def renamed(name: str) -> str:
+            if name not in known:
+                known[name] = _INDEXED.sub(exchanged, name)
+            return known[name]
+
+        return renamed
+
+
+Renaming = Callable[[str], str]
+
+
+class Symmetry:
+    """The symmetries of one system."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    @cached_property
+    def kin(self) -> tuple[Kin, ...]:
+        """The families whose instances can be exchanged in any way."""
+        if self.system.is_synchronous or not is_true(self.system.start):
+            return ()
+        return tuple(kin for kin in _candidates(self.system) if self._is_symmetric(kin))
+
+    def key(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Hashable:
+        """Return something that is the same for formulas of which all hold initially if one does.
+
+        Instances are numbered anew in the order in which the formula speaks of them; those that are assumed to keep
+        going apart from those that are not.
+        """
+        for kin in self.kin:
+            formula = renamed_formula(formula, kin.renaming(_in_order(kin, formula, assuming)))
+        return formula_key(formula)
+
+    def _is_symmetric(self, kin: Kin) -> bool:
+        first, second, *_ = kin.indices
+        exchanging = {first: second, second: first}
+        moving = dict(zip(kin.indices, (*kin.indices[1:], first), strict=True))
+        before = _described(self.system, lambda name: name)
+        return all(_described(self.system, kin.renaming(way)) == before for way in (exchanging, moving))
+
+
+# --- reading names
+
+
+def _indices(name: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+    return ((found[1], _numbers(found[2])) for found in _INDEXED.finditer(name))
+
+
+def _numbers(written: str) -> tuple[int, ...]:
+    return tuple(map(int, written.split(",")))
+
+
+def _candidates(system: System) -> Iterator[Kin]:
+    """Yield families that may be symmetric."""
+    instances: dict[str, list[int]] = {}
+    for agent in system.agents:
+        if agent.family:
+            instances.setdefault(agent.family, []).extend(index[-1] for _, index in _indices(agent.name))
+    homes = _homes(system, instances)
+    together = [{family} for family in instances]
+    for families in homes.values():
+        if families:
+            joined = [group for group in together if group & families]
+            together = [group for group in together if not group & families] + [set().union(*joined)]
+    for group in together:
+        indices = {tuple(instances[family]) for family in group}
+        if len(indices) == 1 and len(first := indices.pop()) > 1:
+            places = frozenset(place for place, families in homes.items() if families & group)
+            yield Kin(frozenset(group), places, first)
+
+
+def _homes(system: System, instances: Mapping[str, Collection[int]]) -> dict[Place, frozenset[str]]:
+    """Return for each index the families that it may count instances of.
+
+    Mostly that shows from those who take part. Where it does not, as in messages between others, it may be the only
+    family with as many instances.
+    """
+    taking_part = [
+        *((agent.name, (agent.name,)) for agent in system.agents),
+        *((message.name, (message.sender, message.receiver)) for message in system.messages),
+        *((one.name, (one.debtor, one.creditor)) for one in system.commitments),
+        *((claim.name, (claim.maker, claim.addressee)) for claim in system.claims),
+    ]
+    homes: dict[Place, frozenset[str]] = {}
+    for name, agents in taking_part:
+        for base, index in _indices(name):
+            for position, value in enumerate(index):
+                fitting = frozenset(family for family in instances if f"{family}[{value}]" in agents)
+                place = base, position
+                homes[place] = homes.get(place, fitting) & fitting
+    values: dict[Place, set[int]] = {}
+    for name in (*system.variable, *(step.name for step in system.steps)):
+        for base, index in _indices(name):
+            for position, value in enumerate(index):
+                values.setdefault((base, position), set()).add(value)
+    for place, found in values.items():
+        if not homes.get(place):
+            fitting = frozenset(family for family, indices in instances.items() if set(indices) == found)
+            homes[place] = fitting if len(fitting) == 1 else frozenset()
+    return homes
+
+
+# --- a system, but for the order in which things stand
+
+
+def _described(system: System, renamed: Renaming) -> Hashable:
+    """Return all that verdicts depend on, with everything renamed."""
+
+    def key(expr: Expr) -> Hashable:
+        return expr_key(expr, renamed)
+
+    def step_key(step: Step) -> Hashable:
+        updates = frozenset((renamed(name), key(value)) for name, value in step.updates)
+        actor, free = renamed(step.actor), frozenset(map(renamed, step.free))
+        return renamed(step.name), step.kind, actor, key(step.guard), updates, free
+
+    return (
+        frozenset(
+            (renamed(one.name), _typed(one.domain), _typed(one.initial), renamed(one.owner)) for one in system.variables
+        ),
+        frozenset((renamed(agent.name), frozenset(map(renamed, agent.local))) for agent in system.agents),
+        frozenset(
+            frozenset(((renamed(pair.first), renamed(pair.at_first)), (renamed(pair.second), renamed(pair.at_second))))
+            for pair in system.shared
+        ),
+        frozenset(map(step_key, system.steps)),
+        frozenset(
+            (
+                None if justice.role is None else renamed(justice.role),
+                frozenset(renamed(system.steps[index].name) for index in justice.steps),
+            )
+            for justice in system.justice
+        ),
+        frozenset(map(key, system.fairness)),
+    )
+
+
+def _typed(values: Iterable[object]) -> tuple[tuple[type, object], ...]:
+    return tuple((type(value), value) for value in values)
+
+
+def expr_key(expr: Expr, renamed: Renaming = lambda name: name) -> Hashable:
+    """Return the expression, but for the order of operands where it does not matter."""
+    match expr:
+        case Read(name):
+            return renamed(name)
+        case Const(value):
+            return type(value), value
+        case And() | Or() | Equal():
+            return type(expr), frozenset(expr_key(operand, renamed) for operand in children(expr))
+        case Arith(op):
+            return op, *(expr_key(operand, renamed) for operand in children(expr))
+        case Not() | Less() | Ite():
+            return type(expr), *(expr_key(operand, renamed) for operand in children(expr))
+
+
+# --- formulas
+
+
+def formula_key(formula: Formula) -> Hashable:
+    """Return the formula, but for what it is called and for the order of operands where it does not matter."""
+    match formula:
+        case Atom(condition):
+            return expr_key(condition)
+        case Taken(steps):
+            return Taken, steps
+        case AndFormula(operands) | OrFormula(operands):
+            return type(formula), frozenset(map(formula_key, operands))
+        case Knows(mode, agents, operand):
+            return Knows, mode, frozenset(agents), formula_key(operand)
+        case Enforces(group, goal, uniform):
+            return Enforces, frozenset(group), formula_key(goal), uniform
+        case OnPaths(quantifier, path, along):
+            return OnPaths, quantifier, formula_key(path), None if along is None else along.steps
+        case _:
+            values = (getattr(formula, one.name) for one in fields(formula))
+            besides = (value for value in values if not isinstance(value, Formula))
+            return type(formula), *besides, *map(formula_key, operands_of(formula))
+
+
+def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
+    """Return what the formula says after instances have been exchanged."""
+    operands = operands_of(formula)
+    found = with_children(formula, tuple(renamed_formula(operand, renamed) for operand in operands))
+    match found:
+        case Atom(condition, text):
+            return Atom(_renamed(condition, renamed), renamed(text))
+        case Taken():
+            return _renamed_steps(found, renamed)
+        case Commits() | Fulfils():
+            return replace(found, debtor=renamed(found.debtor), creditor=renamed(found.creditor))
+        case Knows():
+            return replace(found, agents=tuple(map(renamed, found.agents)))
+        case Enforces():
+            return replace(found, group=tuple(map(renamed, found.group)))
+        case OnPaths(along=Taken() as along):
+            return replace(found, along=_renamed_steps(along, renamed))
+        case _:
+            return found
+
+
+def _renamed_steps(taken: Taken, renamed: Renaming) -> Taken:
+    return Taken(frozenset(map(renamed, taken.steps)), renamed(taken.text))
+
+
+def _renamed(expr: Expr, renamed: Renaming) -> Expr:
+    match expr:
+        case Read(name):
+            return Read(renamed(name))
+        case Const():
+            return expr
+        case Not(operand):
+            return Not(_renamed(operand, renamed))
+        case And(operands) | Or(operands):
+            return type(expr)(tuple(_renamed(operand, renamed) for operand in operands))
+        case Equal(left, right) | Less(left, right):
+            return type(expr)(_renamed(left, renamed), _renamed(right, renamed))
+        case Arith(op, left, right):
+            return Arith(op, _renamed(left, renamed), _renamed(right, renamed))
+        case Ite(condition, then, otherwise):
+            return Ite(_renamed(condition, renamed), _renamed(then, renamed), _renamed(otherwise, renamed))
+
+
+def _in_order(kin: Kin, formula: Formula, assuming: frozenset[str]) -> Permutation:
+    """Return the numbers that instances get in the order in which the formula speaks of them."""
+    spoken_of = dict.fromkeys(member for name in _names(formula) for member in kin.members_in(name))
+    order = dict.fromkeys((*spoken_of, *kin.indices))
+    alike: dict[frozenset[str], list[int]] = {}
+    for index in kin.indices:
+        alike.setdefault(frozenset(f for f in kin.families if f"{f}[{index}]" in assuming), []).append(index)
+    return {
+        old: new
+        for same in alike.values()
+        for old, new in zip((index for index in order if index in same), same, strict=True)
+    }
+
+
+def _names(formula: Formula) -> Iterator[str]:
+    """Yield the agents, variables and steps that a formula speaks of, from left to right."""
+    for part in subformulas(formula):
+        match part:
+            case Atom(condition):
+                yield from _variables(condition)
+            case Taken(steps) | OnPaths(along=Taken(steps)):
+                yield from sorted(steps)
+            case Commits(debtor, creditor) | Fulfils(debtor, creditor):
+                yield from (debtor, creditor)
+            case Knows(_, agents) | Enforces(agents):
+                yield from agents
+            case _:
+                pass
+
+
+def _variables(expr: Expr) -> Iterator[str]:
+    if isinstance(expr, Read):
+        yield expr.variable
+    for operand in children(expr):
+        yield from _variables(operand)
