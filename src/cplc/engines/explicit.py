@@ -67,31 +67,41 @@ class ExplicitEngine(Engine[States]):
 
     def __init__(self, system: System, limit: int = 5_000_000) -> None:
         self.system = system
-        self._limit = limit
+        self.limit = limit
         self._remembered: dict[Hashable, States] = {}
         self._solved: dict[tuple[Enforces, frozenset[str]], Solution[States]] = {}
 
     @cached_property
     def _graph(self) -> Graph:
-        return (explore_rounds if self.system.is_synchronous else explore)(self.system, self._limit)
+        return (explore_rounds if self.system.is_synchronous else explore)(self.system, self.limit)
+
+    @property
+    def is_explored(self) -> bool:
+        """Whether the states are known already."""
+        return "_graph" in vars(self)
+
+    def use(self, graph: Graph) -> None:
+        """Take these states for all that there are."""
+        vars(self).update(_graph=graph)
 
     @cached_property
-    def _size(self) -> int:
+    def size(self) -> int:
+        """The number of states."""
         return len(self._graph.states)
 
     # --- sets
 
     @cached_property
     def reachable(self) -> States:
-        return b"\1" * self._size
+        return b"\1" * self.size
 
     @cached_property
     def _nothing(self) -> States:
-        return bytes(self._size)
+        return bytes(self.size)
 
     @cached_property
     def initial(self) -> States:
-        return (b"\1" * self._graph.initial).ljust(self._size, b"\0")
+        return (b"\1" * self._graph.initial).ljust(self.size, b"\0")
 
     def where(self, condition: Expr) -> States:
         return self._once(("where", condition), lambda: self._where(condition))
@@ -117,13 +127,13 @@ class ExplicitEngine(Engine[States]):
         return bytes([holds[state & mask] for state in self._graph.states])
 
     def both(self, left: States, right: States) -> States:
-        return (int.from_bytes(left, "little") & int.from_bytes(right, "little")).to_bytes(self._size, "little")
+        return (int.from_bytes(left, "little") & int.from_bytes(right, "little")).to_bytes(self.size, "little")
 
     def either(self, left: States, right: States) -> States:
-        return (int.from_bytes(left, "little") | int.from_bytes(right, "little")).to_bytes(self._size, "little")
+        return (int.from_bytes(left, "little") | int.from_bytes(right, "little")).to_bytes(self.size, "little")
 
     def without(self, left: States, right: States) -> States:
-        return (int.from_bytes(left, "little") & ~int.from_bytes(right, "little")).to_bytes(self._size, "little")
+        return (int.from_bytes(left, "little") & ~int.from_bytes(right, "little")).to_bytes(self.size, "little")
 
     def _all(self, sets: Iterable[States]) -> States:
         found = self.reachable
@@ -163,7 +173,7 @@ class ExplicitEngine(Engine[States]):
         return bool(states[number])
 
     def _set(self, numbers: Iterable[int]) -> States:
-        found = bytearray(self._size)
+        found = bytearray(self.size)
         for number in numbers:
             found[number] = 1
         return bytes(found)
@@ -173,7 +183,7 @@ class ExplicitEngine(Engine[States]):
         known = self._remembered.get(key)
         if known is None:
             known = compute()
-            if len(self._remembered) * self._size > _REMEMBERED_BYTES:
+            if len(self._remembered) * self.size > _REMEMBERED_BYTES:
                 self._remembered.clear()
             self._remembered[key] = known
         return known
@@ -252,8 +262,8 @@ class ExplicitEngine(Engine[States]):
 
     @cached_property
     def regardless(self) -> ExplicitEngine:
-        engine = ExplicitEngine(self.system.without_conditions, self._limit)
-        vars(engine).update(_graph=self._graph)
+        engine = ExplicitEngine(self.system.without_conditions, self.limit)
+        engine.use(self._graph)
         return engine
 
     # --- paths
@@ -357,8 +367,8 @@ class ExplicitEngine(Engine[States]):
     def _some_run(self, path: Formula, along: Taken | None, assuming: frozenset[str]) -> States:
         """Return the states from which some fair run, by these steps alone, satisfies the path formula."""
         reader = automaton(path)
-        if self._size * len(reader.edges) > self._limit:
-            raise ResourceExhausted(f"more than {self._limit:,} pairs of a state and of what a path must do from there")
+        if self.size * len(reader.edges) > self.limit:
+            raise ResourceExhausted(f"more than {self.limit:,} pairs of a state and of what a path must do from there")
         permitted = bytes([along is None or name in along.steps for name in self._step_names])
         product = Product(
             self._graph,
@@ -401,7 +411,7 @@ class ExplicitEngine(Engine[States]):
 
     @cached_property
     def _round_arena(self) -> ExplicitRoundArena:
-        return ExplicitRoundArena(self, self._graph, self._limit)
+        return ExplicitRoundArena(self, self._graph, self.limit)
 
     # --- knowledge and commitments
 

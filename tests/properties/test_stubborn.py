@@ -1,0 +1,186 @@
+"""Stubborn sets keep what can be reached, and by how many steps; with a wrong idea of what commutes they would not."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import pytest
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+from tests.properties.test_slicing import beside
+from tests.strategies import atoms, conditions_over, formulas, systems
+from tests.strategies_plans import text_of
+from tests.strategies_protocols import plans
+
+from cplc.engines import interference
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.explicit_graph import Graph, Stepper
+from cplc.engines.explicit_reduced import Plan, ReducedEngine, Search, plan_for
+from cplc.engines.interference import Interference
+from cplc.engines.stubborn import Goal
+from cplc.pipeline import Compilation
+from cplc.source import Source
+from cplc.system import formula as f
+from cplc.system.expr import Expr
+from cplc.system.formula import Formula
+from cplc.system.model import System
+from cplc.system.printer import formula_text
+from cplc.verification.evidence import explain_initial
+from cplc.verification.replay import replay
+
+LIMIT = 100_000
+
+
+def reduced(system: System, plan: Plan) -> ReducedEngine:
+    """Return what is met by stubborn sets."""
+    search = Search(Interference(system), Stepper(system), plan, LIMIT)
+    assert search.advance(LIMIT)
+    return ReducedEngine(system, search.graph)
+
+
+def distances(graph: Graph, goal: bytes) -> dict[int, int]:
+    """Return by how many steps each state from which the goal can be reached is away from it."""
+    found = {number: 0 for number, there in enumerate(goal) if there}
+    waiting = deque(found)
+    while waiting:
+        number = waiting.popleft()
+        for before in graph.before(number):
+            if before not in found:
+                found[before] = found[number] + 1
+                waiting.append(before)
+    return {graph.states[number]: distance for number, distance in found.items()}
+
+
+def far(engine: ExplicitEngine, goal: Expr) -> dict[int, int]:
+    return distances(engine._graph, engine.where(goal))
+
+
+def is_kept(system: System, goals: list[Expr]) -> bool:
+    """Whether each goal is as far from each state that is met as it is in the whole system."""
+    few = reduced(system, Plan(tuple(map(Goal, goals)), may_stop=False))
+    whole = ExplicitEngine(system)
+    met = few._graph.states
+    return all(
+        far(few, goal) == {state: steps for state, steps in far(whole, goal).items() if state in few._graph.number}
+        for goal in goals
+    ) and set(met) <= set(whole._graph.states)
+
+
+def some_systems() -> st.SearchStrategy[System]:
+    """Systems, some of them in two parts that go their own ways."""
+    small = systems(fairness=False, states=24)
+    return systems(fairness=False) | st.builds(beside, small, small)
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> tuple[System, list[Expr]]:
+    system = draw(some_systems())
+    return system, draw(st.lists(conditions_over(system.variables), min_size=1, max_size=2))
+
+
+@settings(max_examples=60)
+@given(asked())
+def test_what_is_wanted_stays_as_near_as_it_was(example: tuple[System, list[Expr]]) -> None:
+    assert is_kept(*example)
+
+
+def reachability(system: System) -> st.SearchStrategy[Formula]:
+    """Formulas about what can be reached, one within the other."""
+
+    def more(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
+        bounds = st.none() | st.none() | st.integers(0, 4)
+        return st.one_of(
+            st.builds(lambda p, bound: f.OnPaths("E", f.Finally(p, bound)), inner, bounds),
+            st.builds(lambda p, bound: f.OnPaths("A", f.Globally(p, bound)), inner, bounds),
+            st.builds(f.Not, inner),
+            st.builds(lambda p, q: f.And((p, q)), inner, inner),
+            st.builds(lambda p, q: f.Or((p, q)), inner, inner),
+            st.builds(f.Implies, inner, inner),
+            st.builds(f.Iff, inner, inner),
+        )
+
+    return st.recursive(atoms(system), more, max_leaves=4)
+
+
+def agree(system: System, formula: Formula) -> None:
+    """Fail unless the formula has the right value, shown by a run that is possible and as long as the shortest."""
+    plan = plan_for(formula)
+    assert plan is not None
+    few, whole = reduced(system, plan), ExplicitEngine(system)
+    assert few.is_valid(formula) == whole.is_valid(formula), formula_text(formula)
+    shown, expected = explain_initial(few, formula), explain_initial(whole, formula)
+    assert shown.holds == expected.holds
+    assert replay(system, shown) == [], formula_text(formula)
+    assert len(shown.run.moves) == len(expected.run.moves), formula_text(formula)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_the_value_and_the_run(data: st.DataObject) -> None:
+    system = data.draw(some_systems())
+    agree(system, data.draw(reachability(system)))
+
+
+@given(st.data())
+def test_in_protocols(data: st.DataObject) -> None:
+    system = Compilation(Source("random.cpl", text_of(data.draw(plans())))).system
+    stuck = f.Atom(system.terminal, "terminal")
+    goal = data.draw(st.sampled_from([stuck]) | atoms(system))
+    agree(system, f.OnPaths("E", f.Finally(goal)))
+    agree(system, f.OnPaths("A", f.Globally(f.Implies(goal, f.OnPaths("E", f.Finally(data.draw(atoms(system))))))))
+
+
+@given(st.data())
+def test_only_what_is_said_of_reaching_is_looked_for(data: st.DataObject) -> None:
+    system = data.draw(systems(fairness=False))
+    formula = data.draw(formulas(system))
+    about_reaching = all(
+        isinstance(part, f.Atom | f.Not | f.And | f.Or | f.Implies | f.Iff)
+        or (isinstance(part, f.OnPaths) and isinstance(part.path, f.Finally if part.quantifier == "E" else f.Globally))
+        for part in f.state_subformulas(formula)
+    )
+    assert (plan_for(formula) is not None) == about_reaching
+    if about_reaching:
+        agree(system, formula)
+
+
+# --- wrong ideas
+
+
+def _never(*_: object) -> bool:
+    return False
+
+
+def _but_for_one(self: Interference, wanted: Expr) -> int:
+    """Leave out one of the steps that can bring the condition about."""
+    steps = _MAKERS(self, wanted)
+    return steps & (steps - 1)
+
+
+_MAKERS = Interference.makers
+_WRONG: dict[str, tuple[str, Callable[..., object]]] = {
+    "all steps commute": ("_depend", _never),
+    "no step disables another": ("_may_disable", _never),
+    "the order never matters to what is written": ("_differ", _never),
+    "one step less brings something about": ("makers", _but_for_one),
+}
+
+
+@pytest.mark.parametrize("name", _WRONG)
+def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Interference, *_WRONG[name])
+    wrong = settings(max_examples=3000, phases=[Phase.generate])
+    try:
+        find(asked(), lambda example: not is_kept(*example), settings=wrong)
+    except NoSuchExample:
+        pytest.fail(f"nobody notices that {name}")
+
+
+@settings(max_examples=20)
+@given(asked())
+def test_what_takes_too_long_to_find_out_is_taken_for_so(example: tuple[System, list[Expr]]) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(interference, "_EFFORT", 0)
+        assert is_kept(*example)
