@@ -51,10 +51,29 @@ class Uniformity:
             case _:
                 return None
 
+    asking_all: bool = False
+    """Whether a declaration may ask about all members at once, as in ``unless exists q in Prt: award[q]``."""
+
     @cached_property
     def obstacle(self) -> Obstacle | None:
         """The first declaration that is not uniform."""
         return next(chain(self._of_signature(), self._of_declarations(self.template.body, None)), None)
+
+    @cached_property
+    def asked_at_once(self) -> int:
+        """Of how many members, each of which may be any, a declaration speaks at most."""
+        asking = (statements.Property, statements.Check, statements.Agent, statements.Analyze)
+        declared = (body for body in _all(self.template.body) if not isinstance(body, asking))
+        return max(map(self._quantified, declared), default=0)
+
+    def _quantified(self, body: statements.Body) -> int:
+        if isinstance(body, statements.Loop):
+            return 0
+        place = self.template.signature.node.name.span
+        reader = _Reader(self.families, self.parameter, self._facts, place, asks_all=True, numbers=True)
+        for _ in reader.obstacles(body):
+            pass
+        return reader.quantified
 
     def _of_signature(self) -> Iterator[Obstacle]:
         """Yield what is wrong with ranges, sizes and values: each may hide a number of members."""
@@ -75,7 +94,8 @@ class Uniformity:
         """Return how many members a property speaks of at most, each by a variable or by its number; or why not."""
         for body in self.template.body:
             if isinstance(body, statements.Property) and body.node.name.text == name:
-                reader = _Reader(self.families, self.parameter, self._facts, body.node.name.span, asks=True)
+                span = body.node.name.span
+                reader = _Reader(self.families, self.parameter, self._facts, span, asks_all=True, numbers=True)
                 obstacle = next(reader.obstacles(body.formula), None)
                 return obstacle or reader.quantified + reader.highest
         return Obstacle("it is declared for each member, or by a part", self.template.signature.node.name.span)
@@ -125,7 +145,7 @@ class Uniformity:
         return any(map(self._takes_numbers, parts)) or any(map(_is_number_of_role, _nodes(template.body)))
 
     def _reader(self, span: Span) -> _Reader:
-        return _Reader(self.families, self.parameter, self._facts, span, asks=False)
+        return _Reader(self.families, self.parameter, self._facts, span, asks_all=self.asking_all, numbers=False)
 
 
 @dataclass
@@ -136,8 +156,10 @@ class _Reader:
     parameter: str
     facts: Mapping[tree.FactSymbol, tree.Tree]
     span: Span
-    asks: bool
-    """A formula may speak of all members, of pairs of them, and of members by number."""
+    asks_all: bool
+    """Whether it may speak of all members, and so of pairs of them."""
+    numbers: bool
+    """Whether it may name members by number, as formulas do."""
     quantified: int = 0
     """How many quantifiers over members it has."""
     highest: int = 0
@@ -156,7 +178,7 @@ class _Reader:
             case tree.RoleAt(role, index) if role in self.families:
                 yield from self._named(index)
             case tree.Quantified(_, binder, body) if _is_over(binder, self.families):
-                if not self.asks:
+                if not self.asks_all:
                     yield self._because(f"it asks about all of `{binder.name}`'s family")
                 self.quantified += 1
                 yield from self._in(body)
@@ -171,8 +193,9 @@ class _Reader:
                 if len(around) != len(indices) and any(_is_over(binder, self.families) for binder in around):
                     yield self._because(f"it names `{symbol.name}` of members by numbers")
             case tree.EveryInstance(symbol) if any(_is_over(binder, self.families) for binder in symbol.chain):
-                if not self.asks:
+                if not self.asks_all:
                     yield self._because(f"it asks about `{symbol.name}` of all")
+                self.quantified += 1
             case tuple():
                 yield from self.obstacles(*node)
             case _:
@@ -183,7 +206,7 @@ class _Reader:
         match index:
             case None | tree.LoopValue() | tree.IndexOf(tree.LoopValue()):
                 pass
-            case tree.LiteralTree(int(number)) if self.asks:
+            case tree.LiteralTree(int(number)) if self.numbers:
                 self.highest = max(self.highest, number)
             case _:
                 yield self._because("it names a member by a number")

@@ -98,15 +98,15 @@ class Symmetry:
         going apart from those that are not.
         """
         for kin in self.kin:
-            formula = renamed_formula(formula, kin.renaming(_in_order(kin, formula, assuming)))
+            formula = renamed_formula(formula, kin.renaming(in_order(kin, formula, assuming)))
         return formula_key(formula)
 
     def _is_symmetric(self, kin: Kin) -> bool:
         first, second, *_ = kin.indices
         exchanging = {first: second, second: first}
         moving = dict(zip(kin.indices, (*kin.indices[1:], first), strict=True))
-        before = _described(self.system, lambda name: name)
-        return all(_described(self.system, kin.renaming(way)) == before for way in (exchanging, moving))
+        before = described(self.system)
+        return all(described(self.system, kin.renaming(way)) == before for way in (exchanging, moving))
 
 
 # --- reading names
@@ -173,7 +173,7 @@ def _homes(system: System, instances: Mapping[str, Collection[int]]) -> dict[Pla
 # --- a system, but for the order in which things stand
 
 
-def _described(system: System, renamed: Renaming) -> Hashable:
+def described(system: System, renamed: Renaming = lambda name: name) -> Hashable:
     """Return all that verdicts depend on, with everything renamed."""
 
     def key(expr: Expr) -> Hashable:
@@ -291,7 +291,7 @@ def _renamed(expr: Expr, renamed: Renaming) -> Expr:
             return Ite(_renamed(condition, renamed), _renamed(then, renamed), _renamed(otherwise, renamed))
 
 
-def _in_order(kin: Kin, formula: Formula, assuming: frozenset[str]) -> Permutation:
+def in_order(kin: Kin, formula: Formula, assuming: frozenset[str] = frozenset()) -> Permutation:
     """Return the numbers that instances get in the order in which the formula speaks of them."""
     spoken_of = dict.fromkeys(member for name in _names(formula) for member in kin.members_in(name))
     order = dict.fromkeys((*spoken_of, *kin.indices))

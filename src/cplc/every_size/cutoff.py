@@ -1,0 +1,62 @@
+"""Members who share nothing: from a size N on nothing changes if
+
+* the declarations are uniform in the families that the parameter counts the members of (`cplc.semantics.sizes`), so
+  that a system of more members has more copies of the same, and only variables of no member connect copies;
+* no formula that the question comes down to speaks of more than N members; and
+* at N, each of these formulas with the independent part of the system that it depends on is found unchanged at N + 1.
+
+For what a formula depends on is a union of connected components. If one of them had more than the copies that the
+formula speaks of, a variable of no member would connect them, hence all copies, and there would be more at N + 1. So
+no component has more, at any size, and each formula of a larger system is one of these after members have been given
+other numbers, which changes no verdict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cplc.asking import Asked
+from cplc.every_size.asking import Shown, Sizes
+from cplc.semantics.sizes import Obstacle
+from cplc.system.formula import Formula
+from cplc.system.model import System
+from cplc.system.slicing import Slices, separate
+from cplc.verification.results import Question
+
+_Part = tuple[Formula, System, frozenset[str]]
+"""A formula, what it depends on, and who is assumed to keep going there."""
+
+
+def cutoff(sizes: Sizes, question: Question) -> Shown | Obstacle:
+    """Return the size from which on nothing changes, or what keeps it from being known."""
+    obstacle, members = sizes.uniformity.obstacle, sizes.members_in(question)
+    if obstacle is not None:
+        return obstacle
+    if isinstance(members, Obstacle):
+        return members
+    least, greatest = sizes.bounds
+    size = max(2, least, members)
+    if size + 1 > greatest:
+        return Obstacle(f"`{sizes.parameter}` ends at {greatest}", sizes.place)
+    asked, more = sizes.asked(question, size), sizes.asked(question, size + 1)
+    if isinstance(asked, Obstacle):
+        return asked
+    if isinstance(more, Obstacle):
+        return more
+    later = _parts(more)
+    if all(part in later for part in _parts(asked)):
+        return Shown(size, "more change nothing in it")
+    return Obstacle("what it depends on grows with every member", question.span or sizes.place)
+
+
+def _parts(asked: Asked) -> list[_Part]:
+    """Return what the question comes down to."""
+    slices = Slices(asked.question.system or asked.system)
+
+    def part(formula: Formula) -> _Part:
+        system = slices.of(slices.relevant(formula))
+        acting = {justice.role for justice in system.justice}
+        agents = tuple(agent for agent in system.agents if agent.local)
+        return formula, replace(system, header=(), agents=agents), asked.question.assuming & acting
+
+    return [part(formula) for formula in separate(asked.question.formula)]
