@@ -59,7 +59,7 @@ def test_customers_who_share_a_stock() -> None:
         _shop("  property p: AG Shop.stock <= 3", "   if Shop.stock > 0 set Shop.stock := Shop.stock - 1")
     )
     assert answer == "holds"
-    assert reason.endswith("tried for customers = 1 to 5; an invariant of any 1 of them shows it of more")
+    assert reason.endswith("tried for customers = 1 to 5; an invariant of each of them shows it of more")
 
 
 def test_what_needs_somebody_who_is_not_looked_at() -> None:

@@ -116,7 +116,8 @@ class Induction:
             few = self._few(one, two, looked_at)
             if few is None or not few.show(one, two):
                 return None
-            reasons.append(f"an invariant of any {looked_at - 1} of them shows it of more")
+            who = f"any {looked_at - 1}" if looked_at > _FEWEST else "each"
+            reasons.append(f"an invariant of {who} of them shows it of more")
         return "; ".join(reversed(reasons)) or None
 
     def _asked(self, question: Question, size: int) -> _Asked | None:

@@ -28,7 +28,7 @@ from cplc.system.formula import (
 from cplc.system.formula import Not as NotFormula
 from cplc.system.formula import Or as OrFormula
 from cplc.system.formula import children as operands_of
-from cplc.system.model import Agent, Step, System
+from cplc.system.model import Step, System
 from cplc.system.symmetry import Kin
 
 
@@ -106,22 +106,16 @@ def variables_of(system: System, kin: Kin, members: Collection[int]) -> frozense
 def _without(
     system: System, hidden: frozenset[str], kin: Kin, left_out: Collection[int], steps: Mapping[int, Step]
 ) -> System:
-    return _only(
-        system,
-        hidden,
-        (agent for agent in system.agents if set(kin.members_in(agent.name)).isdisjoint(left_out)),
-        steps,
-    )
-
-
-def _only(system: System, hidden: frozenset[str], agents: Iterable[Agent], steps: Mapping[int, Step]) -> System:
+    """Return the system with these steps, without variables that are hidden and agents who were left out."""
     position = {number: place for place, number in enumerate(steps)}
     return System(
         name=system.name,
         header=(),
         variables=tuple(variable for variable in system.variables if variable.name not in hidden),
         agents=tuple(
-            replace(agent, local=tuple(name for name in agent.local if name not in hidden)) for agent in agents
+            replace(agent, local=tuple(name for name in agent.local if name not in hidden))
+            for agent in system.agents
+            if set(kin.members_in(agent.name)).isdisjoint(left_out)
         ),
         shared=tuple(pair for pair in system.shared if hidden.isdisjoint((pair.at_first, pair.at_second))),
         messages=(),
