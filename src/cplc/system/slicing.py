@@ -168,10 +168,15 @@ class Slices:
     @cached_property
     def _messages(self) -> tuple[tuple[Message, frozenset[str]], ...]:
         """Each message with the variables that its conditions read."""
-        return tuple(
-            (message, reads(message.sent) | reads(message.received) | reads(message.in_flight))
-            for message in self.system.messages
-        )
+        return read_by_messages(self.system)
+
+
+def read_by_messages(system: System) -> tuple[tuple[Message, frozenset[str]], ...]:
+    """Return each message with the variables that its conditions read."""
+    return tuple(
+        (message, reads(message.sent) | reads(message.received) | reads(message.in_flight))
+        for message in system.messages
+    )
 
 
 def components(system: System) -> tuple[frozenset[str], ...]:
@@ -203,6 +208,23 @@ def _cut(system: System, kept: frozenset[str], messages: Iterable[tuple[Message,
         if step.footprint <= kept:
             new_index[index] = len(new_index)
     return replace(
+        declared_within(system, kept, messages),
+        steps=tuple(_cut_step(system.steps[index], kept) for index in new_index),
+        justice=tuple(
+            Justice(justice.name, tuple(new_index[index] for index in justice.steps), justice.role)
+            for justice in system.justice
+            if all(index in new_index for index in justice.steps)
+        ),
+        fairness=tuple(condition for condition in system.fairness if reads(condition) <= kept),
+    )
+
+
+def declared_within(system: System, kept: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]) -> System:
+    """Return what is declared, but for what needs other variables than these; steps and fairness stay as they are.
+
+    ``messages`` are those of the system, each with the variables that its conditions read.
+    """
+    return replace(
         system,
         variables=tuple(variable for variable in system.variables if variable.name in kept),
         agents=tuple(
@@ -220,18 +242,12 @@ def _cut(system: System, kept: frozenset[str], messages: Iterable[tuple[Message,
             for claim in system.claims
             if claim.variable in kept and _within(kept, claim.content)
         ),
-        steps=tuple(_cut_step(system.steps[index], kept) for index in new_index),
-        justice=tuple(
-            Justice(justice.name, tuple(new_index[index] for index in justice.steps), justice.role)
-            for justice in system.justice
-            if all(index in new_index for index in justice.steps)
-        ),
-        fairness=tuple(condition for condition in system.fairness if reads(condition) <= kept),
         hazards=tuple(hazard for hazard in system.hazards if reads(hazard[1]) <= kept),
     )
 
 
 def _cut_step(step: Step, kept: frozenset[str]) -> Step:
+    """Return the step without operations that need other variables."""
     inside = tuple(
         operation for operation in step.operations if _within(kept, operation.applicable, operation.state_before)
     )

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from cplc.engines.bdd import BACKENDS
 from cplc.engines.interface import Engine, ResourceExhausted
+from cplc.system.bystanders import needed, without_bystanders
 from cplc.system.formula import And, Commits, Enforces, Finally, Formula, Fulfils, Knows, OnPaths, Or, subformulas
 from cplc.system.model import State, System
 from cplc.system.slicing import Slices, separate
@@ -28,6 +30,7 @@ from cplc.verification.no_return import point_of_no_return
 from cplc.verification.replay import EvidenceError, replay
 from cplc.verification.results import QUICK, Answer, Question, Remark, Result
 from cplc.verification.vacuity import Example, not_serial, vacuous_implications
+from cplc.verification.widening import NotWidened, widened
 
 if TYPE_CHECKING:
     from cplc.engines.onthefly import OnTheFlyEngine
@@ -40,6 +43,8 @@ EngineName = Literal["auto"] | Method
 
 QUICK_EFFORT = 12_000
 """How much a quick search may do before the decision diagrams are made: some tenths of a second."""
+MANY_BITS = 64
+"""From so many bits of a state on it matters who only looks on."""
 _LARGE = 128
 """From so many bits of a state on, decision diagrams take long enough for a quick search to be worth its while."""
 
@@ -122,20 +127,49 @@ class _Exploration:
         self._auto = auto
         self._quick = auto and method == "symbolic" and not system.is_synchronous
         self._engines: dict[frozenset[str], AnyEngine] = {}
+        self._narrow: dict[frozenset[str], System] = {}
         self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
         self._given_up: set[frozenset[str]] = set()
 
     def engine_for(self, formula: Formula) -> AnyEngine:
         """Return the engine that knows all that the formula depends on."""
         if self.method == "explicit":
-            variables, system = frozenset(self.system.variable), self.system
-        else:
-            variables = self.slices.relevant(formula)
-            system = self.slices.of(variables)
+            return self._engine_of(self.system)
+        return self._engine_of(self._narrowed(self._wide(formula), formula))
+
+    def wide_engine_for(self, formula: Formula) -> AnyEngine:
+        """Return the engine that knows those as well who only look on."""
+        return self._engine_of(self._wide(formula))
+
+    def _engine_of(self, system: System) -> AnyEngine:
+        variables = frozenset(system.variable)
         engine = self._engines.get(variables)
         if engine is None:
             engine = self._engines[variables] = _engine(system, self.method)
         return engine
+
+    def _wide(self, formula: Formula) -> System:
+        """Return the part of the system that the formula depends on, and all who are connected with it."""
+        return self.slices.of(self.slices.relevant(formula))
+
+    def wide(self, engine: AnyEngine) -> System:
+        """Return the part of the system that the engine's is without those who only look on."""
+        return self.slices.of(self.slices.closed(engine.system.variable))
+
+    def _narrowed(self, wide: System, formula: Formula) -> System:
+        """Return the part without those who only look on, if it is large enough for that to matter.
+
+        A second formula that needs others of them than the first is asked of all: what is found out once for all
+        formulas would otherwise be found out again for each.
+        """
+        if _bits(wide) < MANY_BITS:
+            return wide
+        variables = frozenset(wide.variable)
+        kept = needed(wide, formula)
+        if variables not in self._narrow:
+            self._narrow[variables] = without_bystanders(wide, kept) if kept < variables else wide
+        narrow = self._narrow[variables]
+        return narrow if kept <= narrow.variable.keys() else wide
 
     def engine_deciding(self, formula: Formula, assuming: frozenset[str]) -> AnyEngine:
         """Return the engine that says whether the formula holds: the quick search, if that comes to an end.
@@ -147,8 +181,8 @@ class _Exploration:
             return self.engine_for(formula)
         key = (formula, assuming)
         if key not in self._settled:
-            variables = self.slices.relevant(formula)
-            part = self.slices.of(variables)
+            part = self._narrowed(self._wide(formula), formula)
+            variables = frozenset(part.variable)
             worth_while = variables not in self._given_up and _bits(part) >= _LARGE
             quick = _on_the_fly(part, QUICK_EFFORT) if worth_while else None
             try:
@@ -288,9 +322,8 @@ class _Answering:
         engine = self.exploration.engine_deciding(first.formula, self.assuming)
         try:
             evidence = self._evidence(first.formula)
-            whole = self.exploration.system
-            formula = self.question.formula
-            blamed = blame(whole, engine.system, formula, self.assuming, self._is_valid, evidence)
+            whole, shown = self.exploration.system, self.exploration.wide(engine)
+            blamed = blame(whole, shown, self.question.formula, self.assuming, self._is_valid, evidence)
             no_return = point_of_no_return(engine, evidence, self.assuming) if isinstance(engine, Engine) else None
         except ResourceExhausted as limit:
             blamed, no_return = None, None
@@ -387,7 +420,7 @@ class _Answering:
 
     def _plain(self, answer: Answer, engine: AnyEngine | None) -> Result:
         whole = self.exploration.system
-        system = whole if engine is None else engine.system
+        system = whole if engine is None else self.exploration.wide(engine)
         left_out = len(whole.variables) - len(system.variables)
         name, reason = self.exploration.choice(engine)
         return Result(self.question, answer, name, 0.0, system, left_out=left_out, engine_reason=reason)
@@ -424,6 +457,19 @@ class _Answering:
     def _evidence(self, formula: Formula) -> Evidence:
         """Return why the formula has its value, replayed."""
         engine = self.exploration.engine_deciding(formula, self.assuming)
+        evidence = self._found_by(engine, formula)
+        wide = self.exploration.wide(engine)
+        if wide is not engine.system:
+            evidence = self._widened(evidence, formula, wide)
+        problems = list(embedding_problems(self.exploration.system, wide, evidence)) if self._is_part(wide) else []
+        if problems:
+            raise EvidenceError("; ".join(problems))
+        return evidence
+
+    def _is_part(self, system: System) -> bool:
+        return system is not self.exploration.system
+
+    def _found_by(self, engine: AnyEngine, formula: Formula) -> Evidence:
         if isinstance(engine, Engine):
             evidence = explain_initial(engine, formula, self.assuming)
         else:
@@ -431,8 +477,14 @@ class _Answering:
             if engine.system.is_synchronous:
                 evidence = with_actions(engine.system, evidence)
         problems = replay(engine.system, evidence, self.assuming)
-        if not problems and engine.system is not self.exploration.system:
-            problems = list(embedding_problems(self.exploration.system, engine.system, evidence))
         if problems:
             raise EvidenceError("; ".join(problems))
         return evidence
+
+    def _widened(self, evidence: Evidence, formula: Formula, wide: System) -> Evidence:
+        """Return the evidence with those who only look on; where it takes too long to bring it about, another."""
+        with suppress(NotWidened):
+            found = widened(evidence, wide)
+            if not replay(wide, found, self.assuming):
+                return found
+        return self._found_by(self.exploration.wide_engine_for(formula), formula)

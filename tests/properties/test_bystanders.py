@@ -1,0 +1,150 @@
+"""Without variables that only look on, every formula keeps its value at every state, and runs can be told with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import Phase, assume, event, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+from hypothesis.strategies import DrawFn
+from tests.naive import Naive
+from tests.strategies import atoms, formulas, roles, systems, values_for
+from tests.strategies_logic import logic_formulas
+
+from cplc import compile
+from cplc.system import bystanders
+from cplc.system import expr as e
+from cplc.system import formula as f
+from cplc.system.bystanders import needed, without_bystanders
+from cplc.system.expr import reads
+from cplc.system.formula import Formula
+from cplc.system.model import System, Variable
+from cplc.verification import verify as verification
+from cplc.verification.replay import replay
+from cplc.verification.results import Question
+from cplc.verification.verify import Verifier
+
+_MOST = 200
+
+
+@st.composite
+def watched(draw: DrawFn, states: int = 16) -> System:
+    """A system and some variables that steps write and that no guard reads."""
+    system = draw(systems(states=states))
+    owners = ["Env", *(agent.name for agent in system.agents)]
+    added: list[Variable] = []
+    for number in range(draw(st.integers(1, 3))):
+        domain = draw(st.sampled_from([(False, True), (0, 1, 2)]))
+        initial = draw(st.sampled_from([domain[:1], domain[1:2], domain[:2]]))
+        added.append(Variable(f"seen{number}", domain, initial, "own", draw(st.sampled_from(owners)), ""))
+    variables = (*system.variables, *added)
+    steps = []
+    for step in system.steps:
+        written = draw(st.lists(st.sampled_from(added), unique_by=lambda one: one.name, max_size=2))
+        free = draw(st.sampled_from([(), (), tuple(one.name for one in added if one not in written)]))
+        updates = tuple((one.name, draw(values_for(one, variables))) for one in written)
+        steps.append(replace(step, updates=(*step.updates, *updates), free=(*step.free, *free)))
+    agents = tuple(
+        replace(agent, local=(*agent.local, *(one.name for one in added if one.owner == agent.name)))
+        for agent in system.agents
+    )
+    whole = replace(system, variables=variables, steps=tuple(steps), agents=agents)
+    assume(not list(whole.problems()))
+    return whole
+
+
+def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
+    """Whether some state of the whole has another value without those that only look on, both by the definitions."""
+    kept = needed(whole, formula)
+    part = without_bystanders(whole, kept)
+    places = [place for place, variable in enumerate(whole.variables) if variable.name in kept]
+    large, small = Naive(whole), Naive(part)
+    assume(len(large.reachable) <= _MOST)
+    in_whole, in_part = large.satisfying(formula, assuming), small.satisfying(formula, assuming)
+    return any((state in in_whole) != (tuple(state[place] for place in places) in in_part) for state in large.reachable)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_every_formula_keeps_its_value(data: st.DataObject) -> None:
+    whole = data.draw(watched())
+    formula, assuming = data.draw(logic_formulas(whole)), data.draw(roles(whole))
+    kept = needed(whole, formula)
+    event(f"{len(whole.variables) - len(kept)} only look on")
+    assert list(without_bystanders(whole, kept).problems()) == []
+    assert not disagree(whole, formula, assuming)
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_runs_are_told_with_them(data: st.DataObject) -> None:
+    whole = data.draw(watched())
+    formula, assuming = data.draw(formulas(whole)), data.draw(roles(whole))
+    question = Question(name="p", kind="property", formula=formula, text="p", assuming=assuming)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(verification, "MANY_BITS", 0)
+        found = Verifier(whole, "symbolic").answer(question)
+    expected = Verifier(whole, "explicit").answer(question)
+    assert found.answer == expected.answer
+    assert found.reason is None
+    assert (found.evidence is None) == (expected.evidence is None)
+    if found.evidence is not None:
+        assert replay(found.system, found.evidence, assuming) == []
+    assert found.left_out == len(whole.variables) - len(found.system.variables)
+
+
+def test_a_commitment_that_nobody_asks_about_only_looks_on() -> None:
+    system = compile(
+        "protocol P { role A  role B  commitment c = C(A, B, ask, tell)"
+        "  A -> B : offer  means create c  B -> A : ask  after offer  A -> B : tell  after ask }"
+    ).system
+    told = f.Atom(system.message["tell"].received, "tell")
+    bound = f.Atom(e.Equal(e.Read("c"), e.Const("active")), "active(c)")
+    everything = frozenset(system.variable)
+    assert needed(system, f.OnPaths("E", f.Finally(told))) == everything - {"c"}
+    assert needed(system, f.OnPaths("E", f.Finally(f.Knows("each", ("A",), told)))) == everything - {"c"}
+    assert needed(system, f.OnPaths("E", f.Finally(bound))) == everything
+
+
+# --- wrong ideas
+
+
+@st.composite
+def asked(draw: DrawFn) -> tuple[System, Formula, frozenset[str]]:
+    whole = draw(watched())
+    atom = draw(atoms(whole))
+    known = f.Knows("each", (draw(st.sampled_from(whole.agents)).name,), atom)
+    return whole, f.OnPaths("E", f.Finally(draw(st.sampled_from([atom, known])))), frozenset()
+
+
+def _only_what_is_asked(system: System, asked: set[str]) -> frozenset[str]:
+    return frozenset(asked)
+
+
+def _but_what_values_are_made_from(system: System, asked: set[str]) -> frozenset[str]:
+    return frozenset(asked).union(*(reads(step.guard) for step in system.steps))
+
+
+_WRONG = {
+    "guards do not matter": ("_closed", _only_what_is_asked),
+    "what values are made from does not matter": ("_closed", _but_what_values_are_made_from),
+    "what agents see does not matter": ("_seen", lambda system, agents: set()),
+}
+
+
+@pytest.mark.parametrize("name", _WRONG)
+def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bystanders, *_WRONG[name])
+
+    def is_wrong(example: tuple[System, Formula, frozenset[str]]) -> bool:
+        try:
+            return disagree(*example)
+        except KeyError:  # a guard or value asks for what is not there
+            return True
+
+    try:
+        find(asked(), is_wrong, settings=settings(max_examples=2000, phases=[Phase.generate]))
+    except NoSuchExample:
+        pytest.fail(f"nobody notices that {name}")
