@@ -63,7 +63,8 @@ def is_kept(system: System, goals: list[Expr]) -> bool:
     whole = ExplicitEngine(system)
     met = few._graph.states
     return all(
-        far(few, goal) == {state: steps for state, steps in far(whole, goal).items() if state in few._graph.number}
+        far(few, goal)
+        == {state: steps for state, steps in far(whole, goal).items() if few._graph.number.get(state) is not None}
         for goal in goals
     ) and set(met) <= set(whole._graph.states)
 

@@ -72,7 +72,7 @@ def test_what_is_not_left_is_not_taken() -> None:
 
 
 def test_a_table_of_states_does_not_double_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cplc.engines.explicit_graph._SMALL_TABLE", 4)
+    monkeypatch.setattr("cplc.engines.explicit_states._SMALL", 4)
     allow(lambda: 1)
     with pytest.raises(TooLarge, match="a table of more than"):
         _ = ExplicitEngine(_compilation().system).reachable

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from cplc import __version__
-from cplc.caching.container import Container, Parts, Unusable, opened, tidy, written
+from cplc.caching.container import Container, Parts, Unusable, make_place, opened, tidy, written
 from cplc.caching.keys import program
 from cplc.system.fingerprint import fingerprint
 from cplc.system.limits import TooLarge, make_room
@@ -52,7 +52,8 @@ class Kept:
 class Checkpoint:
     """Keeps answers and searches; see `cplc.system.unfinished`, and `cplc.caching.store` for answers.
 
-    ``limit`` names a limit that is so near that what takes so many seconds should be done now.
+    ``limit`` names a limit that is so near that what takes so many seconds should be done now. All is done by the
+    thread that works, but for `stopped`, which another one calls.
     """
 
     def __init__(self, path: Path, every: float, limit: Callable[[float], str | None] = lambda seconds: None) -> None:
@@ -65,14 +66,16 @@ class Checkpoint:
         self._file = Container(path)
         self._about: Mapping[str, object] = {}
         self._answers: dict[str, bytes] = {}
-        """Those that are not in the file yet."""
+        """Those of this run."""
         self._searches: dict[str, Search] = {}
         self._far: dict[str, int] = {}
         """How far those searches had come that are in the file."""
         self._useless: set[str] = set()
         self._lock = threading.Lock()
+        """Belongs to whoever writes the file."""
         self._wanted = threading.Event()
         self._done = threading.Event()
+        self._is_over = False
         self.problem: str | None = None
         """Why it could not be written last."""
         self.last: float | None = None
@@ -81,7 +84,11 @@ class Checkpoint:
         self._glance = 0.0
 
     def open(self, system: System) -> Kept | None:
-        """Read what an earlier run has left, if there is anything. Raise `Unusable` if that is not about this."""
+        """Read what an earlier run has left, if there is anything. Raise `Unusable` if that is not about this.
+
+        A place that cannot be read, or written, is better known before the work than after it: raise `OSError` then.
+        """
+        make_place(self.path)
         tidy(self.path)
         own = {"version": __version__, "program": program(), "system": fingerprint(system), "protocol": system.name}
         self._about = dict(own)
@@ -98,7 +105,6 @@ class Checkpoint:
                     "another protocol, other parameters, or something in the file has changed since"
                 )
             return self._kept()
-        self._write({})  # a place that cannot be written is better known before the work than after it
         return None
 
     def _kept(self) -> Kept:
@@ -113,7 +119,7 @@ class Checkpoint:
 
     def put(self, key: str, content: bytes) -> None:
         self._answers[key] = content
-        if self.last is None or time.monotonic() - self.last > _AT_ONCE:
+        if self.last is None or time.monotonic() - self.last > max(_AT_ONCE, _SHARE * self._effort):
             self._try_to_write()
 
     def trim(self) -> None:
@@ -126,7 +132,9 @@ class Checkpoint:
         if section is None or name in self._useless:
             return None
         make_room(2 * section.size, "what was found before")
-        return self._file.read(name)
+        with suppress(OSError):  # somebody has removed it
+            return self._file.read(name)
+        return None
 
     def useless(self, name: str) -> None:
         self._useless.add(name)
@@ -158,20 +166,31 @@ class Checkpoint:
             self._searches.clear()
         self._try_to_write()
 
-    def stopped(self, patience: float) -> Kept:
-        """Give the work a moment to write what it has found; then write at least the answers. Return what is kept."""
+    def stopped(self, patience: float, most: float, slow: Callable[[], None] = lambda: None) -> Kept:
+        """Let the work write what it has found, then write at least the answers; return what is in the file.
+
+        There are so many seconds for it to begin with that, and so many until it must be done; ``slow`` is called in
+        between.
+        """
         self._done.clear()
         self._wanted.set()
-        self._done.wait(patience)
-        if self._answers and self._lock.acquire(timeout=patience):
-            try:
-                if sum(section.size for section in self._file.sections.values()) < _SMALL:
-                    self._replace({})
-            except (OSError, Unusable) as problem:
-                self.problem = str(problem)
-            # The lock is not given back: nobody writes any more.
+        if not self._done.wait(patience) and self._lock.locked():
+            slow()
+            self._done.wait(most - patience)
+        self._is_over = True
+        if self._lock.acquire(timeout=_GLANCE):  # and it is not given back: nobody writes any more
+            self._write_answers()
         tidy(self.path)
         return self._kept()
+
+    def _write_answers(self) -> None:
+        is_quick = sum(section.size for section in self._file.sections.values()) < _SMALL
+        if not is_quick or all(_VERDICT + key in self._file.sections for key in self._answers.copy()):
+            return
+        try:
+            self._replace({})
+        except (OSError, Unusable) as problem:
+            self.problem = _why(problem)
 
     # --- the file
 
@@ -180,35 +199,39 @@ class Checkpoint:
 
     def _try_to_write(self) -> None:
         """Write, or say later why not: a full disk shall not end the work."""
-        self.problem = None
         try:
             try:
                 self._write(self._searches)
-            except TooLarge as problem:
-                self.problem = str(problem)
+            except (TooLarge, MemoryError) as problem:
                 self._write({})
+                self.problem = _why(problem)
         except (OSError, Unusable) as problem:
-            self.problem = problem.strerror or str(problem) if isinstance(problem, OSError) else str(problem)
             self._next = time.monotonic() + self._every
+            if not self._is_over:
+                self.problem = _why(problem)
 
     def _write(self, searches: Mapping[str, Search]) -> None:
         """Write what is new, and keep what is not."""
         began = time.monotonic()
         with self._lock:
-            self._replace(searches)
+            try:
+                self._replace(searches)
+            except Unusable:  # what was kept in it is lost, and nothing else
+                self._file, self._far = Container(self.path), {}
+                self._replace(searches)
         now = time.monotonic()
+        self.problem = None
         self.last, self._effort = now, now - began
         self._next = now + max(self._every, _SHARE * self._effort)
 
     def _replace(self, searches: Mapping[str, Search]) -> None:
-        answers = dict(self._answers)
         far = {name: search.far() for name, search in searches.items()}
         changed = [
             search
             for name, search in searches.items()
             if self._far.get(name) != far[name] or name not in self._file.sections
         ]
-        new: dict[str, Parts] = {_VERDICT + key: _single(content) for key, content in answers.items()}
+        new: dict[str, Parts] = {_VERDICT + key: _single(content) for key, content in self._answers.copy().items()}
         new |= {search.name: search.written for search in changed}
         kept = [name for name in self._file.sections if name not in new and name not in self._useless]
         before = self._file.about.get("searches")
@@ -217,8 +240,16 @@ class Checkpoint:
         said |= {search.name: search.said() for search in changed}
         self._file = written(self._file, {**self._about, "searches": said}, new, kept)
         self._far |= far
-        for key in answers:
-            del self._answers[key]
+
+
+def _why(problem: Exception) -> str:
+    match problem:
+        case OSError(strerror=str(text)):
+            return text
+        case MemoryError():
+            return "it takes more memory than is left"
+        case _:
+            return str(problem)
 
 
 def _single(content: bytes) -> Parts:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import struct
 import tempfile
 import time
@@ -74,6 +75,8 @@ class Container:
 
 def opened(path: Path) -> Container:
     """Return the file, once every byte of it was looked at. Raise `Unusable`, or `OSError` where there is none."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise Unusable("it is no file")
     with path.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         head = stream.read(_BEGIN)
@@ -132,13 +135,16 @@ def written(before: Container, about: Mapping[str, object], new: Mapping[str, Pa
     `Unusable` where the old one has changed meanwhile.
     """
     path = before.path
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_own(path))
+    handle, name = _beside(path)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(bytes(_BEGIN))
             sections = {name: _copied(stream, parts()) for name, parts in new.items()}
             for one in kept:
-                sections[one] = _copied(stream, before.pieces(one))
+                try:
+                    sections[one] = _copied(stream, before.pieces(one))
+                except FileNotFoundError:
+                    raise Unusable("somebody else has removed it") from None
                 if sections[one].digest != before.sections[one].digest:
                     raise Unusable("somebody else has changed it")
             begin = stream.tell()
@@ -163,6 +169,18 @@ def _copied(stream: IO[bytes], parts: Iterable[Buffer]) -> Section:
         found.update(part)
         stream.write(part)
     return Section(begin, stream.tell() - begin, found.hexdigest())
+
+
+def make_place(path: Path) -> None:
+    """Make the folder for a file, if there is none. Raise `OSError` where nothing can be written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = _beside(path)
+    os.close(handle)
+    os.unlink(name)
+
+
+def _beside(path: Path) -> tuple[int, str]:
+    return tempfile.mkstemp(dir=path.parent, prefix=_own(path))
 
 
 def _beginning(path: Path) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from cplc.cli.limits import Guards, Limits
+from cplc.cli.limits import Guards, Interrupted, Limits, Terminated
 from cplc.cli.options import duration
 from cplc.system import unfinished
 
@@ -21,9 +21,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _EVERY: Final = 30.0
 _PATIENCE: Final = 0.15
-"""So many seconds whoever stops a run waits for what is written meanwhile,"""
+"""So many seconds a run that has reached a limit waits for what is written meanwhile,"""
 _LESS: Final = 0.02
-"""but no more than this part of a limit."""
+"""but no more than this part of the time that it had."""
+_MORE_PATIENCE: Final = 1.0
+"""So many seconds one that somebody stops waits for a good moment to write what was found,"""
+_MOST_PATIENCE: Final = 60.0
+"""and so many until it is written, unless that is stopped as well."""
 _MARGIN: Final = 0.05
 """This part of the time that there is belongs to writing what was found."""
 _LONGEST_MARGIN: Final = 5.0
@@ -80,6 +84,8 @@ class Checkpointing:
                 f"`{self.path}` cannot be gone on from: {problem}. "
                 "It was left as it is; take another name, or remove it to begin anew."
             ) from None
+        except OSError as problem:
+            raise click.UsageError(f"`{self.path}` cannot be used: {problem.strerror or problem}") from None
         self._store = store
         unfinished.keep_with(store)
         return store, None if kept is None else f"going on from {self.path}: {kept.text()}\n"
@@ -107,16 +113,23 @@ class Checkpointing:
         if self._store is not None:
             self._store.ended(is_complete=is_complete)
 
-    def stopped(self) -> str | None:
+    def stopped(self, stop: Interrupted | KeyboardInterrupt, tell: Callable[[str], None]) -> str | None:
         """Let be written what was found; return what to say of it to whoever has stopped the work."""
         store = self._store
         if store is None:
             return None
-        kept = store.stopped(_PATIENCE if self._seconds is None else min(_PATIENCE, self._seconds * _LESS))
+        try:
+            if isinstance(stop, KeyboardInterrupt | Terminated):
+                kept = store.stopped(
+                    _MORE_PATIENCE, _MOST_PATIENCE, lambda: tell(f"writing {self.path}; Ctrl-C ends that as well\n")
+                )
+            else:
+                patience = _PATIENCE if self._seconds is None else min(_PATIENCE, self._seconds * _LESS)
+                kept = store.stopped(patience, patience)
+        except KeyboardInterrupt:
+            kept = store.stopped(0, 0)
         unfinished.keep_with(None)
-        if store.problem:
-            return f"{self.path} could not be written: {store.problem}\n"
-        return f"kept in {self.path}: {kept.text()}; the same command goes on from there\n"
+        return self.problem or f"kept in {self.path}: {kept.text()}; the same command goes on from there\n"
 
     @property
     def problem(self) -> str | None:

@@ -39,6 +39,10 @@ class Interrupted(Exception):
     """The work was stopped before its end; the text says why."""
 
 
+class Terminated(Interrupted):
+    """Somebody has asked the process to end, and not for anything that it was given too little of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     seconds: float | None = None
@@ -143,7 +147,7 @@ def termination() -> Iterator[None]:
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise Interrupted("the run was terminated")
+        raise Terminated("the run was terminated")
 
     before = signal.signal(signal.SIGTERM, stop)
     try:

@@ -98,6 +98,7 @@ class Run:
     def tell(self, text: str | None) -> None:
         """Say something about the run itself, to people."""
         if text and self.form == "text":
+            self.progress.clear()
             output.write(text, err=True)
 
     def settle(self, question: Question, answer: Answer) -> None:

@@ -26,6 +26,7 @@ from cplc.cli.reading import description
 from cplc.cli.run import Questions, Run, Said
 from cplc.cli.watching import watch_option, watched
 from cplc.diagnostics.core import Diagnostic
+from cplc.system import unfinished
 
 if TYPE_CHECKING:
     from cplc.pipeline import Asked, Compilation, IsplReading, Strategies
@@ -188,7 +189,7 @@ def command(
         for event in supervised(work(), limits, waiting=run.progress.show):
             run.take(event)
     except (Interrupted, KeyboardInterrupt) as stop:
-        left = None if kept is None else kept.stopped()
+        left = None if kept is None else kept.stopped(stop, run.tell)
         run.stop(str(stop) or "the run was interrupted")
         run.tell(left)
     except OSError:
@@ -196,6 +197,8 @@ def command(
     except Exception as problem:
         run.fail(problem)
         raise
+    finally:
+        unfinished.keep_with(None)
     if itf is not None:
         run.write_traces(itf)
     run.finish()

@@ -54,11 +54,10 @@ class SoFar:
 
     def more(self, number: int, states: Node) -> None:
         """Take note of what is found so far; this is a good moment."""
-        if self._keeper is not None:
-            if states != self._found[number]:
-                self._found[number] = states
-                self._changes += 1
-            self._keeper.moment()
+        if self._keeper is not None and states != self._found[number]:
+            self._found[number] = states
+            self._changes += 1
+        unfinished.moment()
 
     def ended(self) -> None:
         """Take note that everything is found: little is not kept."""

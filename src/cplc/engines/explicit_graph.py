@@ -6,7 +6,6 @@ each pattern of those bits and looked up afterwards; steps that see much the sam
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,16 +15,13 @@ from math import prod
 from typing import Protocol
 
 from cplc.engines.explicit_kept import begun, ended
-from cplc.engines.explicit_states import Packing, Table
+from cplc.engines.explicit_states import Numbers, Packing, Table
 from cplc.engines.interface import ResourceExhausted
 from cplc.system import progress, unfinished
 from cplc.system.expr import Expr, reads
-from cplc.system.limits import make_room
 from cplc.system.model import Step, System
 
 _SAMPLE = 1024
-_SMALL_TABLE = 18
-"""A table of so many entries, as a power of two, doubles without anybody noticing."""
 _REGROUPING = (4 * _SAMPLE, 64 * _SAMPLE)
 """After how many states it is worth seeing again which steps to look up together."""
 _DONE = (1 << 32) - 1
@@ -41,7 +37,7 @@ class Graph:
 
     packing: Packing
     states: list[int]
-    number: dict[int, int]
+    number: Numbers
     initial: int
     """How many states are initial; they come first."""
     first: array[int]
@@ -233,12 +229,13 @@ def explore(system: System, limit: int) -> Graph:
         [sum(bits) for bits in product(*choices)],
         packing.width,
         lambda state: [(move.number, target) for move in moves for target in move.targets(state)],
+        limit,
     )
     states, regrouped = found.states, found.regrouped
     graph = Graph(
         packing,
         states,
-        {state: number for number, state in enumerate(states)},
+        Numbers(states),
         prod(map(len, choices)),
         found.first,
         found.target,
@@ -252,7 +249,7 @@ def explore(system: System, limit: int) -> Graph:
         regrouped.append(len(states))
         groups = _regrouped(moves, states)
     _expand(graph, groups, limit + 1, limit)
-    ended(system, found)
+    ended(found)
     return graph
 
 
@@ -263,10 +260,10 @@ def _regrouped(moves: Sequence[_Move], states: Sequence[int]) -> list[_Group]:
 def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> None:
     """Add what the states lead to, one by one, until none is left or there are enough states."""
     states, first, target_number, label = graph.states, graph.first, graph.target.append, graph.label.extend
-    known, found, edges, closed = graph.number.setdefault, states.append, graph.target.__len__, first.append
+    found, edges, closed = states.append, graph.target.__len__, first.append
     tables = [(group.mask, group.table) for group in groups]
     count = before = len(states)
-    full = _entries(count)
+    known = graph.number.adder(count)
     position = len(first) - 1
     while position < count < enough:
         for state in states[position : position + _SAMPLE]:
@@ -286,17 +283,9 @@ def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> 
         position = len(first) - 1
         progress.say(progress.Explored(count, count - position))
         unfinished.moment()
-        if 2 * count - before > full:  # it would double with as many new states as came last
-            make_room(2 * sys.getsizeof(graph.number), f"a table of more than {count:,} states")
-            full = _entries(2 * count - before)
-        before = count
+        known, before = graph.number.adder(2 * count - before), count  # as many new states may come as came last
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
-
-
-def _entries(count: int) -> int:
-    """Return how many entries a table takes, once it has so many, before it doubles: two thirds of a power of two."""
-    return (1 << max(_SMALL_TABLE, (count * 3 // 2).bit_length())) * 2 // 3
 
 
 # --- one state after the other

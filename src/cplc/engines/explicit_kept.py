@@ -1,9 +1,10 @@
 """What a search state by state has found so far, as bytes and back: states, edges, and how far it has come.
 
 States are written in the order in which they were found, so a search that goes on finds the others in the order in
-which it would have found them anyway: the same numbers, and the same evidence. What is read is believed only as far as
-it can be seen: that the search begins where the system does, that each state is led to by an edge of an earlier one,
-and, of some states, that their edges are those that the system has.
+which it would have found them anyway: the same numbers, and the same evidence. That what is read was written by this
+program for this system, and is whole, rests on the digests in the file. Against mistakes of our own it is looked at
+besides: the search begins where the system does, each state is led to by an edge of an earlier one, and some states
+have the edges that the system gives them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from cplc.engines.interface import ResourceExhausted
 from cplc.system import unfinished
 from cplc.system.fingerprint import fingerprint
 from cplc.system.limits import make_room
@@ -36,6 +38,8 @@ Edges = Sequence[tuple[int, int]]
 class Found:
     """States in the order in which they were found, and the edges of the first of them; see `Graph`."""
 
+    name: str
+    """What it is kept under; empty if nobody keeps it."""
     states: list[int]
     first: array[int] = field(default_factory=lambda: array("I", (0,)))
     target: array[int] = field(default_factory=lambda: array("I"))
@@ -44,19 +48,22 @@ class Found:
     """How many states there were when it was seen again which steps to look up together."""
 
 
-def begun(system: System, initial: Sequence[int], width: int, edges: Callable[[int], Edges]) -> Found:
+def begun(system: System, initial: Sequence[int], width: int, edges: Callable[[int], Edges], limit: int) -> Found:
     """Return what an earlier run has found, or the initial states. What is found from now on is kept.
 
-    ``edges`` tells the edges of a state, to look at some of them again.
+    ``edges`` tells the edges of a state, to look at some of them again. A search that has found more states than the
+    limit cannot be gone on with under it.
     """
-    found = Found(list(initial))
     keeper = unfinished.keeper()
     if keeper is None:
-        return found
+        return Found("", list(initial))
     name, size = f"states {sys.byteorder} {fingerprint(system)}", max(1, (width + 7) // 8)
+    found = Found(name, list(initial))
     content = keeper.found(name)
     if content is not None:
-        known = _read(content, size)
+        if _count(content) > limit:
+            raise ResourceExhausted(f"more than {limit:,} reachable states")
+        known = _read(name, content, size)
         del content
         if known is not None and _is_right(known, initial, edges):
             found = known
@@ -73,11 +80,13 @@ def begun(system: System, initial: Sequence[int], width: int, edges: Callable[[i
     return found
 
 
-def ended(system: System, found: Found) -> None:
-    """Say that all states are found: few of them are not kept."""
+def ended(found: Found) -> None:
+    """Say that all states are found, and all their edges: few of them are not kept."""
+    if len(found.first) - 1 != len(found.states):
+        raise AssertionError("a search is said to be at its end, and is not")
     keeper = unfinished.keeper()
     if keeper is not None and len(found.states) < _FEW:
-        keeper.release(f"states {sys.byteorder} {fingerprint(system)}")
+        keeper.release(found.name)
 
 
 def _written(found: Found, size: int) -> Iterator[unfinished.Buffer]:
@@ -93,7 +102,12 @@ def _written(found: Found, size: int) -> Iterator[unfinished.Buffer]:
         view.release()  # an array that is looked at cannot grow
 
 
-def _read(content: bytes, size: int) -> Found | None:
+def _count(content: bytes) -> int:
+    """Return how many states are said to be written there."""
+    return int(_HEAD.unpack_from(content)[1]) if len(content) >= _HEAD.size else 0
+
+
+def _read(name: str, content: bytes, size: int) -> Found | None:
     """Return what is written there, if that is as long as it says."""
     begin = _HEAD.size + 8
     if len(content) < begin:
@@ -114,7 +128,7 @@ def _read(content: bytes, size: int) -> Found | None:
         arrays.append(numbers)
         at += 4 * length
     first, target, label, regrouped = arrays
-    return Found(states, first, target, label, list(regrouped))
+    return Found(name, states, first, target, label, list(regrouped))
 
 
 def _is_right(found: Found, initial: Sequence[int], edges: Callable[[int], Edges]) -> bool:

@@ -16,10 +16,11 @@ from math import prod
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.explicit_graph import Graph, Stepper, explore
+from cplc.engines.explicit_states import Numbers
 from cplc.engines.interface import ResourceExhausted
 from cplc.engines.interference import Interference
 from cplc.engines.stubborn import Goal, Stubborn
-from cplc.system import progress
+from cplc.system import progress, unfinished
 from cplc.system.expr import TRUE, Expr, conj, disj, negate
 from cplc.system.formula import And, Atom, Finally, Formula, Globally, Iff, Implies, Not, OnPaths, Or, children
 from cplc.system.limits import TooLarge
@@ -136,7 +137,7 @@ class Search:
         self._stubborn = Stubborn(interference, plan.goals)
         self._limit = limit
         self._states = list(_initial(interference, limit))
-        self._number = {state: number for number, state in enumerate(self._states)}
+        self._number = Numbers(self._states)
         self._initial = len(self._states)
         self._first, self._target, self._label = array("I", (0,)), array("I"), array("I")
         self._open = list(range(len(plan.goals)))
@@ -158,11 +159,13 @@ class Search:
 
     def advance(self, enough: int) -> bool:
         """Go on until it is over or that many states have been met; return whether it is over."""
-        states, number, first = self._states, self._number, self._first
+        states, first = self._states, self._first
+        before = len(states)
+        known = self._number.adder(before)
         while not self.is_over and len(states) < enough:
             state = states[len(first) - 1]
             for step, target in self._ways(state):
-                position = number.setdefault(target, len(states))
+                position = known(target, len(states))
                 if position == len(states):
                     states.append(target)
                     if self._may_stop:
@@ -172,6 +175,8 @@ class Search:
             first.append(len(self._target))
             if len(first) % _SAMPLE == 0:
                 progress.say(progress.Explored(len(states), len(states) - len(first) + 1))
+                unfinished.moment()
+                known, before = self._number.adder(2 * len(states) - before), len(states)
                 if len(first) in (_SAMPLE, 16 * _SAMPLE):
                     self._stepper.regroup(states)
             if len(states) > self._limit:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from cplc.engines.explicit_graph import Graph
 from cplc.engines.explicit_kept import begun, ended
-from cplc.engines.explicit_states import TABLE_SIZE, Packing, Table
+from cplc.engines.explicit_states import TABLE_SIZE, Numbers, Packing, Table
 from cplc.engines.interface import ResourceExhausted
 from cplc.system import progress, unfinished
 from cplc.system.expr import Read, reads
@@ -51,12 +51,12 @@ def explore_rounds(system: System, limit: int) -> Graph:
     start = initial_states(rounds.packing, system, limit)
     room = _EDGES * limit
     found = begun(
-        system, start, rounds.packing.width, lambda state: [(0, after) for after in rounds.after(state, room)]
+        system, start, rounds.packing.width, lambda state: [(0, after) for after in rounds.after(state, room)], limit
     )
     states, first, target = found.states, found.first, found.target
-    count = len(states)
-    number = {state: position for position, state in enumerate(states)}
-    known, add, reached = number.setdefault, states.append, target.append
+    count = before = len(states)
+    number = Numbers(states)
+    known, add, reached = number.adder(count), states.append, target.append
     for state in islice(states, len(first) - 1, None):  # grows
         for after in rounds.after(state, room - len(target)):
             position = known(after, count)
@@ -68,9 +68,10 @@ def explore_rounds(system: System, limit: int) -> Graph:
         if len(first) % _OFTEN == 0:
             progress.say(progress.Explored(count, count - len(first) + 1))
             unfinished.moment()
+            known, before = number.adder(2 * count - before), count
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
-    ended(system, found)
+    ended(found)
     return Graph(rounds.packing, states, number, len(start), first, target, array("I", bytes(4 * len(target))))
 
 

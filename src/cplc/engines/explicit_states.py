@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Generic, TypeVar
 
 from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value, arithmetic
+from cplc.system.limits import TooLarge, make_room
 from cplc.system.model import State, System
 
 T = TypeVar("T")
 TABLE_SIZE = 1 << 16
+_SMALL = 18
+"""A table of so many entries, as a power of two, doubles without anybody noticing."""
+_PART = 8
+"""A table with less than one in so many states is not worth another one."""
 
 
 class Table(dict[int, T], Generic[T]):
@@ -27,6 +33,62 @@ class Table(dict[int, T], Generic[T]):
             self.clear()
         value = self[pattern] = self._function(pattern)
         return value
+
+
+class Numbers:
+    """The number of each state that was met.
+
+    A table takes twice as much again while it doubles. Where that is not left, states that come later get a table of
+    their own: looking them up takes longer, but all memory can be used that there is.
+    """
+
+    def __init__(self, states: Sequence[int]) -> None:
+        self._tables = [dict(zip(states, range(len(states)), strict=True))]
+        self._before = 0
+        """How many states are in all tables but the last."""
+        self._full = _entries(len(states))
+
+    def get(self, state: int) -> int | None:
+        for table in self._tables:
+            number = table.get(state)
+            if number is not None:
+                return number
+        return None
+
+    def __getitem__(self, state: int) -> int:
+        number = self.get(state)
+        if number is None:
+            raise KeyError(state)
+        return number
+
+    def adder(self, count: int) -> Callable[[int, int], int]:
+        """Return what tells the number of a state, which is the given one if it had none; for so many states at most.
+
+        Raise `TooLarge` where there is no room for them.
+        """
+        if count > self._full:
+            table = self._tables[-1]
+            try:
+                make_room(2 * sys.getsizeof(table), f"a table of more than {self._before + len(table):,} states")
+            except TooLarge:
+                if _PART * len(table) < self._before:
+                    raise
+                self._before += len(table)
+                self._tables.append({})
+            self._full = self._before + _entries(count - self._before)
+        return self._tables[0].setdefault if len(self._tables) == 1 else self._add
+
+    def _add(self, state: int, number: int) -> int:
+        for table in self._tables[:-1]:
+            known = table.get(state)
+            if known is not None:
+                return known
+        return self._tables[-1].setdefault(state, number)
+
+
+def _entries(count: int) -> int:
+    """Return how many entries a table takes, once it has so many, before it doubles: two thirds of a power of two."""
+    return (1 << max(_SMALL, (count * 3 // 2).bit_length())) * 2 // 3
 
 
 class Packing:

@@ -49,8 +49,7 @@ class Keeper(Protocol):
 
 
 _PAUSE = 0.005
-_CHANCES = 100
-"""So often who keeps what was found is told again that this is a good moment, once nobody waits any more."""
+"""So often whoever keeps what was found is told again that this is a good moment, once nobody waits any more."""
 _keeper: list[Keeper | None] = [None]
 _is_halted = [False]
 
@@ -84,8 +83,7 @@ def moment() -> None:
 
 def _rest(keeper: Keeper | None) -> None:
     """Do nothing any more, but for what is still to be kept."""
-    if keeper is not None:
-        for _ in range(_CHANCES):
-            sleep(_PAUSE)
-            keeper.moment()
+    while keeper is not None and keeper is _keeper[0]:
+        sleep(_PAUSE)
+        keeper.moment()
     Event().wait()

@@ -1,0 +1,171 @@
+"""Searches that are ended at any moment and gone on with: what they find is what they would have found anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.keeping import Keeping, kept_by
+from tests.strategies import formulas, roles, systems
+from tests.strategies_rounds import synchronous_systems
+
+from cplc.engines import explicit_graph, explicit_rounds, explicit_states
+from cplc.engines.diagrams_kept import _read, _written
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.explicit_graph import Graph, explore
+from cplc.engines.explicit_rounds import explore_rounds
+from cplc.engines.interface import ResourceExhausted
+from cplc.engines.symbolic import SymbolicEngine
+from cplc.system.limits import allow
+from cplc.system.model import System
+from cplc.verification.results import Question
+from cplc.verification.verify import Verifier
+
+_ENOUGH = 1 << 20
+_BACKENDS = ("oxidd", "dd.autoref")
+
+
+@contextmanager
+def _small_pieces() -> Iterator[None]:
+    """Let searches through few states come by as many moments as others do, and nothing be too little to be kept."""
+    with (
+        patch.multiple(explicit_graph, _SAMPLE=3, _REGROUPING=(5, 20)),
+        patch.object(explicit_rounds, "_OFTEN", 2),
+        patch("cplc.engines.explicit_kept._FEW", 0),
+        patch("cplc.engines.diagrams_kept._FEW", 0),
+    ):
+        yield
+
+
+def _told(graph: Graph) -> tuple[object, ...]:
+    """Return all that there is in a graph: two that say the same give the same verdicts and the same evidence."""
+    numbers = list(map(graph.number.__getitem__, graph.states))
+    return graph.states, numbers, graph.initial, graph.first, graph.target, graph.label
+
+
+def _interrupted(run: Callable[[], object], data: st.DataObject) -> Keeping:
+    """End a run once or twice at some moment; return what is kept of it."""
+    counted = Keeping()
+    with kept_by(counted):
+        run()
+    content: dict[str, bytes] = {}
+    for _ in range(data.draw(st.integers(1, 2))):
+        keeping = Keeping(content, end_at=data.draw(st.integers(1, max(1, counted.moments))))
+        with kept_by(keeping):
+            run()
+        assert keeping.refused == []
+        content = keeping.content
+    return Keeping(content)
+
+
+@given(st.data(), st.booleans())
+def test_a_graph_is_the_same_as_if_nobody_had_stopped(data: st.DataObject, in_rounds: bool) -> None:
+    system = data.draw(synchronous_systems() if in_rounds else systems())
+    search = explore_rounds if in_rounds else explore
+    with _small_pieces():
+        whole = _told(search(system, _ENOUGH))
+        keeping = _interrupted(lambda: search(system, _ENOUGH), data)
+        with kept_by(keeping):
+            again = _told(search(system, _ENOUGH))
+    assert keeping.refused == []
+    assert again == whole
+
+
+@given(st.data(), st.booleans())
+def test_what_is_beyond_the_limit_is_beyond_it_again(data: st.DataObject, in_rounds: bool) -> None:
+    """A search that was given up is kept, too: it must not pass for one that came to its end."""
+    system = data.draw(synchronous_systems() if in_rounds else systems())
+    search = explore_rounds if in_rounds else explore
+    with _small_pieces():
+        whole = search(system, _ENOUGH)
+        limit, other = (data.draw(st.integers(1, len(whole.states) + 5)) for _ in range(2))
+        keeping = Keeping()
+
+        def graph(most: int) -> Graph | None:
+            with kept_by(keeping):
+                try:
+                    return search(system, most)
+                except ResourceExhausted:
+                    return None
+                finally:
+                    keeping.write()
+
+        for most in (limit, other, _ENOUGH, other):
+            found = graph(most)
+            assert (found is None) == (len(whole.states) > most)
+            assert found is None or _told(found) == _told(whole)
+
+
+@pytest.mark.parametrize("backend", _BACKENDS)
+@given(st.data(), st.booleans())
+def test_diagrams_are_the_same_as_if_nobody_had_stopped(backend: str, data: st.DataObject, in_rounds: bool) -> None:
+    pytest.importorskip(backend)
+    system = data.draw(synchronous_systems() if in_rounds else systems())
+    formula = data.draw(formulas(system))
+    judge = ExplicitEngine(system)
+    with _small_pieces():
+        keeping = _interrupted(lambda: SymbolicEngine(system, backend).reachable, data)
+        with kept_by(keeping):
+            engine = SymbolicEngine(system, backend)
+            assert engine.count(engine.reachable) == judge.size
+            assert all(engine.contains(engine.reachable, judge.pick(judge.single(state))) for state in _states(judge))
+            assert engine.is_valid(formula) == judge.is_valid(formula)
+    assert keeping.refused == []
+
+
+def _states(engine: ExplicitEngine) -> Iterator[dict[str, bool | int | str]]:
+    return map(engine._graph.packing.unpack, engine._graph.states)
+
+
+@pytest.mark.parametrize("method", ["explicit", "symbolic"])
+@given(st.data())
+def test_verdicts_and_evidence_are_the_same(method: str, data: st.DataObject) -> None:
+    system = data.draw(systems())
+    assuming = data.draw(roles(system))
+    question = Question("asked", "formula", data.draw(formulas(system)), "asked", assuming=assuming)
+
+    def told() -> tuple[object, ...]:
+        result = Verifier(system, "explicit" if method == "explicit" else "symbolic").answer(question)
+        return result.answer, result.evidence, result.blame, result.no_return, result.remarks
+
+    with _small_pieces():
+        whole = told()
+        with kept_by(_interrupted(told, data)):
+            assert told() == whole
+
+
+@pytest.mark.parametrize("backend", _BACKENDS)
+@given(st.data())
+def test_diagrams_come_back_from_bytes(backend: str, data: st.DataObject) -> None:
+    pytest.importorskip(backend)
+    system = data.draw(systems())
+    engine = SymbolicEngine(system, backend)
+    diagrams, levels = engine._encoding.diagrams, engine._encoding.variable_at
+    roots = [engine.satisfying(data.draw(formulas(system))) for _ in range(2)]
+    sets = [*roots, None, diagrams.true, diagrams.false, ~roots[0] & engine.reachable]
+    content = _written(diagrams, sets)
+    assert _read(diagrams, content, levels) == sets
+    # What is not what was written is nothing, or other sets of states; that it is noticed rests on the digest.
+    place = data.draw(st.integers(0, len(content) - 1))
+    _read(diagrams, content[:place], levels)
+    _read(
+        diagrams, content[:place] + bytes([content[place] ^ data.draw(st.integers(1, 255))]) + content[place:], levels
+    )
+    assert _read(diagrams, content + b"\0", levels) is None
+
+
+@given(systems())
+def test_states_are_told_apart_by_several_tables_too(system: System) -> None:
+    """Where a table cannot double any more, later states have another one; the graph is the same."""
+    with _small_pieces():
+        whole = _told(explore(system, _ENOUGH))
+        with patch.multiple(explicit_states, _SMALL=2, _PART=1 << 20):
+            allow(lambda: 1)
+            try:
+                assert _told(explore(system, _ENOUGH)) == whole
+            finally:
+                allow(None)

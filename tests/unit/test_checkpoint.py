@@ -1,0 +1,379 @@
+"""The file of `--checkpoint`: believed if it is whole and about this, and never in the way of a run."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import systems
+
+from cplc.caching import checkpoint as checkpoints
+from cplc.caching.checkpoint import Checkpoint
+from cplc.caching.container import Container, Unusable, make_place, opened, tidy, written
+from cplc.pipeline import Compilation, load
+from cplc.source import Source, Span
+from cplc.system.expr import FALSE, TRUE, And, Or, Read
+from cplc.system.fingerprint import fingerprint
+from cplc.system.limits import TooLarge
+from cplc.system.model import System
+from cplc.system.unfinished import Search
+
+_ROOT = Path(__file__).parents[2]
+_CONTENTS = {"verdict a": b"", "states 1": bytes(range(256)), "states 2": b"x" * 3}
+
+
+def _netbill(customers: int = 2) -> System:
+    compilation = load(str(_ROOT / "examples" / "netbill.cpl"), {"customers": str(customers)})
+    assert isinstance(compilation, Compilation)
+    return compilation.system
+
+
+def _container(path: Path) -> Container:
+    def parts(content: bytes) -> Any:
+        return lambda: (content[:2], content[2:])
+
+    return written(Container(path), {"n": 1}, {name: parts(content) for name, content in _CONTENTS.items()}, ())
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
+    path = tmp_path_factory.mktemp("kept") / "kept"
+    _container(path)
+    return path, path.read_bytes()
+
+
+# --- the file
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    made = _container(tmp_path / "kept")
+    found = opened(tmp_path / "kept")
+    assert found == made
+    assert {name: found.read(name) for name in found.sections} == _CONTENTS
+    assert found.read("nothing") is None
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    again = written(found, {}, {"new": lambda: (b"1", memoryview(b"2"))}, ["states 1"])
+    assert opened(tmp_path / "kept") == again
+    assert again.read("states 1") == _CONTENTS["states 1"]
+    assert again.read("new") == b"12"
+
+
+@given(st.data())
+def test_any_damage_is_noticed(whole: tuple[Path, bytes], data: st.DataObject) -> None:
+    path, content = whole
+    place = data.draw(st.integers(0, len(content) - 1))
+    damage = data.draw(
+        st.sampled_from(
+            [
+                content[:place],
+                content[:place] + bytes([content[place] ^ data.draw(st.integers(1, 255))]) + content[place + 1 :],
+                content[:place] + data.draw(st.binary(min_size=1, max_size=9)) + content[place:],
+                content + data.draw(st.binary(min_size=1, max_size=100)),
+                content[place:] + content[:place] if place else b"",
+            ]
+        )
+    )
+    if damage == content:  # what was put in was there
+        return
+    path.write_bytes(damage)
+    with pytest.raises(Unusable):
+        opened(path)
+
+
+@given(st.binary(max_size=200), st.booleans())
+def test_anything_else_is_no_checkpoint(whole: tuple[Path, bytes], content: bytes, with_head: bool) -> None:
+    path, _ = whole
+    path.write_bytes(b"cplc checkpoint 1\n" + content if with_head else content)
+    with pytest.raises(Unusable):
+        opened(path)
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    with pytest.raises(Unusable, match="it is no file"):
+        opened(tmp_path)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(Unusable, match="it is no file"):
+            opened(tmp_path / "pipe")
+
+
+def test_whoever_is_stopped_while_writing_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    before = _container(tmp_path / "kept")
+    content = (tmp_path / "kept").read_bytes()
+
+    def broken() -> Iterator[bytes]:
+        yield b"half"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        written(before, {}, {"new": broken}, before.sections)
+    assert (tmp_path / "kept").read_bytes() == content
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_what_somebody_else_has_changed_is_not_kept_for_ours(tmp_path: Path) -> None:
+    before = _container(tmp_path / "kept")
+    written(Container(tmp_path / "kept"), {}, {"states 1": lambda: (bytes(256),)}, ())
+    assert before.read("states 1") is None
+    with pytest.raises(Unusable, match="somebody else has changed it"):
+        written(before, {}, {}, ["states 1"])
+    (tmp_path / "kept").unlink()
+    with pytest.raises(Unusable, match="somebody else has removed it"):
+        written(before, {}, {}, ["states 1"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_killed_runs_have_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    names = {".kept.unfinished-1-old", ".kept.unfinished-1-new", f".kept.unfinished-{os.getpid()}-new", ".kept.other"}
+    for name in names:
+        (tmp_path / name).write_bytes(b"half")
+    os.utime(tmp_path / ".kept.unfinished-1-old", (time.time() - 7200,) * 2)
+    tidy(path)
+    assert {one.name for one in tmp_path.iterdir()} == {".kept.unfinished-1-new", ".kept.other"}
+    make_place(tmp_path / "new" / "folder" / "kept")
+    assert list((tmp_path / "new" / "folder").iterdir()) == []
+
+
+# --- what it is about
+
+
+@given(systems(), systems())
+def test_systems_are_told_apart(one: System, other: System) -> None:
+    assert (fingerprint(one) == fingerprint(other)) == (one == other)
+    assert fingerprint(replace(one)) == fingerprint(one)
+
+
+def test_every_part_of_a_system_counts_but_for_places() -> None:
+    system = _netbill()
+    step = system.steps[0]
+    first, *rest = system.variables
+    others = [
+        replace(system, name="other"),
+        replace(system, start=Or((system.start, Read(first.name)))),
+        replace(system, steps=system.steps[1:]),
+        replace(system, steps=(*system.steps[1:], step)),
+        replace(system, steps=(replace(step, guard=FALSE), *system.steps[1:])),
+        replace(system, variables=(replace(first, initial=first.domain), *rest)),
+        replace(system, variables=(*rest, first)),
+        replace(system, justice=system.justice[1:]),
+        replace(system, fairness=(*system.fairness, TRUE)),
+    ]
+    assert len({fingerprint(one) for one in (system, *others)}) == 1 + len(others)
+    elsewhere = replace(step, span=Span(Source("elsewhere", ""), 1, 2))
+    assert fingerprint(replace(system, steps=(elsewhere, *system.steps[1:]))) == fingerprint(system)
+    assert fingerprint(replace(system, start=And((TRUE, FALSE)))) != fingerprint(replace(system, start=And((TRUE,))))
+
+
+def test_what_is_about_something_else_is_refused_and_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kept"
+    store = Checkpoint(path, 1000)
+    assert store.open(_netbill()) is None
+    store.put("a", b"answer")
+    content = path.read_bytes()
+    with pytest.raises(Unusable, match="it belongs to another system than `NetBill` is now"):
+        Checkpoint(path, 1000).open(_netbill(3))
+    with monkeypatch.context() as changed:
+        changed.setattr(checkpoints, "program", lambda: "another")
+        with pytest.raises(Unusable, match="it was written by another build of cplc"):
+            Checkpoint(path, 1000).open(_netbill())
+        changed.setattr(checkpoints, "__version__", "99.0")
+        with pytest.raises(Unusable, match=r"it was written by cplc .*, and this is cplc 99\.0"):
+            Checkpoint(path, 1000).open(_netbill())
+    assert path.read_bytes() == content
+    kept = Checkpoint(path, 1000).open(_netbill())
+    assert kept is not None
+    assert kept.text() == "1 answer"
+
+
+# --- when it is written
+
+
+class _Search:
+    """A search that comes further with every moment."""
+
+    def __init__(self, name: str, content: bytes = b"states") -> None:
+        self.count = 0
+        self.content = content
+        self.search = Search(name, lambda: self.count, self._written, lambda: f"{self.count} states")
+
+    def _written(self) -> Iterator[bytes]:
+        yield self.content
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Checkpoint:
+    made = Checkpoint(tmp_path / "kept", 1000)
+    made.open(_netbill())
+    return made
+
+
+def _again(store: Checkpoint) -> Checkpoint:
+    found = Checkpoint(store.path, 1000)
+    found.open(_netbill())
+    return found
+
+
+def test_a_search_is_written_when_it_is_time(tmp_path: Path) -> None:
+    store = Checkpoint(tmp_path / "kept", 0.0)
+    store.open(_netbill())
+    one = _Search("states one")
+    store.hold(one.search)
+    one.count = 7
+    store._next = time.monotonic() - 1
+    store.moment()
+    assert _again(store).found("states one") == b"states"
+    store._next = time.monotonic() + 1000
+    one.content = b"more"
+    store.moment()
+    assert _again(store).found("states one") == b"states", "it is not time yet"
+    store._next = time.monotonic() - 1
+    store.moment()
+    assert _again(store).found("states one") == b"states", "it has come no further"
+    store._next, one.count = time.monotonic() - 1, 8
+    store.moment()
+    assert _again(store).found("states one") == b"more"
+
+
+def test_writing_takes_a_small_part_of_the_time(store: Checkpoint) -> None:
+    store._every = 0.0
+    store._effort = 3.0
+    store.last = time.monotonic() - 30
+    store.put("a", b"1")
+    assert not store.path.exists()
+    store.last = time.monotonic() - 61
+    store.put("b", b"2")
+    assert (_again(store).get("a"), _again(store).get("b")) == (b"1", b"2")
+
+
+def test_a_limit_that_is_near_is_met_once(tmp_path: Path) -> None:
+    near: list[str | None] = [None]
+    store = Checkpoint(tmp_path / "kept", 1000, lambda effort: near[0])
+    store.open(_netbill())
+    one = _Search("states one")
+    store.hold(one.search)
+
+    def moment(limit: str | None) -> bytes | None:
+        near[0], store._glance = limit, 0.0
+        one.count += 1
+        one.content = str(one.count).encode()
+        store.moment()
+        return _again(store).found("states one")
+
+    assert [moment(limit) for limit in (None, "memory", "memory", "time", "memory")] == [None, b"2", b"2", b"4", b"4"]
+
+
+def test_what_is_useless_or_little_is_not_kept(store: Checkpoint) -> None:
+    store.hold(_Search("states one").search)
+    store.hold(_Search("states two").search)
+    store.put("a", b"answer")
+    again = _again(store)
+    assert again.found("states one") is not None
+    again.useless("states one")
+    again.release("states two")
+    assert again.found("states one") is again.found("states two") is None
+    again.put("b", b"other")
+    assert set(_again(store)._file.sections) == {"verdict a", "verdict b"}
+
+
+def test_at_the_end_the_answers_are_left(store: Checkpoint) -> None:
+    store.hold(_Search("states one").search)
+    store.put("a", b"answer")
+    store.ended(is_complete=False)
+    kept = _again(store).open(_netbill())
+    assert kept is not None
+    assert kept.text() == "1 answer, a search with 0 states"
+    store.ended(is_complete=True)
+    kept = _again(store).open(_netbill())
+    assert kept is not None
+    assert kept.text() == "1 answer"
+
+
+def test_two_runs_do_each_other_no_harm(store: Checkpoint) -> None:
+    one, other = _Search("states one", b"1"), _Search("states two", b"2")
+    store.hold(one.search)
+    store.put("a", b"answer")
+    second = _again(store)
+    second.hold(other.search)
+    second.put("b", b"other")
+    assert set(_again(store)._file.sections) == {"verdict a", "verdict b", "states one", "states two"}
+    one.count = 3
+    store.ended(is_complete=False)
+    assert (store.problem, _again(store).get("a"), _again(store).found("states one")) == (None, b"answer", b"1")
+    second.ended(is_complete=False)
+    assert (second.problem, _again(store).get("b"), _again(store).found("states two")) == (None, b"other", b"2")
+    store.path.unlink()
+    assert second.found("states two") is None
+    second.ended(is_complete=False)
+    assert (second.problem, _again(store).get("b")) == (None, b"other")
+
+
+def test_what_cannot_be_written_does_not_end_the_work(store: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    one = _Search("states one")
+    store.hold(one.search)
+    with monkeypatch.context() as changed:
+        changed.setattr("cplc.caching.container.os.fsync", full)
+        store.put("a", b"answer")
+        assert [store.problem] == ["No space left on device"]
+        assert list(store.path.parent.iterdir()) == []
+    store.put("b", b"answer")
+    assert [store.problem] == [None]
+    assert _again(store).get("a") == b"answer"
+
+    def too_large() -> list[bytes]:
+        raise TooLarge("writing it takes more memory than is left")
+
+    store.hold(replace(one.search, far=lambda: 99, written=too_large))
+    store.ended(is_complete=False)
+    assert store.problem == "writing it takes more memory than is left"
+    assert _again(store).found("states one") == b"states", "what was found before is still there"
+
+
+# --- the end, which another thread sees to
+
+
+def test_whoever_stops_it_waits_until_it_is_written(store: Checkpoint) -> None:
+    one = _Search("states one")
+    store.hold(one.search)
+    ended, slow = threading.Event(), threading.Event()
+
+    def written() -> Iterator[bytes]:
+        assert slow.wait(60)
+        yield b"all"
+
+    def work() -> None:
+        while not ended.is_set():
+            store.moment()
+            time.sleep(0.001)
+
+    store.hold(replace(one.search, written=written))
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    try:
+        kept = store.stopped(0.3, 60, slow.set)
+    finally:
+        ended.set()
+    assert kept.text() == "a search with 0 states"
+    assert _again(store).found("states one") == b"all"
+
+
+def test_who_does_not_wait_has_the_answers(store: Checkpoint) -> None:
+    """The work is in the middle of something, and comes by no moment."""
+    store.hold(_Search("states one").search)
+    store.last = time.monotonic()
+    store.put("a", b"answer")
+    assert not store.path.exists()
+    assert store.stopped(0, 0).text() == "1 answer"
+    assert set(_again(store)._file.sections) == {"verdict a"}
+    assert store.stopped(0, 0).text() == "1 answer", "once more, when one does not wait for that either"
