@@ -284,6 +284,17 @@ def test_what_is_useless_or_little_is_not_kept(store: Checkpoint) -> None:
     assert set(_again(store)._file.sections) == {"verdict a", "verdict b"}
 
 
+def test_what_is_found_anew_is_kept_in_its_place(store: Checkpoint) -> None:
+    store.hold(_Search("states one", b"wrong").search)
+    store.put("a", b"answer")
+    again = _again(store)
+    again.useless("states one")
+    again.hold(_Search("states one", b"right").search)
+    for _ in range(3):
+        again.ended(is_complete=False)
+        assert again.found("states one") == _again(store).found("states one") == b"right"
+
+
 def test_at_the_end_the_answers_are_left(store: Checkpoint) -> None:
     store.hold(_Search("states one").search)
     store.put("a", b"answer")

@@ -240,6 +240,7 @@ class Checkpoint:
         said |= {search.name: search.said() for search in changed}
         self._file = written(self._file, {**self._about, "searches": said}, new, kept)
         self._far |= far
+        self._useless -= new.keys()
 
 
 def _why(problem: Exception) -> str:
