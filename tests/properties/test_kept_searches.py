@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.keeping import Keeping, kept_by
 from tests.strategies import formulas, roles, systems
@@ -101,6 +101,7 @@ def test_what_is_beyond_the_limit_is_beyond_it_again(data: st.DataObject, in_rou
 
 
 @pytest.mark.parametrize("backend", _BACKENDS)
+@settings(max_examples=20)
 @given(st.data(), st.booleans())
 def test_diagrams_are_the_same_as_if_nobody_had_stopped(backend: str, data: st.DataObject, in_rounds: bool) -> None:
     pytest.importorskip(backend)
@@ -122,6 +123,7 @@ def _states(engine: ExplicitEngine) -> Iterator[dict[str, bool | int | str]]:
 
 
 @pytest.mark.parametrize("method", ["explicit", "symbolic"])
+@settings(max_examples=20)
 @given(st.data())
 def test_verdicts_and_evidence_are_the_same(method: str, data: st.DataObject) -> None:
     system = data.draw(systems())
@@ -139,6 +141,7 @@ def test_verdicts_and_evidence_are_the_same(method: str, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("backend", _BACKENDS)
+@settings(max_examples=20)
 @given(st.data())
 def test_diagrams_come_back_from_bytes(backend: str, data: st.DataObject) -> None:
     pytest.importorskip(backend)

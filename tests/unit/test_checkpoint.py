@@ -18,6 +18,9 @@ from tests.strategies import systems
 from cplc.caching import checkpoint as checkpoints
 from cplc.caching.checkpoint import Checkpoint
 from cplc.caching.container import Container, Unusable, make_place, opened, tidy, written
+from cplc.cli import limits
+from cplc.cli.checkpointing import Checkpointing
+from cplc.cli.limits import Limits
 from cplc.pipeline import Compilation, load
 from cplc.source import Source, Span
 from cplc.system.expr import FALSE, TRUE, And, Or, Read
@@ -269,6 +272,18 @@ def test_a_limit_that_is_near_is_met_once(tmp_path: Path) -> None:
         return _again(store).found("states one")
 
     assert [moment(limit) for limit in (None, "memory", "memory", "time", "memory")] == [None, b"2", b"2", b"4", b"4"]
+
+
+def test_a_limit_is_near_while_there_is_still_time_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_memory_in_use", lambda: 80)
+    near = Checkpointing(tmp_path / "kept", 30, Limits(100, 100))._limit
+    with monkeypatch.context() as later:
+        now = time.monotonic()
+        for seconds, effort, limit in ((50, 1, None), (50, 30, "time"), (97, 1, "time"), (101, 0, "time")):
+            later.setattr(time, "monotonic", lambda after=seconds: now + after)
+            assert near(effort) == limit
+    monkeypatch.setattr(limits, "_memory_in_use", lambda: 90)
+    assert near(1) == "memory"
 
 
 def test_what_is_useless_or_little_is_not_kept(store: Checkpoint) -> None:
