@@ -46,7 +46,7 @@ def verify(
     compilation: Compilation,
     *,
     names: Sequence[str] = (),
-    engine: Literal["auto", "symbolic", "explicit", "onthefly"] = "auto",
+    engine: Literal["auto", "symbolic", "explicit", "onthefly", "reduced"] = "auto",
 ) -> tuple[Result, ...]:
     """Return the verdict of each named property, or of all that the file asks for."""
     return tuple(compilation.verify(compilation.questions(names), engine))

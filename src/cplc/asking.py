@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Channels = Literal["sync", "async"]
 Strategies = Literal["full", "uniform"]
 """Whether agents who enforce something know the whole state, or what they see themselves."""
-EngineName = Literal["auto", "symbolic", "explicit", "onthefly"]
+EngineName = Literal["auto", "symbolic", "explicit", "onthefly", "reduced"]
 
 
 class UnknownQuestion(LookupError):

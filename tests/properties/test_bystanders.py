@@ -21,7 +21,7 @@ from cplc.system.bystanders import needed, without_bystanders
 from cplc.system.expr import reads
 from cplc.system.formula import Formula
 from cplc.system.model import System, Variable
-from cplc.verification import verify as verification
+from cplc.verification import exploration
 from cplc.verification.replay import replay
 from cplc.verification.results import Question
 from cplc.verification.verify import Verifier
@@ -84,7 +84,7 @@ def test_runs_are_told_with_them(data: st.DataObject) -> None:
     formula, assuming = data.draw(formulas(whole)), data.draw(roles(whole))
     question = Question(name="p", kind="property", formula=formula, text="p", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(verification, "MANY_BITS", 0)
+        patched.setattr(exploration, "MANY_BITS", 0)
         found = Verifier(whole, "symbolic").answer(question)
     expected = Verifier(whole, "explicit").answer(question)
     assert found.answer == expected.answer

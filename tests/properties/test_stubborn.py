@@ -17,13 +17,15 @@ from tests.strategies_protocols import plans
 from cplc.engines import interference
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.explicit_graph import Graph, Stepper
-from cplc.engines.explicit_reduced import Plan, ReducedEngine, Search, plan_for
+from cplc.engines.explicit_reduced import Follow, ReducedEngine, Search, Way, initial_states
 from cplc.engines.interference import Interference
-from cplc.engines.stubborn import Goal
+from cplc.engines.onthefly import OnTheFlyEngine, sparing
+from cplc.engines.plans import Plan, plan_for
+from cplc.engines.stubborn import Goal, Stubborn
 from cplc.pipeline import Compilation
 from cplc.source import Source
 from cplc.system import formula as f
-from cplc.system.expr import Expr
+from cplc.system.expr import Expr, conj, negate
 from cplc.system.formula import Formula
 from cplc.system.model import System
 from cplc.system.printer import formula_text
@@ -35,9 +37,11 @@ LIMIT = 100_000
 
 def reduced(system: System, plan: Plan) -> ReducedEngine:
     """Return what is met by stubborn sets."""
-    search = Search(Interference(system), Stepper(system), plan, LIMIT)
+    stepper = Stepper(system)
+    follow = Follow(Stubborn(Interference(system), plan.goals), plan)
+    search = Search(stepper, initial_states(system, stepper.packing, LIMIT), follow, None, LIMIT)
     assert search.advance(LIMIT)
-    return ReducedEngine(system, search.graph)
+    return ReducedEngine(system, search.graph, Way((), plan))
 
 
 def distances(graph: Graph, goal: bytes) -> dict[int, int]:
@@ -172,7 +176,7 @@ _WRONG: dict[str, tuple[str, Callable[..., object]]] = {
 @pytest.mark.parametrize("name", _WRONG)
 def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Interference, *_WRONG[name])
-    wrong = settings(max_examples=3000, phases=[Phase.generate])
+    wrong = settings(max_examples=1500, phases=[Phase.generate])
     try:
         find(asked(), lambda example: not is_kept(*example), settings=wrong)
     except NoSuchExample:
@@ -185,3 +189,34 @@ def test_what_takes_too_long_to_find_out_is_taken_for_so(example: tuple[System, 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(interference, "_EFFORT", 0)
         assert is_kept(*example)
+
+
+# --- on the fly
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_on_the_fly_fewer_moves_are_enough(data: st.DataObject) -> None:
+    system = data.draw(some_systems())
+    formula = data.draw(reachability(system))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sparing, "_AT_ONCE", data.draw(st.sampled_from((0, 3))))
+        holds, shown = OnTheFlyEngine(system).decide(formula)
+    assert holds == ExplicitEngine(system).is_valid(formula) == shown.holds, formula_text(formula)
+    assert replay(system, shown) == [], formula_text(formula)
+
+
+def test_many_states_are_not_met_on_the_fly() -> None:
+    """Members who go their own ways are not led through all of their common states."""
+    text = "protocol P { role Shop role Cus[6] for c in Cus { c -> Shop : a  c -> Shop : b after a } }"
+    system = Compilation(Source("many.cpl", text)).system
+    together = conj(system.message[f"b[{member}]"].received for member in range(1, 7))
+    nowhere = conj((together, negate(system.message["a[1]"].sent)))
+    met = {}
+    for effort in (0, 1 << 30):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(sparing, "_AT_ONCE", effort)
+            engine = OnTheFlyEngine(system)
+            assert engine.is_valid(f.Not(f.OnPaths("E", f.Finally(f.Atom(nowhere, "nowhere")))))
+            met[effort] = engine.stored
+    assert met[0] * 20 < met[1 << 30]

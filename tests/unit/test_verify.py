@@ -12,6 +12,7 @@ from cplc.engines.interface import ResourceExhausted
 from cplc.pipeline import Asked, Compilation
 from cplc.source import Source
 from cplc.system.formula import Finally, OnPaths
+from cplc.verification import exploration
 from cplc.verification import verify as verify_module
 from cplc.verification.embedding import embedding_problems
 from cplc.verification.results import Result
@@ -92,7 +93,7 @@ def test_an_engine_that_gives_up_makes_the_answer_unknown(monkeypatch: pytest.Mo
     def given_up(*_: object) -> ExplicitEngine:
         return ExplicitEngine(one.system, limit=3)
 
-    monkeypatch.setattr(verify_module, "_engine", given_up)
+    monkeypatch.setattr(exploration, "_engine", given_up)
     (result,) = verify(one.system, [one.question], "explicit")
     assert result.answer == "unknown"
     assert result.reason

@@ -68,7 +68,7 @@ def command(
     mapping: str | None,
     log_form: LogFormat | None,
     tick: float | None,
-    engine: Literal["auto", "symbolic", "explicit", "onthefly"],
+    engine: Literal["auto", "symbolic", "explicit", "onthefly", "reduced"],
     timeout: float | None,
     memory: int | None,
     form: Format,

@@ -144,7 +144,7 @@ def _format_option(command: Command, forms: tuple[str, ...]) -> Command:
 
 def limit_options(command: Command) -> Command:
     """Add the engine and what stops it."""
-    return _limited(command, ("auto", "symbolic", "explicit", "onthefly"))
+    return _limited(command, ("auto", "symbolic", "explicit", "onthefly", "reduced"))
 
 
 def counting_options(command: Command) -> Command:

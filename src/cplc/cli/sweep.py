@@ -76,7 +76,7 @@ Examples:
 @click.option("--split", is_flag=True, help="Make each property, or each agent, of a point a piece of work of its own.")
 @click.option(
     "--engine",
-    type=click.Choice(["auto", "symbolic", "explicit", "onthefly"]),
+    type=click.Choice(["auto", "symbolic", "explicit", "onthefly", "reduced"]),
     default="auto",
     show_default=True,
     help="How to explore the states.",
@@ -145,7 +145,7 @@ def command(
     properties: tuple[str, ...],
     agents: tuple[str, ...],
     split: bool,
-    engine: Literal["auto", "symbolic", "explicit", "onthefly"],
+    engine: Literal["auto", "symbolic", "explicit", "onthefly", "reduced"],
     strategies: Literal["full", "uniform"],
     exact: bool,
     runs: int,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cplc.verification.results import Result
     from cplc.verification.verify import Settled
 
-EngineName = Literal["auto", "symbolic", "explicit", "onthefly"]
+EngineName = Literal["auto", "symbolic", "explicit", "onthefly", "reduced"]
 
 
 @click.command(

@@ -1,175 +1,82 @@
-"""Questions of what can be reached, answered without following every order of steps.
+"""Questions of branching time answered by some of the states, with the same verdict and a run as short.
 
-The explicit engine knows all states, and what it says is the definition. Where only reachability is asked for, and the
-states are too many to be met in no time, a search by stubborn sets (`cplc.engines.stubborn`) goes first. The states
-that it meets are enough for the value of the formula in the initial ones and for a shortest run that shows it.
+The explicit engine knows all states, and what it says is the definition. Where the graph of the states and some
+conditions decide a formula, states that differ by an exchange of role instances are taken for one
+(`cplc.engines.exchange`); where it asks only what can be reached, stubborn sets of steps are followed instead of all
+(`cplc.engines.stubborn`); or both. The states that are met are enough for the value of the formula in each of them and
+for a shortest run that shows it.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
 
+from cplc.engines.exchange import Canonical, Members, arranged, canonical, exchangeable, families
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.explicit_graph import Graph, Stepper, explore
-from cplc.engines.explicit_states import Numbers
+from cplc.engines.explicit_states import Numbers, Packing
 from cplc.engines.interface import ResourceExhausted
 from cplc.engines.interference import Interference
-from cplc.engines.stubborn import Goal, Stubborn
+from cplc.engines.plans import Plan, conditions, plan_for
+from cplc.engines.stubborn import Stubborn
 from cplc.system import progress, unfinished
-from cplc.system.expr import TRUE, Expr, conj, disj, negate
-from cplc.system.formula import And, Atom, Finally, Formula, Globally, Iff, Implies, Not, OnPaths, Or, children
-from cplc.system.limits import TooLarge
+from cplc.system.formula import Formula
 from cplc.system.model import State, System
+from cplc.system.symmetry import Kin, Symmetry
 
 States = bytes
 
-SMALL = 20_000
-"""So many states are explored in no time, and are there for all questions then."""
-_PATIENCE = 60_000
-"""So many states may be met before all states are explored instead, if that can be done."""
+LIMIT = 1_000_000
+"""So many states may be met before all states are asked about instead."""
 _SAMPLE = 1024
 _LITTLE = 0.7
-"""Where more of the possible steps are followed than this, on the average, too little is gained."""
-
-
-# --- which questions
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a search looks for."""
-
-    goals: tuple[Goal, ...]
-    may_stop: bool
-    """Whether a goal that was reached need not be looked for again, where there is one initial state."""
-
-
-def condition_of(formula: Formula) -> Expr | None:
-    """Return what is said of one state's variables, if that is all that is said."""
-    match formula:
-        case Atom(condition):
-            return condition
-        case Not(operand):
-            inner = condition_of(operand)
-            return None if inner is None else negate(inner)
-        case And(operands) | Or(operands):
-            inners = [inner for inner in map(condition_of, operands) if inner is not None]
-            joined = conj if isinstance(formula, And) else disj
-            return joined(inners) if len(inners) == len(operands) else None
-        case Implies(left, right):
-            return condition_of(Or((Not(left), right)))
-        case Iff(left, right):
-            return condition_of(Or((And((left, right)), And((Not(left), Not(right))))))
-        case _:
-            return None
-
-
-def plan_for(formula: Formula) -> Plan | None:
-    """Return what to look for so that the formula has the right value in every state that is met; None if it cannot be.
-
-    It can be where the formula asks what can be reached, be it how soon, and what can be reached from there.
-    """
-    goals: dict[Goal, None] = {}
-    if not _collect(formula, goals):
-        return None
-    return Plan(tuple(goals), may_stop=not any(goal.is_hint for goal in goals))
-
-
-def _collect(formula: Formula, goals: dict[Goal, None]) -> bool:
-    match formula:
-        case OnPaths("E", Finally(operand), None):
-            return _add(operand, True, goals)
-        case OnPaths("A", Globally(operand), None):
-            return _add(operand, False, goals)
-        case Atom():
-            return True
-        case Not() | And() | Or() | Implies() | Iff():
-            return all(_collect(child, goals) for child in children(formula))
-        case _:
-            return False
-
-
-def _add(operand: Formula, value: bool, goals: dict[Goal, None]) -> bool:
-    condition = condition_of(operand)
-    if condition is not None:
-        goals[Goal(condition if value else negate(condition))] = None
-        return True
-    if not _collect(operand, goals):
-        return False
-    goals[Goal(_hint(operand, value), is_hint=True)] = None
-    return True
-
-
-def _hint(formula: Formula, value: bool) -> Expr:
-    """Return what is so at least wherever the formula has the value: what cannot be reached is not so now."""
-    match formula:
-        case Atom(condition):
-            return condition if value else negate(condition)
-        case Not(operand):
-            return _hint(operand, not value)
-        case And(operands) | Or(operands):
-            joined = conj if isinstance(formula, And) == value else disj
-            return joined(_hint(operand, value) for operand in operands)
-        case Implies(left, right):
-            return _hint(Or((Not(left), right)), value)
-        case OnPaths("E", Finally(operand), None) if not value:
-            return _hint(operand, False)
-        case OnPaths("A", Globally(operand), None) if value:
-            return _hint(operand, True)
-        case _:
-            return TRUE
-
-
-# --- the search
+"""Where more of the possible steps are followed than this, on the average, choosing them costs more than it gains."""
 
 
 class Search:
-    """A breadth-first search that follows stubborn sets for the goals of a plan."""
+    """A breadth-first search that follows stubborn sets for the goals of a plan, or goes on from images, or both."""
 
-    def __init__(self, interference: Interference, stepper: Stepper, plan: Plan, limit: int) -> None:
-        self._system = interference.system
+    def __init__(
+        self, stepper: Stepper, initial: Iterable[int], follow: Follow | None, image: Canonical | None, limit: int
+    ) -> None:
         self._stepper = stepper
-        self._stubborn = Stubborn(interference, plan.goals)
+        self._follow = follow
+        self._image = image
         self._limit = limit
-        self._states = list(_initial(interference, limit))
-        self._number = Numbers(self._states)
-        self._initial = len(self._states)
+        self.states = list(dict.fromkeys(initial if image is None else map(image, initial)))
+        self._number = Numbers(self.states)
+        self._initial = len(self.states)
         self._first, self._target, self._label = array("I", (0,)), array("I"), array("I")
-        self._open = list(range(len(plan.goals)))
-        """The goals that are still looked for."""
-        self._may_stop = plan.may_stop and self._initial == 1
-        if self._may_stop:
-            self._note(self._states[0])
-        self.enabled = self.followed = 0
-        """How many steps could have been followed, and how many were."""
+        if follow is not None and not follow.begins(self.states):
+            follow.may_stop = False
 
     @property
     def is_over(self) -> bool:
-        return (self._may_stop and not self._open) or len(self._first) > len(self._states)
-
-    @property
-    def gains(self) -> bool:
-        """Whether so many steps are left out that it pays."""
-        return self.followed <= _LITTLE * self.enabled
+        follow = self._follow
+        return len(self._first) > len(self.states) or (follow is not None and follow.is_done)
 
     def advance(self, enough: int) -> bool:
         """Go on until it is over or that many states have been met; return whether it is over."""
-        states, first = self._states, self._first
+        states, first, image, follow = self.states, self._first, self._image, self._follow
         before = len(states)
         known = self._number.adder(before)
         while not self.is_over and len(states) < enough:
             state = states[len(first) - 1]
-            for step, target in self._ways(state):
+            ways = self._stepper.ways(state)
+            if follow is not None:
+                ways = follow(state, ways)
+            for step, after in ways:
+                target = after if image is None else image(after)
                 position = known(target, len(states))
                 if position == len(states):
                     states.append(target)
-                    if self._may_stop:
-                        self._note(target)
+                    if follow is not None:
+                        follow.meet(target)
                 self._target.append(position)
                 self._label.append(step)
             first.append(len(self._target))
@@ -180,37 +87,66 @@ class Search:
                 if len(first) in (_SAMPLE, 16 * _SAMPLE):
                     self._stepper.regroup(states)
             if len(states) > self._limit:
-                raise ResourceExhausted(f"more than {self._limit:,} reachable states")
+                raise ResourceExhausted(f"more than {self._limit:,} states up to exchange, or by some orders of steps")
         return self.is_over
 
-    def _ways(self, state: int) -> list[tuple[int, int]]:
-        """Return the steps to follow and where they lead."""
-        ways = self._stepper.ways(state)
+    @property
+    def graph(self) -> Graph:
+        """The states that were met; those that were not looked at lead nowhere."""
+        looked_at = len(self._first) - 1
+        rest = array("I", (self._first[-1],)) * (len(self.states) - looked_at)
+        first = self._first + rest
+        return Graph(self._stepper.packing, self.states, self._number, self._initial, first, self._target, self._label)
+
+
+class Follow:
+    """Which steps a search follows, for all goals that it still looks for."""
+
+    def __init__(self, stubborn: Stubborn, plan: Plan) -> None:
+        self._stubborn = stubborn
+        self._open = list(range(len(plan.goals)))
+        self.may_stop = plan.may_stop
+        self.possible = self.followed = 0
+        """How many steps could have been followed, and how many were."""
+
+    def begins(self, initial: Iterable[int]) -> bool:
+        """Note where a search begins; return whether a goal need not be looked for again once it was met.
+
+        So it is where the search begins in one state, for then all that was met can be reached from there.
+        """
+        first, *others = initial
+        if not others:
+            self.meet(first)
+        return not others
+
+    def meet(self, state: int) -> None:
+        """Ask no more for what holds in a state that can be reached."""
+        if self.may_stop:
+            self._open = [goal for goal in self._open if not self._stubborn.holds(goal, state)]
+
+    @property
+    def is_done(self) -> bool:
+        return self.may_stop and not self._open
+
+    @property
+    def gains(self) -> bool:
+        """Whether so many steps are left out that it pays."""
+        return self.followed <= _LITTLE * self.possible
+
+    def __call__(self, state: int, ways: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the ways to follow."""
         enabled = 0
         for step, _ in ways:
             enabled |= 1 << step
         if not enabled:
             return ways
         steps = self._stubborn(state, enabled, self._open)
-        self.enabled += enabled.bit_count()
+        self.possible += enabled.bit_count()
         self.followed += steps.bit_count()
         return ways if steps == enabled else [way for way in ways if steps >> way[0] & 1]
 
-    def _note(self, state: int) -> None:
-        """Ask no more for what holds in a state that can be reached."""
-        self._open = [goal for goal in self._open if not self._stubborn.holds(goal, state)]
 
-    @property
-    def graph(self) -> Graph:
-        """The states that were met; those that were not looked at lead nowhere."""
-        looked_at = len(self._first) - 1
-        rest = array("I", (self._first[-1],)) * (len(self._states) - looked_at)
-        first = self._first + rest
-        return Graph(self._stepper.packing, self._states, self._number, self._initial, first, self._target, self._label)
-
-
-def _initial(interference: Interference, limit: int) -> Iterator[int]:
-    system, packing = interference.system, interference.packing
+def initial_states(system: System, packing: Packing, limit: int) -> Iterator[int]:
     if prod(len(set(variable.initial)) for variable in system.variables) > limit:
         raise ResourceExhausted(f"more than {limit:,} initial states")
     choices = [
@@ -219,88 +155,157 @@ def _initial(interference: Interference, limit: int) -> Iterator[int]:
     return map(sum, product(*choices))
 
 
-class ReducedEngine(ExplicitEngine):
-    """States that are enough to answer one question; of others nothing is known."""
+@dataclass(frozen=True)
+class Way:
+    """How few states can answer a question."""
 
-    def __init__(self, system: System, graph: Graph) -> None:
+    members: tuple[Members, ...]
+    """Those that are exchanged."""
+    plan: Plan | None
+    """What is to be reached, if that is all that is asked."""
+
+
+class ReducedEngine(ExplicitEngine):
+    """States that are enough to answer one question; of others nothing is known, unless they are images of each other.
+
+    The sets that this question is made of are the images of themselves, so a state is in one of them iff its image is.
+    """
+
+    knows_all = False
+
+    def __init__(self, system: System, graph: Graph, way: Way, image: Canonical | None = None) -> None:
         super().__init__(system)
+        self._way = way
+        self._image = image
         self.use(graph)
+
+    @property
+    def extent(self) -> str:
+        names = " and ".join(f"`{name}`" for name in families(self._way.members))
+        how = [f"up to exchange of {names}"] if names else []
+        if self._way.plan is not None:
+            how.append("by no more orders of steps than it takes")
+        return f"{self.size:,} states were met, {' and '.join(how)}"
+
+    def single(self, state: State) -> States:
+        return self._set((self._graph.number[self._packed(state)],))
 
     def contains(self, states: States, state: State) -> bool:
         """Whether a state is one of the set; it need not have been met."""
-        number = self._graph.number.get(self._graph.packing.pack(state))
+        number = self._graph.number.get(self._packed(state))
         return number is not None and bool(states[number])
+
+    def _packed(self, state: State) -> int:
+        packed = self._graph.packing.pack(state)
+        return packed if self._image is None else self._image(packed)
 
 
 # --- the engine to ask
 
 
-class Front:
-    """An explicit engine, and the searches that go before it.
+@dataclass(frozen=True)
+class _Arranged:
+    """The system as it is laid out for some members to be exchanged."""
 
-    Which of them answers depends on how many states are met and never on time: so it is the same every time.
-    """
-
-    def __init__(self, engine: ExplicitEngine) -> None:
-        self._whole = engine
-        self._never = engine.system.is_synchronous or bool(engine.system.conditions)
-        self._too_large: TooLarge | None = None
-        self._reduced: dict[Plan, ReducedEngine] = {}
-
-    def engine(self, formula: Formula) -> ExplicitEngine:
-        """Return an engine that knows whether the formula holds in the initial states, and why."""
-        plan = None if self._never or self._whole.is_explored else plan_for(formula)
-        if plan is None or self._is_small:
-            return self._all_states
-        known = self._reduced.get(plan)
-        if known is None:
-            search = Search(self._interference, self._stepper, plan, self._whole.limit)
-            if not self._answers(search):
-                return self._whole
-            known = self._remembered(plan, ReducedEngine(self._whole.system, search.graph))
-        return known
+    system: System
 
     @property
-    def _all_states(self) -> ExplicitEngine:
-        """The engine that knows every state, unless it is known that there are too many."""
-        if self._too_large is not None:
-            raise self._too_large
-        return self._whole
+    def packing(self) -> Packing:
+        return self.stepper.packing
 
     @cached_property
-    def _is_small(self) -> bool:
-        """Whether all states are met in no time."""
+    def stepper(self) -> Stepper:
+        return Stepper(self.system)
+
+    @cached_property
+    def interference(self) -> Interference:
+        return Interference(self.system)
+
+
+class Reduction:
+    """The searches of one system that answer questions by some of its states.
+
+    What they do depends on how many states are met and never on time: so it is the same every time.
+    """
+
+    def __init__(self, system: System, limit: int = LIMIT) -> None:
+        self.system = system
+        self._limit = limit
+        self._ways: dict[Formula, Way | None] = {}
+        self._arranged: dict[tuple[Members, ...], _Arranged] = {}
+        self._engines: dict[Way, ReducedEngine] = {}
+        self._is_too_much = False
+
+    def whole(self, limit: int) -> ExplicitEngine | None:
+        """Return the engine that knows every state, if there are no more than that."""
+        if self.system.is_synchronous:
+            return None
         try:
-            graph = explore(self._whole.system, min(SMALL, self._whole.limit))
+            graph = explore(self.system, limit)
         except ResourceExhausted:
-            return False
-        self._whole.use(graph)
-        return True
-
-    @cached_property
-    def _interference(self) -> Interference:
-        return Interference(self._whole.system)
-
-    @cached_property
-    def _stepper(self) -> Stepper:
-        return Stepper(self._whole.system)
-
-    def _answers(self, search: Search) -> bool:
-        """Whether the search comes to its end: before all states are met instead, or where they are too many."""
-        if search.advance(_SAMPLE) or (search.gains and search.advance(_PATIENCE)):
-            return True
-        if self._too_large is None:
-            try:
-                _ = self._whole.reachable
-            except TooLarge as reached:
-                self._too_large = reached.with_traceback(None)
-            else:
-                return False
-        return search.advance(self._whole.limit + 1)
-
-    def _remembered(self, plan: Plan, engine: ReducedEngine) -> ReducedEngine:
-        """Keep what was found for the next question, but not more of it than what is small."""
-        if engine.size + sum(known.size for known in self._reduced.values()) > self._whole.limit // 10:
-            self._reduced.clear()
-        self._reduced[plan] = engine
+            return None
+        engine = ExplicitEngine(self.system)
+        engine.use(graph)
         return engine
+
+    def engine(self, formula: Formula) -> ReducedEngine | None:
+        """Return the engine that knows enough states, if there is one; where there was none once, none is tried again.
+
+        There is none where even of these there are too many, or too few steps can be left out for it to pay.
+        """
+        way = self._way(formula)
+        if way is None:
+            return None
+        known = self._engines.get(way)
+        if known is None and not self._is_too_much:
+            try:
+                known = self._searched(way)
+            except ResourceExhausted:
+                self._is_too_much = True
+            if known is not None:
+                self._remember(way, known)
+        return known
+
+    def _way(self, formula: Formula) -> Way | None:
+        """Return how the formula can be answered by some of the states; None if it takes them all."""
+        if formula not in self._ways:
+            self._ways[formula] = way_for(self.system, self._kin, formula)
+        return self._ways[formula]
+
+    @cached_property
+    def _kin(self) -> tuple[Kin, ...]:
+        return Symmetry(self.system).kin
+
+    def _searched(self, way: Way) -> ReducedEngine | None:
+        place = self._arranged.get(way.members)
+        if place is None:
+            place = self._arranged[way.members] = _Arranged(arranged(self.system, way.members))
+        image = canonical(place.packing, way.members) if way.members else None
+
+        def search(follow: Follow | None) -> Search:
+            initial = initial_states(place.system, place.packing, self._limit)
+            return Search(place.stepper, initial, follow, image, self._limit)
+
+        follow = None if way.plan is None else Follow(Stubborn(place.interference, way.plan.goals), way.plan)
+        found = search(follow)
+        if not found.advance(_SAMPLE) and follow is not None and not follow.gains:
+            if image is None:
+                return None
+            way, found = replace(way, plan=None), search(None)
+        found.advance(self._limit + 1)
+        return ReducedEngine(self.system, found.graph, way, image)
+
+    def _remember(self, way: Way, engine: ReducedEngine) -> None:
+        """Keep what was found for the next question, but not more of it than one search may meet."""
+        if engine.size + sum(known.size for known in self._engines.values()) > self._limit:
+            self._engines.clear()
+        self._engines[way] = engine
+
+
+def way_for(system: System, kin: Iterable[Kin], formula: Formula) -> Way | None:
+    """Return how some of the states answer the formula; None if it takes them all."""
+    asked = None if system.is_synchronous or system.conditions else conditions(formula)
+    if not asked:
+        return None
+    members, plan = exchangeable(system, kin, asked), plan_for(formula)
+    return Way(members, plan) if members or plan is not None else None

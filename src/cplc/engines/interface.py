@@ -30,6 +30,13 @@ class Engine(ABC, Generic[S]):
 
     name: str
     system: System
+    knows_all: bool = True
+    """Whether it knows all states; otherwise it knows what one question takes."""
+
+    @property
+    def extent(self) -> str:
+        """What it knows, in words."""
+        return "every state is known"
 
     # --- sets
     @property

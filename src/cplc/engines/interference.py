@@ -19,7 +19,7 @@ from cplc.system.model import Step, System
 
 _VALUES = 256
 """Combinations of values that are gone through for one question."""
-_EFFORT = 2_000_000
+_EFFORT = 500_000
 """Combinations of values that are gone through for all questions together; afterwards all answers are yes."""
 
 Steps = int
@@ -94,7 +94,7 @@ class Interference:
         self._dependent: dict[int, Steps] = {}
         self._pairs: dict[tuple[int, int], bool] = {}
         self._makers: dict[Expr, Steps] = {}
-        self._left = _EFFORT
+        self._begun = self._left = _EFFORT
 
     @cached_property
     def _writers(self) -> dict[str, Steps]:
@@ -105,6 +105,11 @@ class Interference:
     def _users(self) -> dict[str, Steps]:
         """The steps that read or write each variable."""
         return _by_variable(enumerate(step.footprint for step in self.system.steps))
+
+    @property
+    def effort(self) -> int:
+        """How many combinations of values have been gone through."""
+        return self._begun - self._left
 
     # --- what brings something about
 

@@ -16,8 +16,9 @@ from cplc.semantics.model import CheckedModel
 from cplc.system.expr import FALSE, TRUE, Expr, Read, conj, disj, equal, negate
 from cplc.system.formula import Atom, Finally, OnPaths
 from cplc.system.model import Step, System
+from cplc.verification.exploration import EngineName
 from cplc.verification.results import Answer, Question
-from cplc.verification.verify import EngineName, Verifier
+from cplc.verification.verify import Verifier
 
 Asking = Callable[[CheckedModel], tuple[System, Sequence[tuple[Question, System]]]]
 """The system of a protocol, and what is asked of it: each question with the system that it is asked of."""

@@ -241,7 +241,7 @@ def _simulated(item: Item, compilation: Compilation) -> Iterator[Told]:
 def _counted(item: Item, reading: Compilation | IsplReading) -> Iterator[Told]:
     yield Planned(("reachable states",))
     system = reading.system
-    engine = "auto" if item.options.engine == "onthefly" else item.options.engine
+    engine = "auto" if item.options.engine in {"onthefly", "reduced"} else item.options.engine
     states = str(count_reachable(system, engine))  # a number that may have more digits than a table's columns take
     figures = (("variables", len(system.variables)), ("steps", len(system.steps)), ("states", states))
     yield "reachable states", (Row("reachable states", "", figures),)

@@ -21,7 +21,7 @@ class Options:
     ask: Ask = "verify"
     channels: Literal["sync", "async"] | None = None
     protocol: str | None = None
-    engine: Literal["auto", "symbolic", "explicit", "onthefly"] = "auto"
+    engine: Literal["auto", "symbolic", "explicit", "onthefly", "reduced"] = "auto"
     strategies: Literal["full", "uniform"] = "full"
     exact: bool = False
     steps: int = 100

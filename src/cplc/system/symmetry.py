@@ -13,7 +13,7 @@ agent to what looks the same to its image. So a formula holds initially iff its 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -102,11 +102,14 @@ class Symmetry:
         return formula_key(formula)
 
     def _is_symmetric(self, kin: Kin) -> bool:
-        first, second, *_ = kin.indices
-        exchanging = {first: second, second: first}
-        moving = dict(zip(kin.indices, (*kin.indices[1:], first), strict=True))
         before = described(self.system)
-        return all(described(self.system, kin.renaming(way)) == before for way in (exchanging, moving))
+        return all(described(self.system, kin.renaming(way)) == before for way in generators(kin.indices))
+
+
+def generators(indices: Sequence[int]) -> tuple[Permutation, Permutation]:
+    """Return two permutations that all others are made of: the first two exchanged, and all moved up by one."""
+    first, second, *_ = indices
+    return {first: second, second: first}, dict(zip(indices, (*indices[1:], first), strict=True))
 
 
 # --- reading names

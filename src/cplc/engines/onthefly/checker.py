@@ -13,7 +13,7 @@ from cplc.engines.onthefly.rounds import RoundWorld
 from cplc.engines.onthefly.search import Known, exists, nearest
 from cplc.engines.onthefly.tableau import Tableau
 from cplc.engines.onthefly.views import View, Views
-from cplc.engines.onthefly.world import World
+from cplc.engines.onthefly.world import Moves, World
 from cplc.system.expr import reads
 from cplc.system.formula import (
     SOME_FAIR_RUN,
@@ -80,8 +80,9 @@ class Runs:
 class Checker:
     """Decides state formulas in states of one system, on runs where these roles keep going."""
 
-    def __init__(self, realm: Realm, assuming: frozenset[str]) -> None:
+    def __init__(self, realm: Realm, assuming: frozenset[str], moves: Callable[[int], Moves] | None = None) -> None:
         self.realm = realm
+        self.moves = realm.world.moves if moves is None else moves
         self.assuming = assuming
         self._tests: dict[Formula, Test] = {}
         self._runs: dict[tuple[Formula, bool, Taken | None], Runs] = {}
@@ -166,7 +167,9 @@ class Checker:
         justice = system.constraints(self.assuming) if fair else ()
         conditions = system.fairness if fair else ()
         endless = self.begins if fair and self._must_go_on(OnPaths("E", path, along)) else None
-        built = product(self.realm.world, tableau, self.test, along, justice, conditions, self._steps_of, endless)
+        built = product(
+            self.realm.world, self.moves, tableau, self.test, along, justice, conditions, self._steps_of, endless
+        )
         return Runs(built, Known(), Guide(self.realm.compass, built) if self.realm.world.rests else None)
 
     def _must_go_on(self, formula: OnPaths) -> bool:

@@ -14,8 +14,10 @@ from cplc.engines.onthefly.evidence import Explainer
 from cplc.engines.onthefly.guidance import Compass
 from cplc.engines.onthefly.reached import Reached
 from cplc.engines.onthefly.rounds import RoundWorld
+from cplc.engines.onthefly.sparing import Sparing
 from cplc.engines.onthefly.views import Views
 from cplc.engines.onthefly.world import World
+from cplc.engines.plans import Plan, plan_for
 from cplc.system.formula import Enforces, Formula, OnPaths, subformulas
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence
@@ -43,7 +45,13 @@ class OnTheFlyEngine:
         self.system = system
         world = (RoundWorld if system.is_synchronous else World)(system, limit, effort)
         self._realm = Realm(world, Reached(world), Views(world), Compass(world))
-        self._checkers: dict[frozenset[str], Checker] = {}
+        self._checkers: dict[tuple[frozenset[str], Plan | None], Checker] = {}
+        self._may_spare = not (system.is_synchronous or system.conditions)
+
+    @property
+    def stored(self) -> int:
+        """How many states have been met so far, over all searches."""
+        return self._realm.world.stored
 
     def is_valid(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> bool:
         """Whether the formula holds in every initial state."""
@@ -54,7 +62,7 @@ class OnTheFlyEngine:
         failing = self._counterexample(formula, assuming)
         holds = failing is None
         state = next(self._beginning(), next(self._realm.world.initial())) if failing is None else failing
-        return holds, Explainer(self._checker(assuming)).evidence(formula, state, holds)
+        return holds, Explainer(self._checker(assuming, formula)).evidence(formula, state, holds)
 
     def holds(self, formula: Formula, state: State, assuming: frozenset[str] = frozenset()) -> bool:
         """Whether a reachable state satisfies the formula."""
@@ -65,10 +73,13 @@ class OnTheFlyEngine:
         trail = self._checker(assuming).met(formula)
         return None if trail is None else self._realm.world.state(trail[-1][1])
 
-    def _checker(self, assuming: frozenset[str]) -> Checker:
-        known = self._checkers.get(assuming)
+    def _checker(self, assuming: frozenset[str], formula: Formula | None = None) -> Checker:
+        """Return what decides formulas in any state, or this one alone in the initial ones."""
+        plan = plan_for(formula) if formula is not None and self._may_spare else None
+        known = self._checkers.get((assuming, plan))
         if known is None:
-            known = self._checkers[assuming] = Checker(self._realm, assuming)
+            moves = None if plan is None else Sparing(self._realm.world, plan)
+            known = self._checkers[assuming, plan] = Checker(self._realm, assuming, moves)
         return known
 
     def _beginning(self) -> Iterator[int]:
@@ -82,7 +93,7 @@ class OnTheFlyEngine:
 
     def _counterexample(self, formula: Formula, assuming: frozenset[str]) -> int | None:
         """Return an initial state in which the formula does not hold."""
-        checker, initial = self._checker(assuming), self._beginning()
+        checker, initial = self._checker(assuming, formula), self._beginning()
         match formula:
             case OnPaths("A", path, along):
                 return checker.runs(path, False, along).some(initial)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cplc.engines.onthefly.tableau import Edge, Tableau
-from cplc.engines.onthefly.world import World
+from cplc.engines.onthefly.world import Moves, World
 from cplc.system.expr import Expr
 from cplc.system.formula import Formula, Taken
 from cplc.system.model import Justice
@@ -54,6 +54,8 @@ class Product:
     """
 
     world: World
+    moves: Callable[[int], Moves]
+    """What may come next in a state, as far as it is of interest."""
     tableau: Tableau
     test: Callable[[Formula], Test]
     """What a state formula is worth in a state, as a function."""
@@ -149,7 +151,7 @@ class Product:
 
     def _moves(self, state: int) -> tuple[Sequence[tuple[int, int]], int]:
         """Return the steps that may be taken, and the bits of what the state itself meets."""
-        moves: Sequence[tuple[int, int]] = self.world.moves(state)
+        moves: Sequence[tuple[int, int]] = self.moves(state)
         if self.allowed is not None:
             moves = [move for move in moves if move[0] in self.allowed]
         enabled = 0
@@ -164,6 +166,7 @@ class Product:
 
 def product(
     world: World,
+    moves: Callable[[int], Moves],
     tableau: Tableau,
     test: Callable[[Formula], Test],
     along: Taken | None,
@@ -185,4 +188,4 @@ def product(
                 met_by[step] |= bit
             bit <<= 1
     conditions = tuple((bit << number, world.condition(expr)) for number, expr in enumerate(fairness))
-    return Product(world, tableau, test, allowed, tuple(met_by), waiting, conditions, endless, steps_of)
+    return Product(world, moves, tableau, test, allowed, tuple(met_by), waiting, conditions, endless, steps_of)

@@ -27,7 +27,8 @@ class World:
         self.system = system
         self.packing = Packing(system)
         self._limit = limit
-        self._stored = 0
+        self.stored = 0
+        """States in somebody's memory."""
         self._effort = effort
         self._groups = _groups(self.packing, system)
         self._effects = [_Effect(self.packing, system, number) for number in range(len(system.steps))]
@@ -35,10 +36,10 @@ class World:
 
     def store(self, number: int = 1) -> None:
         """Account for so many states more in somebody's memory."""
-        self._stored += number
-        progress.say(progress.Met(self._stored))
+        self.stored += number
+        progress.say(progress.Met(self.stored))
         self.spend(number)
-        if self._stored > self._limit:
+        if self.stored > self._limit:
             raise ResourceExhausted(f"the search on the fly has met more than {self._limit:,} states")
 
     def spend(self, effort: int) -> None:

@@ -1,0 +1,297 @@
+"""What differs only in which members it names has one answer, and so have states; but not where members differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.strategies import formulas, roles
+from tests.strategies_crowds import ASYMMETRIC, branching, crowds, queue
+from tests.strategies_logic import logic_formulas
+from tests.strategies_plans import text_of
+from tests.strategies_protocols import plans
+
+from cplc.engines import exchange, explicit_reduced
+from cplc.engines.exchange import arranged, canonical, exchangeable
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.explicit_reduced import Reduction, way_for
+from cplc.engines.explicit_states import Packing
+from cplc.engines.plans import conditions
+from cplc.pipeline import Compilation
+from cplc.source import Source
+from cplc.system import formula as f
+from cplc.system import symmetry
+from cplc.system.expr import TRUE, Const, Equal, Expr, Read, conj, disj
+from cplc.system.formula import Formula
+from cplc.system.model import System
+from cplc.system.printer import formula_text
+from cplc.system.symmetry import Kin, Symmetry, renamed_formula
+from cplc.verification.evidence import explain_initial
+from cplc.verification.replay import replay
+from cplc.verification.results import Question, Result
+from cplc.verification.verify import verify
+
+Example = tuple[System, Formula, Formula, frozenset[str]]
+
+
+def moved(kin: Kin, order: list[int]) -> dict[int, int]:
+    return dict(zip(kin.indices, order, strict=True))
+
+
+@st.composite
+def pairs(draw: st.DrawFn, systems: st.SearchStrategy[System]) -> Example:
+    """A formula, another one about other members, and who keeps going."""
+    system = draw(systems)
+    members = [int(agent.name[4:-1]) for agent in system.agents if agent.family == "Cus"]
+    kin = Kin(frozenset({"Cus"}), frozenset({("x", 0), ("y", 0), ("Cus", 0)}), tuple(members))
+    formula = draw(branching(system) | formulas(system))
+    order = draw(st.permutations(members))
+    return system, formula, renamed_formula(formula, kin.renaming(moved(kin, order))), draw(roles(system))
+
+
+def is_right(example: Example) -> bool:
+    """Whether formulas with one key have one value."""
+    system, formula, other, assuming = example
+    known, engine = Symmetry(system), ExplicitEngine(system)
+    if known.key(formula, assuming) != known.key(other, assuming):
+        return True
+    return engine.is_valid(formula, assuming) == engine.is_valid(other, assuming)
+
+
+@settings(max_examples=40)
+@given(pairs(crowds()))
+def test_formulas_with_one_key_have_one_value(example: Example) -> None:
+    assert Symmetry(example[0]).kin, "all members are alike"
+    assert is_right(example), f"{formula_text(example[1])} and {formula_text(example[2])}"
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_whatever_is_said_is_so_of_others(data: st.DataObject) -> None:
+    system = data.draw(crowds())
+    (kin,) = Symmetry(system).kin
+    renamed = kin.renaming(moved(kin, data.draw(st.permutations(kin.indices))))
+    formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
+    engine = ExplicitEngine(system)
+    expected = engine.is_valid(formula, assuming)
+    assert engine.is_valid(renamed_formula(formula, renamed), frozenset(map(renamed, assuming))) == expected
+
+
+@pytest.mark.parametrize("name", ASYMMETRIC)
+@settings(max_examples=10)
+@given(system=crowds())
+def test_who_differs_is_told_apart(name: str, system: System) -> None:
+    changed = ASYMMETRIC[name](system)
+    assume(changed != system)
+    assert Symmetry(changed).kin == ()
+
+
+@settings(max_examples=2)
+@given(system=crowds(2))
+def test_a_group_is_not_one_of_its_members(system: System) -> None:
+    """Formulas about one member and about two are different, and so are those about debtor and creditor."""
+    known = Symmetry(system)
+    one, other = (f.Atom(Read(f"x[{member}]@Shop"), "x") for member in (1, 2))
+    assert known.key(f.And((one, other))) != known.key(f.And((one, one)))
+    assert known.key(f.And((one, f.Not(other)))) == known.key(f.And((other, f.Not(one))))
+    assert known.key(f.Commits("Cus[1]", "Shop", one)) == known.key(f.Commits("Cus[2]", "Shop", other))
+    assert known.key(f.Commits("Cus[1]", "Shop", one)) != known.key(f.Commits("Shop", "Cus[1]", one))
+    assert known.key(f.Commits("Cus[1]", "Shop", other)) != known.key(f.Commits("Cus[1]", "Shop", one))
+
+
+@settings(max_examples=2)
+@given(system=crowds(2))
+def test_who_keeps_going_is_not_who_may_stop(system: System) -> None:
+    known = Symmetry(system)
+    one, other = (f.Atom(Read(f"x[{member}]@Shop"), "x") for member in (1, 2))
+    assert known.key(one, frozenset({"Cus[1]"})) != known.key(other, frozenset({"Cus[1]"}))
+    assert known.key(one, frozenset({"Cus[1]", "Cus[2]"})) == known.key(other, frozenset({"Cus[1]", "Cus[2]"}))
+
+
+def level(member: int, value: int) -> Expr:
+    return Equal(Read(f"y[{member}]"), Const(value))
+
+
+def is_at(member: int, value: int) -> Formula:
+    return f.Atom(level(member, value), f"y[{member}] = {value}")
+
+
+NOT_ALIKE: dict[str, tuple[Example, Callable[[pytest.MonkeyPatch], None]]] = {
+    "members are not compared": (
+        (ASYMMETRIC["begins elsewhere"](queue(1, 2)), is_at(1, 1), is_at(2, 1), frozenset()),
+        lambda patch: patch.setattr(Symmetry, "_is_symmetric", lambda *_: True),
+    ),
+    "nobody asks who keeps going": (
+        (
+            queue(1, 2),
+            f.OnPaths("A", f.Finally(is_at(1, 2))),
+            f.OnPaths("A", f.Finally(is_at(2, 2))),
+            frozenset({"Cus[1]"}),
+        ),
+        lambda patch: patch.setattr(symmetry, "in_order", _nobody_is_assumed(symmetry.in_order)),
+    ),
+}
+
+
+def _nobody_is_assumed(order: Callable[..., object]) -> Callable[..., object]:
+    return lambda kin, formula, _: order(kin, formula, frozenset())
+
+
+@pytest.mark.parametrize("name", NOT_ALIKE)
+def test_what_is_taken_for_alike_and_is_not_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    example, break_it = NOT_ALIKE[name]
+    assert is_right(example)
+    break_it(monkeypatch)
+    assert not is_right(example), f"nobody notices that {name}"
+
+
+# --- states up to exchange
+
+
+def agrees(system: System, formula: Formula) -> bool:
+    """Whether some of the states give the right value, and a run that is possible and as short."""
+    way = way_for(system, Symmetry(system).kin, formula)
+    few, whole = Reduction(system).engine(formula), ExplicitEngine(system)
+    if few is None:
+        return way is None or not way.members
+    if few.is_valid(formula) != whole.is_valid(formula):
+        return False
+    shown, expected = explain_initial(few, formula), explain_initial(whole, formula)
+    return (
+        shown.holds == expected.holds
+        and replay(system, shown) == []
+        and len(shown.run.moves) == len(expected.run.moves)
+    )
+
+
+@settings(max_examples=80)
+@given(st.data())
+def test_states_up_to_exchange(data: st.DataObject) -> None:
+    system = data.draw(crowds())
+    formula = data.draw(branching(system))
+    assert agrees(system, formula), formula_text(formula)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_the_images_are_states_of_the_system(data: st.DataObject) -> None:
+    """An image is the state of an exchange, and images of exchanged states are the same."""
+    system = data.draw(crowds())
+    (kin,) = Symmetry(system).kin
+    members = exchangeable(system, (kin,), ())
+    packing = Packing(arranged(system, members))
+    image = canonical(packing, members)
+    renamed = kin.renaming(moved(kin, data.draw(st.permutations(kin.indices))))
+    for packed in ExplicitEngine(system)._graph.states[:50]:
+        state = Packing(system).unpack(packed)
+        other = {renamed(name): value for name, value in state.items()}
+        assert image(packing.pack(state)) == image(packing.pack(other))
+        assert image(image(packing.pack(state))) == image(packing.pack(state))
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_only_what_the_graph_decides_is_asked_of_some_states(data: st.DataObject) -> None:
+    system = data.draw(crowds())
+    formula = data.draw(logic_formulas(system))
+    if conditions(formula) is not None:
+        assert agrees(system, formula), formula_text(formula)
+
+
+LAST_FIRST = f.OnPaths("E", f.Finally(f.Atom(conj((level(1, 0), level(3, 1))), "the last comes before the first")))
+ALL_SERVED = f.OnPaths("E", f.Finally(f.Atom(conj(level(member, 2) for member in (1, 2, 3)), "all are served")))
+BEFORE_THEY_COME = disj(conj((Read(f"x[{member}]@Cus[{member}]"), level(member, 0))) for member in (1, 2, 3))
+SERVED_BEFORE = f.OnPaths("E", f.Until(f.Atom(TRUE, "true"), f.Atom(BEFORE_THEY_COME, "served before they come")))
+_PIECES = exchange._pieces
+_PIECES = exchange._pieces
+
+
+def _but_for_one(*given: Any) -> object:
+    return tuple(piece[:-1] for piece in _PIECES(*given) or ())
+
+
+WRONG: dict[str, tuple[Formula, object, str, Callable[..., object]]] = {
+    "conditions may tell members apart": (LAST_FIRST, exchange, "_is_symmetric", lambda *_: True),
+    "only one of several conditions counts": (
+        f.And((ALL_SERVED, LAST_FIRST)),
+        explicit_reduced,
+        "conditions",
+        lambda formula: (conditions(formula) or ())[:1],
+    ),
+    "some variable of a member stays": (SERVED_BEFORE, exchange, "_pieces", _but_for_one),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    formula, where, what, otherwise = WRONG[name]
+    assert agrees(queue(1, 2, 3), formula)
+    monkeypatch.setattr(where, what, otherwise)
+    assert not agrees(queue(1, 2, 3), formula), f"nobody notices that {name}"
+
+
+# --- as a whole
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_questions_about_all_members(data: st.DataObject) -> None:
+    """Verdicts, and which member a failure is shown of, are those of the engine that leaves nothing out."""
+    system = data.draw(crowds())
+    (kin,) = Symmetry(system).kin
+    formula = data.draw(branching(system) | formulas(system))
+    others = (kin.renaming({kin.indices[0]: index, index: kin.indices[0]}) for index in kin.indices)
+    everybody = f.And(tuple(renamed_formula(formula, other) for other in others))
+    methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
+    question = Question("q", "formula", everybody, "q", assuming=data.draw(roles(system)))
+    expected, *found = (next(verify(system, [question], method)) for method in methods)
+    for result in found:
+        assert result.answer == expected.answer, result.reason
+        assert {remark.message for remark in result.remarks} == {remark.message for remark in expected.remarks}
+        assert _helpful(result) == _helpful(expected)
+        assert result.evidence is not None
+        assert result.evidence.holds == (result.answer != "fails")
+
+
+def _helpful(result: Result) -> tuple[tuple[str, ...], ...] | None:
+    return None if result.blame is None else result.blame.coalitions
+
+
+def test_with_others_who_keep_going_it_is_another_question() -> None:
+    """An answer for some roles is none for others; so it is found out who is to blame."""
+    everybody = f.And(tuple(f.OnPaths("A", f.Finally(is_at(member, 2))) for member in (1, 2)))
+    (result,) = verify(queue(1, 2), [Question("q", "formula", everybody, "q")], "symbolic")
+    assert result.answer == "fails"
+    assert _helpful(result) == (("Cus",),)
+    first = frozenset({"Cus[1]"})
+    (result,) = verify(queue(1, 2), [Question("q", "formula", everybody, "q", assuming=first)], "symbolic")
+    assert result.answer == "fails"
+    assert result.evidence is not None
+    assert result.evidence.formula == everybody.operands[1]
+
+
+def test_the_failure_of_the_first_is_shown() -> None:
+    everybody = f.And(tuple(f.OnPaths("A", f.Globally(f.Not(is_at(member, 2)))) for member in (1, 2, 3)))
+    methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
+    for method in methods:
+        (result,) = verify(queue(1, 2, 3), [Question("q", "formula", everybody, "q")], method)
+        assert result.evidence is not None
+        assert result.evidence.formula == everybody.operands[0]
+        assert len(result.evidence.run.moves) == 2
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_protocols_with_a_family(data: st.DataObject) -> None:
+    plan = data.draw(plans().filter(lambda plan: plan.family is not None))
+    system = Compilation(Source("random.cpl", text_of(plan))).system
+    formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
+    for kin in Symmetry(system).kin:
+        renamed = kin.renaming(moved(kin, data.draw(st.permutations(kin.indices))))
+        engine, other = ExplicitEngine(system), renamed_formula(formula, renamed)
+        assert engine.is_valid(other, frozenset(map(renamed, assuming))) == engine.is_valid(formula, assuming)
+    if conditions(formula) is not None:
+        assert agrees(system, formula), formula_text(formula)
