@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -20,7 +22,7 @@ from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr
 from cplc.system.formula import Formula, state_subformulas
-from cplc.system.model import Agent, Shared, Step, System, Variable
+from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
 from cplc.system.slicing import Slices, components, count_reachable, relevant, separate, slice_of
 
 
@@ -247,3 +249,81 @@ def test_shared_variables_of_a_pair_are_kept(data: st.DataObject) -> None:
         if isinstance(part, f.Commits | f.Fulfils):
             for pair in whole.shared_between(part.debtor, part.creditor):
                 assert kept.issuperset(pair)
+
+
+# --- what would go wrong
+
+
+def _bits(*names: str, true: tuple[str, ...] = (), kinds: dict[str, str] | None = None) -> tuple[Variable, ...]:
+    owners = kinds or {}
+    return tuple(Variable(name, (False, True), (name in true,), "own", owners.get(name, "Env"), name) for name in names)
+
+
+def _sets(name: str, guard: Expr) -> Step:
+    return Step(f"set {name}", "send", "A", name, (), guard, ((name, e.TRUE),))
+
+
+def _small(variables: tuple[Variable, ...], *steps: Step, **more: Any) -> System:
+    agents = tuple(Agent(name, name, tuple(v.name for v in variables if v.owner == name)) for name in "AB")
+    given = {"shared": (), "justice": (), "fairness": ()} | more
+    return System("Small", (), variables, agents, messages=(), commitments=(), steps=steps, **given)
+
+
+def _connected_by_nothing(self: Slices) -> Iterator[frozenset[str]]:
+    yield from ()
+
+
+def _connected_by_steps_alone(self: Slices) -> Iterator[frozenset[str]]:
+    yield from (step.footprint for step in self.system.steps)
+
+
+def _of_p_alone(self: Slices, formula: Formula) -> frozenset[str]:
+    return self.closed("p")
+
+
+_NOT_P, _NEVER = e.Not(e.Read("p")), e.Read("q")
+_OVERLOOKED: dict[str, tuple[System, Formula, str, Any]] = {
+    "a guard reads something else": (
+        _small(_bits("p", "q", true=("q",)), _sets("p", e.Read("q"))),
+        f.OnPaths("E", f.Finally(P)),
+        "_connected", _connected_by_nothing,
+    ),
+    "one of several steps is enough for justice": (
+        _small(
+            _bits("p", "q"), _sets("p", _NOT_P), _sets("q", _NEVER), justice=(Justice("either", (0, 1), None),)
+        ),
+        f.OnPaths("A", f.Finally(P)),
+        "_connected", _connected_by_steps_alone,
+    ),
+    "fairness speaks of something else": (
+        _small(_bits("p", "q"), _sets("p", _NOT_P), fairness=(e.Read("q"),)),
+        f.OnPaths("A", f.Finally(P)),
+        "relevant", _of_p_alone,
+    ),
+    "debtor and creditor compare copies": (
+        _small(
+            _bits("p", "c@A", "c@B", true=("c@A",), kinds={"c@A": "A", "c@B": "B"}),
+            shared=(Shared("A", "B", "c@A", "c@B"),),
+        ),
+        f.Commits("A", "B", P),
+        "relevant", _of_p_alone,
+    ),
+    "steps are spoken of": (
+        _small(_bits("p", "q"), _sets("q", e.TRUE)),
+        f.OnPaths("E", f.Finally(f.And((f.Not(P), f.Taken(frozenset({"set q"}), "set q"))))),
+        "relevant", _of_p_alone,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _OVERLOOKED)
+def test_what_is_dropped_wrongly_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    system, formula, what, otherwise = _OVERLOOKED[name]
+
+    def agree() -> bool:
+        part = slice_of(system, relevant(system, formula))
+        return ExplicitEngine(part).is_valid(formula) == ExplicitEngine(system).is_valid(formula)
+
+    assert agree()
+    monkeypatch.setattr(Slices, what, otherwise)
+    assert not agree(), f"nobody notices that {name}"
