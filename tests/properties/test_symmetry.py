@@ -29,6 +29,7 @@ from cplc.system.formula import Formula
 from cplc.system.model import System
 from cplc.system.printer import formula_text
 from cplc.system.symmetry import Kin, Symmetry, renamed_formula
+from cplc.verification import exploration
 from cplc.verification.evidence import explain_initial
 from cplc.verification.replay import replay
 from cplc.verification.results import Question, Result
@@ -236,7 +237,7 @@ def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 # --- as a whole
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_questions_about_all_members(data: st.DataObject) -> None:
     """Verdicts, and which member a failure is shown of, are those of the engine that leaves nothing out."""
@@ -247,7 +248,9 @@ def test_questions_about_all_members(data: st.DataObject) -> None:
     everybody = f.And(tuple(renamed_formula(formula, other) for other in others))
     methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
     question = Question("q", "formula", everybody, "q", assuming=data.draw(roles(system)))
-    expected, *found = (next(verify(system, [question], method)) for method in methods)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(exploration, "FEW", 0)
+        expected, *found = [next(verify(system, [question], method)) for method in methods]
     for result in found:
         assert result.answer == expected.answer, result.reason
         assert {remark.message for remark in result.remarks} == {remark.message for remark in expected.remarks}
@@ -273,9 +276,10 @@ def test_with_others_who_keep_going_it_is_another_question() -> None:
     assert result.evidence.formula == everybody.operands[1]
 
 
-def test_the_failure_of_the_first_is_shown() -> None:
+def test_the_failure_of_the_first_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     everybody = f.And(tuple(f.OnPaths("A", f.Globally(f.Not(is_at(member, 2)))) for member in (1, 2, 3)))
     methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
+    monkeypatch.setattr(exploration, "FEW", 0)
     for method in methods:
         (result,) = verify(queue(1, 2, 3), [Question("q", "formula", everybody, "q")], method)
         assert result.evidence is not None
@@ -283,7 +287,7 @@ def test_the_failure_of_the_first_is_shown() -> None:
         assert len(result.evidence.run.moves) == 2
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.data())
 def test_protocols_with_a_family(data: st.DataObject) -> None:
     plan = data.draw(plans().filter(lambda plan: plan.family is not None))
@@ -295,3 +299,28 @@ def test_protocols_with_a_family(data: st.DataObject) -> None:
         assert engine.is_valid(other, frozenset(map(renamed, assuming))) == engine.is_valid(formula, assuming)
     if conditions(formula) is not None:
         assert agrees(system, formula), formula_text(formula)
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
+    system = Compilation(Source("random.cpl", text_of(data.draw(plans())))).system
+    formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
+    question = Question("q", "formula", formula, "q", assuming=assuming)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(exploration, "FEW", 0)
+        (few,) = verify(system, [question], "reduced")
+    (whole,) = verify(system, [question], "explicit")
+    assert few.answer == whole.answer, few.reason
+    assert {remark.message for remark in few.remarks} == {remark.message for remark in whole.remarks}
+
+
+def test_it_is_said_what_was_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exploration, "FEW", 0)
+    question = Question("q", "formula", f.Not(SERVED_BEFORE), "q")
+    (result,) = verify(queue(1, 2, 3), [question], "reduced")
+    assert (result.answer, result.engine) == ("holds", "reduced")
+    assert result.engine_reason == "as asked; 10 states were met, up to exchange of `Cus`"
+    (result,) = verify(queue(1, 2, 3), [question], "explicit")
+    assert result.engine_reason == "as asked"
+    assert ExplicitEngine(queue(1, 2, 3)).size == 27
