@@ -255,8 +255,7 @@ def test_questions_about_all_members(data: st.DataObject) -> None:
         assert result.answer == expected.answer, result.reason
         assert {remark.message for remark in result.remarks} == {remark.message for remark in expected.remarks}
         assert _helpful(result) == _helpful(expected)
-        assert result.evidence is not None
-        assert result.evidence.holds == (result.answer != "fails")
+        assert result.evidence is None or result.evidence.holds == (result.answer != "fails")
 
 
 def _helpful(result: Result) -> tuple[tuple[str, ...], ...] | None:
