@@ -235,13 +235,11 @@ class _Answering:
         wide = self.exploration.wide(engine)
         if wide is not engine.system:
             evidence = self._widened(evidence, formula, wide)
-        problems = list(embedding_problems(self.exploration.system, wide, evidence)) if self._is_part(wide) else []
+        whole = self.exploration.system
+        problems = [] if wide is whole else list(embedding_problems(whole, wide, evidence))
         if problems:
             raise EvidenceError("; ".join(problems))
         return evidence
-
-    def _is_part(self, system: System) -> bool:
-        return system is not self.exploration.system
 
     def _found_by(self, engine: AnyEngine, formula: Formula) -> Evidence:
         if isinstance(engine, Engine):
