@@ -131,29 +131,37 @@ class FairRuns:
     def _greatest(self, states: Node, constraints: list[_Constraint]) -> Node:
         """Meet the constraints in turn until all can be met, those first that are unmet in the simplest set of states.
 
-        A simple one often leaves nothing to do for others whose search would have been long. Where many searches are
-        needed, the states from which a run can come to rest, where doing nothing meets every constraint, are found
-        first: they are known to stay.
+        A simple one often leaves nothing to do for others whose search would have been long. Those whose searches were
+        in vain so far come last: as soon as one more is, after another was not, who comes first is found anew. Where
+        many searches are needed, the states from which a run can come to rest, where doing nothing meets every
+        constraint, are found first: they are known to stay.
         """
         sweeps, size = self.sweeps, self._encoding.diagrams.size
         states = self._simplest(states)
         settled, searches = self._encoding.false, 0
+        in_vain = [0] * len(constraints)
         while True:
             before = states
             if not sweeps.idles:
                 states = self._going_on(states)
-            unmet = [
-                (constraint, self._unmet(constraint, states, settled))
-                for constraint in self._concerned(constraints, states)
+            waiting = [
+                (in_vain[number], size(missing), number)
+                for number in self._concerned(constraints, states)
+                if (missing := self._unmet(constraints[number], states, settled)) is not None
             ]
-            waiting = [(size(missing), number) for number, (_, missing) in enumerate(unmet) if missing is not None]
-            for _, number in sorted(waiting):
+            for _, _, number in sorted(waiting):
                 searches += 1
                 if searches == _MANY_SEARCHES:
                     settled = self._coming_to_rest(states, constraints)
-                states = self._met(unmet[number][0], states, settled)
-                if size(states) > sweeps.budget:
-                    states = states & sweeps.reachable
+                found = self._met(constraints[number], states, settled)
+                if found != states:
+                    in_vain[number], states = 0, found
+                    if size(states) > sweeps.budget:
+                        states = states & sweeps.reachable
+                    continue
+                in_vain[number] += 1
+                if states != before:
+                    break
             if states == before:
                 return states
 
@@ -173,11 +181,14 @@ class FairRuns:
         reachable = states & self.sweeps.reachable_around(self._encoding.variables_in(states))
         return reachable if size(reachable) <= size(states) else self.sweeps.plausible(states)
 
-    def _concerned(self, constraints: list[_Constraint], states: Node) -> list[_Constraint]:
+    def _concerned(self, constraints: list[_Constraint], states: Node) -> list[int]:
+        """Return the positions of those that may be unmet somewhere."""
         support = self._encoding.variables_in(states)
-        if support is None:
-            return constraints
-        return [one for one in constraints if one.writes is None or not support.isdisjoint(one.writes)]
+        return [
+            number
+            for number, one in enumerate(constraints)
+            if support is None or one.writes is None or not support.isdisjoint(one.writes)
+        ]
 
     def _coming_to_rest(self, states: Node, constraints: list[_Constraint]) -> Node:
         """Return from where a run reaches, within the set, a state in which it may stay idle for ever."""
@@ -199,6 +210,7 @@ class FairRuns:
         missing = self._unmet(constraint, states, settled)
         if missing is None:
             return states
-        cover = states & self.sweeps.reachable
-        meeting = self.sweeps.backward(states & ~missing, states, cover)
+        # Who searches through what is missing alone, finds the same as within all the states, in smaller sets.
+        cover = missing & self.sweeps.reachable
+        meeting = self.sweeps.backward(states & ~missing, missing, cover)
         return states if cover & ~meeting == self._encoding.false else self._simplest(meeting)

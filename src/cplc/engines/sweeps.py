@@ -1,9 +1,10 @@
 """Least fixpoints over steps: what can be reached from a set, and what can reach one.
 
 Steps are grouped by what they have to do with each other; each group is applied to its own fixpoint before the next,
-from the bottom of the variable order upwards. A group is looked at again only when one that it depends on has
-changed the set: steps that write nothing the other reads or writes can be taken in either order, so a set that is
-closed under one of them stays so.
+from the bottom of the variable order upwards, then downwards, and so on: what leads from one group to the next then
+goes all the way in one turn. A step is looked at again only when one that it depends on has changed the set: steps
+that write nothing the other reads or writes can be taken in either order, so a set that is closed under one of them
+stays so. Going backwards that holds of reachable states, where no limit of the search is about what is written.
 """
 
 from __future__ import annotations
@@ -41,7 +42,20 @@ class Group:
     component: int
     steps: tuple[int, ...]
     writes: frozenset[str]
-    footprint: frozenset[str]
+    mask: int
+    """A bit for each step."""
+
+
+@dataclass(frozen=True)
+class _Search:
+    image: Image
+    is_free: Callable[[int], bool] = lambda number: True
+    """Whether the step does not cross a limit of the search."""
+    is_done: Callable[[Node], bool] | None = None
+    note: Callable[[Node], None] = lambda _: unfinished.moment()
+    """Is told what is found, again and again."""
+    is_backward: bool = False
+    """What comes later in a group is then taken first."""
 
 
 class _TooLarge(Exception):
@@ -74,6 +88,7 @@ class Sweeps:
         self._components = components
         self._component_of = {name: number for number, names in enumerate(components) for name in names}
         self.groups = _grouped(encoding, transitions, part, self._component_of)
+        self._everything = _mask(number for group in self.groups for number in group.steps)
 
     @property
     def idles(self) -> bool:
@@ -84,17 +99,17 @@ class Sweeps:
         """Return searches that take only these steps; what is reachable, and plausible, stays that of all steps."""
         self._settle()
         narrowed = copy(self)
-        narrowed.__dict__.pop("_related", None)
         narrowed.groups = tuple(
             _group(self._transitions, steps, group.component)
             for group in self.groups
             if (steps := tuple(index for index in group.steps if index in allowed))
         )
+        narrowed._everything = self._everything & _mask(allowed)
         return narrowed
 
     def _settle(self) -> None:
         """Compute what copies share."""
-        _ = self.transitions, self._blocks
+        _ = self.transitions, self._blocks, self._disturbed
 
     # --- what is reachable
 
@@ -105,9 +120,9 @@ class Sweeps:
         found = tuple(
             self._close(
                 so_far.begun(number, self._encoding.beginning(component)),
-                {index for index, group in enumerate(self.groups) if group.component == number},
-                self._forward,
-                note=partial(so_far.more, number),
+                _mask(index for group in self.groups if group.component == number for index in group.steps),
+                _Search(self._forward, note=partial(so_far.more, number)),
+                Limit(self._diagrams, None),
             )
             for number, component in enumerate(self._components)
         )
@@ -188,24 +203,8 @@ class Sweeps:
     # --- fixpoints
 
     @cached_property
-    def _related(self) -> tuple[frozenset[int], ...]:
-        """For each group those that are to be looked at again when it has changed a set."""
-        touching: dict[str, set[int]] = {}
-        writing: dict[str, set[int]] = {}
-        for number, group in enumerate(self.groups):
-            for name in group.footprint:
-                touching.setdefault(name, set()).add(number)
-            for name in group.writes:
-                writing.setdefault(name, set()).add(number)
-        related = []
-        for number, group in enumerate(self.groups):
-            found: set[int] = set()
-            for name in group.writes:
-                found |= touching[name]
-            for name in group.footprint:
-                found |= writing.get(name, set())
-            related.append(frozenset(found - {number}))
-        return tuple(related)
+    def _disturbed(self) -> _Disturbed:
+        return _Disturbed(self._transitions)
 
     def backward(self, goal: Node, within: Node, cover: Node | None = None) -> Node:
         """Return the states of ``within`` that lead to the goal inside of it, and the goal itself.
@@ -248,69 +247,63 @@ class Sweeps:
 
     def _backward(self, goal: Node, within: Node, cover: Node | None, budget: int | None) -> Node:
         support, limits = self._encoding.variables_in(goal), self._encoding.variables_in(within)
-        pending = {
+        pending = _mask(
             number
-            for number, group in enumerate(self.groups)
-            if support is None or not support.isdisjoint(group.writes)
-        }
-        return self._close(
-            goal,
-            pending,
-            lambda number, states: self.transitions[number].before(states) & within,
-            is_free=lambda group: limits is not None and limits.isdisjoint(group.writes),
-            is_done=None if cover is None else lambda states: cover & ~states == self._encoding.false,
-            budget=budget,
+            for group in self.groups
+            for number in group.steps
+            if support is None or not support.isdisjoint(self._transitions[number].writes)
         )
+        search = _Search(
+            lambda number, states: self.transitions[number].before(states) & within,
+            is_free=lambda number: limits is not None and limits.isdisjoint(self._transitions[number].writes),
+            is_done=None if cover is None else lambda states: cover & ~states == self._encoding.false,
+            is_backward=True,
+        )
+        return self._close(goal, pending, search, Limit(self._diagrams, budget))
 
-    def _close(
-        self,
-        states: Node,
-        pending: set[int],
-        image: Image,
-        *,
-        is_free: Callable[[Group], bool] = lambda group: True,
-        is_done: Callable[[Node], bool] | None = None,
-        budget: int | None = None,
-        note: Callable[[Node], None] = lambda _: unfinished.moment(),
-    ) -> Node:
-        """Apply groups until nothing new is found. ``is_free``: no step of the group crosses a limit of the search.
-
-        ``note`` is told what is found, again and again.
-        """
-        everything = frozenset(range(len(self.groups)))
-        limit = Limit(self._diagrams, budget)
+    def _close(self, states: Node, pending: int, search: _Search, limit: Limit) -> Node:
+        """Take the steps that are pending, a bit for each, until nothing new is found."""
+        groups = self.groups
         while pending:
-            for number in sorted(pending):
-                pending.discard(number)
-                group = self.groups[number]
-                found = self._exhausted(group, states, image, limit, note)
-                if found == states:
+            for group in groups:
+                if not pending & group.mask:
                     continue
+                found, pending = self._exhausted(group, states, pending, search, limit)
+                if found != states and search.is_done is not None and search.is_done(found):
+                    return found
                 states = found
-                if is_done is not None and is_done(states):
-                    return states
-                pending |= self._related[number] if is_free(group) else everything - {number}
+            groups = groups[::-1]
         return states
 
-    def _exhausted(self, group: Group, states: Node, image: Image, limit: Limit, note: Callable[[Node], None]) -> Node:
-        """Take the group's steps until nothing new is found: from all states, or from the new ones if these are few."""
+    def _exhausted(self, group: Group, states: Node, pending: int, search: _Search, limit: Limit) -> tuple[Node, int]:
+        """Take the group's steps until nothing new is found: from all states, or from the new ones if these are few.
+
+        Return what is pending then. One that is not pending has nothing to find in what there was before.
+        """
         size = self._diagrams.size
+        steps = group.steps[::-1] if search.is_backward else group.steps
         front = states
-        while True:
+        while pending & group.mask:
             before = states
-            for number in group.steps:
-                more = image(number, front)
-                front, states = front | more, states | more
+            for number in steps:
+                if not pending >> number & 1:
+                    continue
+                pending &= ~(1 << number)
+                more = search.image(number, front)
+                found = states | more
+                if found == states:
+                    continue
+                front, states = front | more, found
+                pending |= self._everything & (self._disturbed.by(number) if search.is_free(number) else -1)
                 if limit.is_passed(states):
                     raise _TooLarge(states)
             self._diagrams.tidy()
             progress.swept(self._diagrams.nodes())
-            note(states)
-            if states == before:
-                return states
+            search.note(states)
             front = states & ~before
             if size(front) * 2 > size(states):
                 front = states
+        return states, pending
 
 
 class Limit:
@@ -326,6 +319,43 @@ class Limit:
             return False
         self._ceiling = self._diagrams.nodes() + self._budget
         return self._diagrams.size(states) > self._budget
+
+
+class _Disturbed:
+    """Which steps are to be looked at again when one has changed a set, a bit for each.
+
+    All others write nothing that it reads or writes, and read nothing that it writes.
+    """
+
+    def __init__(self, transitions: Sequence[Transition]) -> None:
+        self._transitions = transitions
+        self._touching: dict[str, int] = {}
+        self._writing: dict[str, int] = {}
+        self._known: dict[int, int] = {}
+        for number, step in enumerate(transitions):
+            for name in step.footprint:
+                self._touching[name] = self._touching.get(name, 0) | 1 << number
+            for name in step.writes:
+                self._writing[name] = self._writing.get(name, 0) | 1 << number
+
+    def by(self, number: int) -> int:
+        known = self._known.get(number)
+        if known is None:
+            step = self._transitions[number]
+            known = 0
+            for name in step.writes:
+                known |= self._touching[name]
+            for name in step.footprint:
+                known |= self._writing.get(name, 0)
+            self._known[number] = known
+        return known
+
+
+def _mask(numbers: Iterable[int]) -> int:
+    found = 0
+    for number in numbers:
+        found |= 1 << number
+    return found
 
 
 def _grouped(
@@ -366,8 +396,7 @@ def _grouped(
 def _group(transitions: Sequence[Transition], steps: Sequence[int], component: int) -> Group:
     taken = [transitions[index] for index in steps]
     writes = frozenset[str]().union(*(step.writes for step in taken))
-    footprint = frozenset[str]().union(*(step.footprint for step in taken))
-    return Group(component, tuple(steps), writes, footprint)
+    return Group(component, tuple(steps), writes, _mask(steps))
 
 
 def _parts(step: Transition, part: Mapping[str, int]) -> frozenset[int]:
