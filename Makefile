@@ -56,8 +56,9 @@ docs: $(VENV)/.installed-docs  ## build the manual into build/manual; open index
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "build/manual/index.html is the first page"
 
-bench: $(VENV)/.installed-dev  ## measure us and the tools that CPLC_MCMAS, CPLC_NUSMV and CPLC_NUSMV_ARCTL name
+bench: $(VENV)/.installed-dev  ## measure us, Storm, and the tools that CPLC_MCMAS, CPLC_NUSMV and CPLC_NUSMV_ARCTL name
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	-$(BIN)/python -m pip install --quiet --only-binary stormpy --editable '.[storm]'
 	$(BIN)/python -m benchmarks --output docs/benchmarks
 
 playground-build: $(VENV)/.installed  ## build the playground into build/playground

@@ -2,7 +2,8 @@
 
 For each family of protocols and each kind of question, sizes are tried until a tool takes longer than ``--limit``.
 Printed are ratios: how many times as long as ours, and how much memory in comparison, each peer takes. All verdicts
-must be the same. ``--output FOLDER`` keeps the figures as JSON, and a plot for each family.
+must be the same. ``--output FOLDER`` keeps the figures as JSON, and a plot for each family; of families that are not
+asked for, those that are there stay.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from math import exp, log
@@ -135,10 +136,12 @@ def main() -> int:
     unknown = set(options.families) - {one.name for one in FAMILIES}
     if unknown:
         parser.error(f"no such family: {', '.join(sorted(unknown))}")
+    asked = set(options.families) or {one.name for one in FAMILIES}
+    others = _others(options.output, asked, options.limit) if options.output else []
     tools = peers()
     found: list[Point] = []
     for family in FAMILIES:
-        if options.families and family.name not in options.families:
+        if family.name not in asked:
             continue
         for kind in family.questions:
             if options.kind and kind not in options.kind:
@@ -149,10 +152,23 @@ def main() -> int:
                 print(line, flush=True)
             found += here
         if options.output:
-            keep(found, options.limit, options.output)
+            keep([*found, *others], options.limit, options.output)
     for line in summary(found):
         print(line)
     return 0
+
+
+def _others(folder: Path, measured: Collection[str], limit: float) -> list[Point]:
+    """Return what was found before of other families, on the same day and machine and with the same limit."""
+    try:
+        known = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    points = (Point(**{**one, "answer": Answer(**one["answer"])}) for one in known["points"])
+    others = [point for point in points if point.family not in measured]
+    if others and any(known[name] != value for name, value in {**machine(), "limit": limit}.items()):
+        raise SystemExit(f"the figures in {folder} are of another day, machine, version or limit: measure all families")
+    return others
 
 
 def keep(found: Sequence[Point], limit: float, folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 _ROOT = Path(__file__).parents[1]
+_SETTLED = "noOrder[i] | noProvide[i] | deliver[i] | noDeliver[i]"
 
 KINDS: Final = {
     "ctl": "CTL",
@@ -15,6 +16,7 @@ KINDS: Final = {
     "path": "CTL*",
     "knowledge": "K",
     "commitment": "C and Fu",
+    "decision": "one's chances",
 }
 
 
@@ -22,6 +24,8 @@ KINDS: Final = {
 class Asked:
     formula: str
     assuming: str = ""
+    agent: str = ""
+    """Whose chances are asked for, in place of a formula."""
 
 
 @dataclass(frozen=True)
@@ -156,5 +160,20 @@ FAMILIES: Final = (
             "commitment": Asked("EF Fu(bidder[1] -> auctioneer, pay[1, 2])"),
         },
         ("prices=2",),
+    ),
+    Family(
+        "ecommerce",
+        "E-commerce, n copies of one trade",
+        _ROOT / "examples" / "ecommerce.cpl",
+        "copies",
+        (1, 2, 3, 4, 5, 8, 12, 20, 50),
+        {
+            "ctl": Asked(f"forall i in 1..copies: AG (pay[i] -> ({_SETTLED}) | EF deliver[i])"),
+            "fair": Asked(f"forall i in 1..copies: AG (pay[i] -> AF ({_SETTLED}))", "all"),
+            "path": Asked(f"forall i in 1..copies: A (F pay[i] -> F ({_SETTLED}))", "all"),
+            "knowledge": Asked("forall i in 1..copies: AG (deliver[i] -> K(Buyer[i], provide[i]))"),
+            "commitment": Asked("forall i in 1..copies: EF Fu(Seller -> Buyer[i], deliver[i])"),
+            "decision": Asked("", agent="Alice"),
+        },
     ),
 )

@@ -11,16 +11,18 @@ _BEFORE = """\
 # How fast it is
 
 `make bench` measures `cplc` and, on the same questions in the same run, those of MCMAS, NuSMV and the NuSMV that was
-extended with ARCTL whose programs `CPLC_MCMAS`, `CPLC_NUSMV` and `CPLC_NUSMV_ARCTL` name. Seconds are those of a
-processor. Of those of `cplc`, {start} or more are for starting Python and reading the protocol, and it finds the run
-that shows why; the peers read what `cplc export` has written before.
+extended with ARCTL whose programs `CPLC_MCMAS`, `CPLC_NUSMV` and `CPLC_NUSMV_ARCTL` name, and Storm where its package
+for Python is installed. Seconds are those of a processor. Of those of `cplc`, {start} or more are for starting Python
+and reading the protocol, and it finds the run that shows why; the peers read what `cplc export` has written before.
 
 Whoever writes a model by hand for one of the peers may do better than that, by leaving out what a question does not
 need, for example; `cplc` leaves it out by itself. MCMAS orders its variables anew (`-o 3`), NuSMV runs with and without
-doing so, and its faster run counts.
+doing so, Storm state by state and with decision diagrams, and of two runs the faster one that answers counts. Storm has
+no fairness of its own for such questions: what is assumed stands in the formula, of which it makes an automaton.
 
 Below, each column says up to which n a tool answered within {limit:g} seconds, and how many times as long as `cplc` it
-took at the largest n that both answered; a dash stands where its language cannot ask the question. All verdicts agree.
+took at the largest n that both answered; a dash stands where its language cannot ask the question. All verdicts agree,
+and probabilities to four places.
 Measured on {date} with {system}, {processor}, Python {python}, version {version}.
 """
 

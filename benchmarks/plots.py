@@ -21,6 +21,7 @@ _STYLES: Final = {
     "NuSMV": ("#c44536", "s"),
     "NuSMV with ARCTL": ("#e09f3e", "^"),
     "MCMAS": ("#335c81", "D"),
+    "Storm": ("#7b4b94", "v"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,12 @@ def measured(command: Sequence[str], limit: float = 600.0, folder: Path | None =
         watched = [sys.executable, "-I", "-S", str(_WATCHER), str(noted), str(limit), *command]
         began = perf_counter()
         process = subprocess.Popen(
-            watched, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder
+            watched,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=_as_users_have_it(),
         )
         try:
             said, _ = process.communicate()
@@ -46,3 +52,8 @@ def measured(command: Sequence[str], limit: float = 600.0, folder: Path | None =
         processor, kilobytes, code, late = noted.read_text(encoding="ascii").split()
     text = said.decode("utf-8", "replace")
     return Measured(wall, float(processor), int(kilobytes) / 1024, int(code), text, late == "1")
+
+
+def _as_users_have_it() -> dict[str, str]:
+    """Return the environment, where what Python compiled once is kept."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
