@@ -300,7 +300,7 @@ def test_protocols_with_a_family(data: st.DataObject) -> None:
         assert agrees(system, formula), formula_text(formula)
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(st.data())
 def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
     system = Compilation(Source("random.cpl", text_of(data.draw(plans())))).system
