@@ -73,7 +73,7 @@ def test_a_run_that_is_needed_is_short(stock: Compilation) -> None:
 
 def test_what_takes_every_state_is_given_up(stock: Compilation) -> None:
     with pytest.raises(ResourceExhausted, match="has met more than 20,000 states"):
-        decided(stock, "AG Shop.stock < 3")
+        decided(stock, "AG AX Shop.stock < 3")
 
 
 def test_groups_are_not_covered() -> None:
