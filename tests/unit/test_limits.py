@@ -16,6 +16,7 @@ import pytest
 from cplc.cli import limits
 from cplc.cli.limits import Interrupted, Limits, computed, supervised
 from cplc.cli.output import write_file
+from cplc.system import unfinished
 from cplc.system.limits import TooLarge
 
 
@@ -84,6 +85,34 @@ def test_the_time_limit_stops_work_that_yields_nothing(release: threading.Event)
         seen.extend(supervised(_endless(release), Limits(seconds=0.2), waiting=_nothing))
     assert seen == [1]
     assert time.monotonic() - began < 10
+
+
+def test_only_what_is_abandoned_rests(release: threading.Event) -> None:
+    with pytest.raises(Interrupted):
+        list(supervised(_endless(release), Limits(seconds=0.2), waiting=_nothing))
+    other = threading.Thread(target=unfinished.moment, daemon=True)
+    other.start()
+    other.join(20)
+    assert not other.is_alive()
+
+
+def test_what_is_abandoned_rests() -> None:
+    moments, ended = [0], threading.Event()
+
+    def work() -> Iterator[int]:
+        while not ended.is_set():
+            moments[0] += 1
+            unfinished.moment()
+            time.sleep(0.001)
+        yield 1
+
+    with pytest.raises(Interrupted):
+        list(supervised(work(), Limits(seconds=0.2), waiting=_nothing))
+    time.sleep(0.1)
+    before = moments[0]
+    time.sleep(0.2)
+    ended.set()
+    assert moments[0] == before
 
 
 def test_what_is_finished_when_a_limit_is_reached_still_comes(release: threading.Event) -> None:

@@ -62,8 +62,9 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
     allow(reached.left)
     queue: SimpleQueue[Event | _End] = SimpleQueue()
     sys.setswitchinterval(_TURNS[0])
-    with termination(), _deep_recursion(), _halting():
-        _start(work, queue)
+    abandoned = threading.Event()
+    with termination(), _deep_recursion(), _abandoning(abandoned):
+        _start(work, queue, abandoned)
         stop: Interrupted | None = None
         while stop is None or not queue.empty():
             # What is finished when a limit is reached is still worth having; what comes after that is not waited for.
@@ -100,8 +101,9 @@ class _End:
     error: BaseException | None
 
 
-def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End]) -> None:
+def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End], abandoned: threading.Event) -> None:
     def run() -> None:
+        unfinished.rest_after(abandoned)
         try:
             for event in work:
                 queue.put(event)
@@ -118,13 +120,12 @@ def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End]) -> None:
 
 
 @contextmanager
-def _halting() -> Iterator[None]:
-    """Let nothing that is abandoned get in the way of what is still to be said."""
-    unfinished.go_on()
+def _abandoning(abandoned: threading.Event) -> Iterator[None]:
+    """Let nothing that is abandoned get in the way of what is still to be said, and nothing else rest for that."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt):
-        unfinished.halt()
+        abandoned.set()
         sys.setswitchinterval(_TURNS[1])
         raise
 

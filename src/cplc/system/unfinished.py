@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from threading import Event
+from threading import Event, local
 from time import sleep
 from typing import Protocol
 
@@ -51,7 +51,7 @@ class Keeper(Protocol):
 _PAUSE = 0.005
 """So often whoever keeps what was found is told again that this is a good moment, once nobody waits any more."""
 _keeper: list[Keeper | None] = [None]
-_is_halted = [False]
+_own = local()
 
 
 def keep_with(keeper: Keeper | None) -> None:
@@ -63,13 +63,9 @@ def keeper() -> Keeper | None:
     return _keeper[0]
 
 
-def halt() -> None:
-    """Let searches rest for ever when they say next that it is a good moment: nobody waits for them any more."""
-    _is_halted[0] = True
-
-
-def go_on() -> None:
-    _is_halted[0] = False
+def rest_after(end: Event) -> None:
+    """Let what this thread searches rest for ever once that is set: nobody waits for it any more."""
+    _own.end = end
 
 
 def moment() -> None:
@@ -77,7 +73,8 @@ def moment() -> None:
     kept = _keeper[0]
     if kept is not None:
         kept.moment()
-    if _is_halted[0]:
+    end = getattr(_own, "end", None)
+    if end is not None and end.is_set():
         _rest(kept)
 
 
