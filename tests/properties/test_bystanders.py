@@ -14,10 +14,9 @@ from tests.strategies import atoms, formulas, roles, systems, values_for
 from tests.strategies_logic import logic_formulas
 
 from cplc import compile
-from cplc.system import bystanders
 from cplc.system import expr as e
 from cplc.system import formula as f
-from cplc.system.bystanders import needed, without_bystanders
+from cplc.system.bystanders import Bystanders, without_bystanders
 from cplc.system.expr import reads
 from cplc.system.formula import Formula
 from cplc.system.model import System, Variable
@@ -57,7 +56,7 @@ def watched(draw: DrawFn, states: int = 16) -> System:
 
 def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
     """Whether some state of the whole has another value without those that only look on, both by the definitions."""
-    kept = needed(whole, formula)
+    kept = Bystanders(whole).needed(formula)
     part = without_bystanders(whole, kept)
     places = [place for place, variable in enumerate(whole.variables) if variable.name in kept]
     large, small = Naive(whole), Naive(part)
@@ -71,7 +70,7 @@ def disagree(whole: System, formula: Formula, assuming: frozenset[str]) -> bool:
 def test_every_formula_keeps_its_value(data: st.DataObject) -> None:
     whole = data.draw(watched())
     formula, assuming = data.draw(logic_formulas(whole)), data.draw(roles(whole))
-    kept = needed(whole, formula)
+    kept = Bystanders(whole).needed(formula)
     event(f"{len(whole.variables) - len(kept)} only look on")
     assert list(without_bystanders(whole, kept).problems()) == []
     assert not disagree(whole, formula, assuming)
@@ -103,9 +102,9 @@ def test_a_commitment_that_nobody_asks_about_only_looks_on() -> None:
     told = f.Atom(system.message["tell"].received, "tell")
     bound = f.Atom(e.Equal(e.Read("c"), e.Const("active")), "active(c)")
     everything = frozenset(system.variable)
-    assert needed(system, f.OnPaths("E", f.Finally(told))) == everything - {"c"}
-    assert needed(system, f.OnPaths("E", f.Finally(f.Knows("each", ("A",), told)))) == everything - {"c"}
-    assert needed(system, f.OnPaths("E", f.Finally(bound))) == everything
+    assert Bystanders(system).needed(f.OnPaths("E", f.Finally(told))) == everything - {"c"}
+    assert Bystanders(system).needed(f.OnPaths("E", f.Finally(f.Knows("each", ("A",), told)))) == everything - {"c"}
+    assert Bystanders(system).needed(f.OnPaths("E", f.Finally(bound))) == everything
 
 
 # --- wrong ideas
@@ -119,24 +118,24 @@ def asked(draw: DrawFn) -> tuple[System, Formula, frozenset[str]]:
     return whole, f.OnPaths("E", f.Finally(draw(st.sampled_from([atom, known])))), frozenset()
 
 
-def _only_what_is_asked(system: System, asked: set[str]) -> frozenset[str]:
+def _only_what_is_asked(self: Bystanders, asked: set[str]) -> frozenset[str]:
     return frozenset(asked)
 
 
-def _but_what_values_are_made_from(system: System, asked: set[str]) -> frozenset[str]:
-    return frozenset(asked).union(*(reads(step.guard) for step in system.steps))
+def _but_what_values_are_made_from(self: Bystanders, asked: set[str]) -> frozenset[str]:
+    return frozenset(asked).union(*(reads(step.guard) for step in self.system.steps))
 
 
 _WRONG = {
     "guards do not matter": ("_closed", _only_what_is_asked),
     "what values are made from does not matter": ("_closed", _but_what_values_are_made_from),
-    "what agents see does not matter": ("_seen", lambda system, agents: set()),
+    "what agents see does not matter": ("_seen", lambda self, agents: set()),
 }
 
 
 @pytest.mark.parametrize("name", _WRONG)
 def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bystanders, *_WRONG[name])
+    monkeypatch.setattr(Bystanders, *_WRONG[name])
 
     def is_wrong(example: tuple[System, Formula, frozenset[str]]) -> bool:
         try:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from cplc.system.expr import reads
 from cplc.system.formula import Atom, Commits, Enforces, Formula, Fulfils, Knows, OnPaths, Taken, subformulas
@@ -25,50 +26,73 @@ from cplc.system.model import Step, System
 from cplc.system.slicing import declared_within, read_by_messages
 
 
-def needed(system: System, formula: Formula) -> frozenset[str]:
-    """Return the variables without those that only look on while the formula is asked."""
-    everything = frozenset(system.variable)
-    if system.is_synchronous:
-        return everything
-    asked: set[str] = set()
-    for condition in system.fairness:
-        asked |= reads(condition)
-    footprints = {step.name: step.footprint for step in system.steps}
-    for part in subformulas(formula):
-        match part:
-            case Atom(condition):
-                asked |= reads(condition)
-            case Taken(steps) | OnPaths(along=Taken(steps)):
-                asked.update(*(footprints[name] for name in steps if name in footprints))
-            case Commits(debtor, creditor) | Fulfils(debtor, creditor):
-                asked |= _seen(system, (debtor, creditor))
-            case Knows(_, agents):
-                asked |= _seen(system, agents)
-            case Enforces():
-                return everything
-            case _:
-                pass
-    return _closed(system, asked)
+class Bystanders:
+    """Who only looks on in one system; what all questions have in common is found out once."""
 
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._everything = frozenset(system.variable)
+        self._needed: dict[Formula, frozenset[str]] = {}
 
-def _seen(system: System, agents: Iterable[str]) -> set[str]:
-    return {name for agent in agents for name in system.agent[agent].local}
+    def needed(self, formula: Formula) -> frozenset[str]:
+        """Return the variables without those that only look on while the formula is asked."""
+        found = self._needed.get(formula)
+        if found is None:
+            asked = None if self.system.is_synchronous else self._asked(formula)
+            found = self._needed[formula] = self._everything if asked is None else self._closed(asked)
+        return found
 
+    def _asked(self, formula: Formula) -> set[str] | None:
+        """Return the variables that the formula itself needs; None for all."""
+        asked: set[str] = set()
+        for part in subformulas(formula):
+            match part:
+                case Atom(condition):
+                    asked |= reads(condition)
+                case Taken(steps) | OnPaths(along=Taken(steps)):
+                    asked.update(*(self._footprints[name] for name in steps if name in self._footprints))
+                case Commits(debtor, creditor) | Fulfils(debtor, creditor):
+                    asked |= self._seen((debtor, creditor))
+                case Knows(_, agents):
+                    asked |= self._seen(agents)
+                case Enforces():
+                    return None
+                case _:
+                    pass
+        return asked
 
-def _closed(system: System, asked: set[str]) -> frozenset[str]:
-    """Return these, what guards read, and all that they are made from."""
-    found = asked & system.variable.keys()
-    made_from: dict[str, set[str]] = {}
-    for step in system.steps:
-        found |= reads(step.guard)
-        for name, value in step.updates:
-            made_from.setdefault(name, set()).update(reads(value))
-    waiting = list(found)
-    while waiting:
-        more = made_from.get(waiting.pop(), set()) - found
-        found |= more
-        waiting += more
-    return frozenset(found)
+    def _seen(self, agents: Iterable[str]) -> set[str]:
+        return {name for agent in agents for name in self.system.agent[agent].local}
+
+    @cached_property
+    def _footprints(self) -> dict[str, frozenset[str]]:
+        return {step.name: step.footprint for step in self.system.steps}
+
+    @cached_property
+    def _always(self) -> frozenset[str]:
+        """What guards and conditions of fairness read, and all that it is made from."""
+        read = (*(step.guard for step in self.system.steps), *self.system.fairness)
+        return self._with_sources(frozenset().union(*map(reads, read)))
+
+    @cached_property
+    def _made_from(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for step in self.system.steps:
+            for name, value in step.updates:
+                found.setdefault(name, set()).update(reads(value))
+        return found
+
+    def _closed(self, asked: Iterable[str]) -> frozenset[str]:
+        """Return these, what every question needs, and all that they are made from."""
+        return self._always | self._with_sources(self._everything.intersection(asked))
+
+    def _with_sources(self, names: frozenset[str]) -> frozenset[str]:
+        found, waiting = set(names), list(names)
+        while waiting:
+            more = self._made_from.get(waiting.pop(), set()) - found
+            found |= more
+            waiting += more
+        return frozenset(found)
 
 
 def without_bystanders(system: System, kept: frozenset[str]) -> System:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cplc.engines.bdd import BACKENDS
 from cplc.engines.interface import Engine, ResourceExhausted
-from cplc.system.bystanders import needed, without_bystanders
+from cplc.system.bystanders import Bystanders, without_bystanders
 from cplc.system.formula import And, Commits, Enforces, Finally, Formula, Fulfils, Knows, OnPaths, Or, subformulas
 from cplc.system.model import State, System
 from cplc.system.slicing import Slices, separate
@@ -63,7 +63,9 @@ class Exploration:
         self._auto = auto
         self._quick = auto and method == "symbolic" and not system.is_synchronous
         self._engines: dict[frozenset[str], AnyEngine] = {}
-        self._narrow: dict[frozenset[str], System] = {}
+        self._bystanders: dict[int, Bystanders] = {}
+        """By the identity of the slice, which is kept as long as this."""
+        self._narrow: dict[int, System] = {}
         self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
         self._given_up: set[frozenset[str]] = set()
         self._reductions: dict[frozenset[str], Reduction] = {}
@@ -101,11 +103,15 @@ class Exploration:
         """
         if _bits(wide) < MANY_BITS:
             return wide
-        variables = frozenset(wide.variable)
-        kept = needed(wide, formula)
-        if variables not in self._narrow:
-            self._narrow[variables] = without_bystanders(wide, kept) if kept < variables else wide
-        narrow = self._narrow[variables]
+        bystanders = self._bystanders.get(id(wide))
+        if bystanders is None:
+            bystanders = self._bystanders[id(wide)] = Bystanders(wide)
+        kept = bystanders.needed(formula)
+        narrow = self._narrow.get(id(wide))
+        if narrow is None:
+            narrow = self._narrow[id(wide)] = (
+                without_bystanders(wide, kept) if len(kept) < len(wide.variables) else wide
+            )
         return narrow if kept <= narrow.variable.keys() else wide
 
     def engine_deciding(self, formula: Formula, assuming: frozenset[str]) -> AnyEngine:
