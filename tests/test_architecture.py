@@ -79,6 +79,7 @@ _MAY_IMPORT["cli"] = {
     "logs",
     "server",
     "pipeline",
+    "asking",
     "fixing",
     "analysing",
     "risk",
@@ -100,7 +101,7 @@ _MAY_IMPORT["cli"] = {
     "__init__",
 }
 _MAY_IMPORT["__main__"] = {"cli"}
-_MAY_IMPORT["__init__"] = {"pipeline", "verification", "monitoring", "source"}
+_MAY_IMPORT["__init__"] = {"pipeline", "asking", "verification", "monitoring", "source"}
 
 _AT_HOME = {
     "textx": "syntax",

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from cplc.asking import EngineName
     from cplc.monitoring.monitor import Monitor
     from cplc.pipeline import Compilation
     from cplc.verification.results import Result
@@ -46,7 +47,7 @@ def verify(
     compilation: Compilation,
     *,
     names: Sequence[str] = (),
-    engine: Literal["auto", "symbolic", "explicit", "onthefly", "reduced"] = "auto",
+    engine: EngineName = "auto",
 ) -> tuple[Result, ...]:
     """Return the verdict of each named property, or of all that the file asks for."""
     return tuple(compilation.verify(compilation.questions(names), engine))

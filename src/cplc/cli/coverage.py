@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +19,7 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
 
 if TYPE_CHECKING:
+    from cplc.asking import EngineName
     from cplc.logs.reading import Format as LogFormat
     from cplc.quality.coverage import Outcome
 
@@ -68,7 +69,7 @@ def command(
     mapping: str | None,
     log_form: LogFormat | None,
     tick: float | None,
-    engine: Literal["auto", "symbolic", "explicit", "onthefly", "reduced"],
+    engine: EngineName,
     timeout: float | None,
     memory: int | None,
     form: Format,

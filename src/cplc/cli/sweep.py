@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -24,6 +24,9 @@ from cplc.sweeping.items import ASKS, Ask, Item, Limits, Options, Pairs, Text
 from cplc.sweeping.places import NoCluster, place
 from cplc.sweeping.planning import Wish, check, items, texts
 from cplc.sweeping.tables import NoTable, form_of, rows_by_key
+
+if TYPE_CHECKING:
+    from cplc.asking import EngineName
 
 Ranges = dict[str, tuple[str, ...]]
 
@@ -145,7 +148,7 @@ def command(
     properties: tuple[str, ...],
     agents: tuple[str, ...],
     split: bool,
-    engine: Literal["auto", "symbolic", "explicit", "onthefly", "reduced"],
+    engine: EngineName,
     strategies: Literal["full", "uniform"],
     exact: bool,
     runs: int,

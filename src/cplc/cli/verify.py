@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,12 +29,11 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.system import unfinished
 
 if TYPE_CHECKING:
+    from cplc.asking import EngineName
     from cplc.pipeline import Asked, Compilation, IsplReading, Strategies
     from cplc.report.text import Detail
     from cplc.verification.results import Result
     from cplc.verification.verify import Settled
-
-EngineName = Literal["auto", "symbolic", "explicit", "onthefly", "reduced"]
 
 
 @click.command(
