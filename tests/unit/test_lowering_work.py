@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from cplc.lowering.lifecycle import Ledger
@@ -10,6 +14,8 @@ from cplc.source import Source
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.limits import TooLarge
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 MUTUAL = """protocol Mutual sync {
   role Ann
@@ -76,3 +82,32 @@ def test_what_would_be_too_long_is_given_up() -> None:
     assert Compilation(Source("ring.cpl", ring(3))).system.steps
     with pytest.raises(TooLarge, match="what the passing of time makes of `c0`, `c1`, `c2`, `c3`"):
         _ = Compilation(Source("ring.cpl", ring(4))).system
+
+
+def calls(work: Callable[[], object]) -> int:
+    """Return how many functions are called by the work."""
+    made = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal made
+        made += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("example", "parameter"), [("ecommerce", "copies"), ("netbill", "customers"), ("contract_net", "participants")]
+)
+def test_twice_as_many_members_take_twice_the_work(example: str, parameter: str) -> None:
+    path = EXAMPLES / f"{example}.cpl"
+    source = Source(path.name, path.read_text(encoding="utf-8"))
+    once, twice = (Compilation(source, path, {parameter: str(members)}) for members in (8, 16))
+    assert once.ok
+    assert twice.ok
+    assert calls(lambda: twice.system) < 2.06 * calls(lambda: once.system)

@@ -47,7 +47,6 @@ class Dependence:
         return tuple(c.name for c in self._model.commitments if self._can_go_stale(c))
 
     def _can_go_stale(self, commitment: Commitment) -> bool:
-        set_on_sending = {update.variable for message in self._model.messages for update in message.updates}
         for term in conditions_of(commitment):
             for atom, positive in _atoms(term, self._model, True):
                 match atom:
@@ -55,7 +54,7 @@ class Dependence:
                         return True
                     case Var(variable):
                         declared = self._model.variable[variable]
-                        if variable in set_on_sending or self._restarted_alone(declared, commitment):
+                        if variable in self._set_on_sending or self._restarted_alone(declared, commitment):
                             return True
                     case Happened(message) | Field(message, _):
                         if not positive and self._can_vanish(message, commitment):
@@ -63,6 +62,10 @@ class Dependence:
                     case _:
                         pass
         return False
+
+    @cached_property
+    def _set_on_sending(self) -> frozenset[str]:
+        return frozenset(update.variable for message in self._model.messages for update in message.updates)
 
     @cached_property
     def _reset(self) -> frozenset[str]:
@@ -118,7 +121,12 @@ class Dependence:
                 if dependent not in found:
                     found[dependent] = None
                     pending.append(dependent)
-        return [life.name for life in self._model.lives if life.name in found]
+        return sorted(found, key=self._rank.__getitem__)
+
+    @cached_property
+    def _rank(self) -> dict[str, int]:
+        """Each commitment and claim to its place in the protocol."""
+        return {life.name: rank for rank, life in enumerate(self._model.lives)}
 
 
 def _names(terms: Iterable[Term], model: CheckedModel) -> Iterator[str]:

@@ -7,8 +7,9 @@ the automatic rules. Those of claims are in `dialogue.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from cplc.lowering import dialogue
 from cplc.lowering.cases import NO, Cases, Outcome
@@ -44,6 +45,15 @@ _ROUNDS = 3
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What one keeper has of commitments and claims, and the domains of its variables."""
+
+    commitments: frozenset[str]
+    clocks: Mapping[str, tuple[Value, ...]]
+    others: Mapping[str, tuple[Value, ...]]
+
+
+@dataclass(frozen=True)
 class Book:
     """What is known of all commitments and claims before any step is built: which can do what, who depends on whom."""
 
@@ -72,6 +82,19 @@ class Book:
         if targets := self.retained.get(commitment):
             yield follows_of(name), "follows", ("none", *targets)
 
+    @cached_property
+    def kept(self) -> dict[str | None, Kept]:
+        """What each keeper keeps."""
+        return {keeper: self._kept(keeper, commitments) for keeper, commitments in self.viewers.items()}
+
+    def _kept(self, keeper: str | None, commitments: frozenset[str]) -> Kept:
+        clocks: dict[str, tuple[Value, ...]] = {}
+        others: dict[str, tuple[Value, ...]] = {}
+        for commitment in commitments:
+            for name, kind, domain in self.variables(commitment, keeper):
+                (clocks if kind == "clock" else others)[name] = domain
+        return Kept(commitments, clocks, others)
+
 
 def clock_of(name: str) -> str:
     return f"{name}.clock"
@@ -88,29 +111,32 @@ def follows_of(name: str) -> str:
 def make_book(model: CheckedModel, viewers: dict[str | None, frozenset[str]]) -> Book:
     """Read off the operations what can become of each commitment."""
     operations = [operation for message in model.messages for operation in message.operations]
-    redirects = {
-        (operation.commitment, operation.target)
-        for operation in operations
-        if operation.target is not None and not operation.retaining
-    }
+    involving: dict[str, list[Operation]] = {name: [] for name in model.parties}
+    for operation in operations:
+        involving[operation.commitment].append(operation)
+        if operation.target is not None and operation.target != operation.commitment:
+            involving[operation.target].append(operation)
+    redirects: dict[str, list[str]] = {}
+    for operation in operations:
+        if operation.target is not None and not operation.retaining:
+            redirects.setdefault(operation.commitment, []).append(operation.target)
     retained: dict[str, tuple[str, ...]] = {}
-    for commitment in model.commitments:
-        targets = {o.target: None for o in operations if o.commitment == commitment.name and o.retaining and o.target}
+    for name in model.commitment:
+        targets = {o.target: None for o in involving[name] if o.commitment == name and o.retaining and o.target}
         fresh = list(targets)
         while fresh:
-            here = fresh.pop()
-            for old, new in redirects:
-                if old == here and new not in targets:
+            for new in redirects.get(fresh.pop(), ()):
+                if new not in targets:
                     targets[new] = None
                     fresh.append(new)
         if targets:
-            retained[commitment.name] = tuple(name for name in model.commitment if name in targets)
+            retained[name] = tuple(other for other in model.commitment if other in targets)
     suspended = {operation.commitment for operation in operations if operation.verb == "suspend"} | set(retained)
     possible = {
-        commitment.name: _possible(commitment, operations, commitment.name in suspended, commitment.name in retained)
-        for commitment in model.commitments
+        name: _possible(commitment, involving[name], name in suspended, name in retained)
+        for name, commitment in model.commitment.items()
     }
-    possible |= {claim.name: dialogue.possible_states(claim, operations) for claim in model.claims}
+    possible |= {claim.name: dialogue.possible_states(claim, involving[claim.name]) for claim in model.claims}
     return Book(model, viewers, possible, retained, frozenset(suspended))
 
 
@@ -145,7 +171,8 @@ class Ledger:
     def __init__(self, book: Book, keeper: str | None, reading: Reading) -> None:
         self.book = book
         self.keeper = keeper
-        self.kept = book.viewers[keeper]
+        kept = book.kept[keeper]
+        self.kept = kept.commitments
         self.values: dict[str, Outcome] = {}
         self.touched: dict[str, None] = {}
         """Those whose state this step may change."""
@@ -153,12 +180,8 @@ class Ledger:
         """Those among them that came into an open state without a look at their conditions."""
         self.reading = Reading(reading.model, reading.role, reading.own, reading.changed, self._seen)
         self._before = Reading(reading.model, reading.role, state=self._seen_before)
-        self.clocks: dict[str, tuple[Value, ...]] = {}
-        domains: dict[str, tuple[Value, ...]] = {}
-        for commitment in self.kept:
-            for name, kind, domain in book.variables(commitment, keeper):
-                (self.clocks if kind == "clock" else domains)[name] = domain
-        self.cases = Cases(domains)
+        self.clocks = kept.clocks
+        self.cases = Cases(kept.others)
         """Clocks are not among what is told apart: they may have very many values, and only one of them matters."""
 
     # --- values at this point of the step

@@ -37,6 +37,9 @@ def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
     book = make_book(model, _viewers(model, local | asked | set(observers)))
     variables = {variable.name: variable for variable in _variables(book, local)}
     workshop = Workshop(book, Dependence(book), variables)
+    owned: dict[str, list[str]] = {"Env": [], **{role.name: [] for role in model.roles}}
+    for variable in variables.values():
+        owned[variable.owner].append(variable.name)
     steps, hazards = _steps(workshop)
     reading = Reading(model, terminal=terminal(steps))
     return System(
@@ -47,7 +50,7 @@ def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
             Agent(
                 role.name,
                 role.family,
-                tuple(v.name for v in variables.values() if v.owner == role.name),
+                tuple(owned[role.name]),
             )
             for role in model.roles
         ),

@@ -1,4 +1,7 @@
-"""What must be true of every system, whoever made it."""
+"""What must be true of every system, whoever made it.
+
+A set less those of a mapping is written ``difference``: ``-`` and its keys would go through the whole mapping.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def problems(system: System) -> Iterator[str]:
             yield f"justice `{justice.name}` is of no agent"
     yield from _players_are_sound(system)
     for what, expr in _conditions(system):
-        yield from (f"{what} reads `{name}`, which is no variable" for name in reads(expr) - system.variable.keys())
+        yield from (f"{what} reads `{name}`, which is no variable" for name in reads(expr).difference(system.variable))
 
 
 def _variables_are_sound(system: System) -> Iterator[str]:
@@ -73,7 +76,7 @@ def _step_is_sound(system: System, step: Step) -> Iterator[str]:
     written = [name for name, _ in step.updates] + list(step.free)
     if len(set(written)) != len(written):
         yield f"`{step.name}` writes a variable twice"
-    unknown = step.footprint - system.variable.keys()
+    unknown = step.footprint.difference(system.variable)
     yield from (f"`{step.name}` uses `{name}`, which is no variable" for name in unknown)
     if step.actor != "Env" and step.actor not in system.agent:
         yield f"`{step.name}` is taken by `{step.actor}`, which is no agent"
@@ -86,7 +89,7 @@ def _players_are_sound(system: System) -> Iterator[str]:
         yield "a synchronous system has steps or justice"
     if len(system.player) != len(system.players) or not system.player.keys().isdisjoint(system.variable):
         yield "the name of a choice is taken"
-    choices = system.player.keys() | system.variable.keys()
+    known = {**system.player, **system.variable}
     written = Counter[str]()
     for player in system.players:
         if player.agent not in system.agent:
@@ -94,14 +97,14 @@ def _players_are_sound(system: System) -> Iterator[str]:
         if len({action.name for action in player.actions}) != len(player.actions) or not player.actions:
             yield f"`{player.agent}` has no actions, or one twice"
         for action in player.actions:
-            unknown = reads(action.allowed) - system.variable.keys()
+            unknown = reads(action.allowed).difference(system.variable)
             yield from (f"action `{action.name}` reads `{name}`, which is no variable" for name in unknown)
         for rule in player.rules:
             written.update({name for change in rule for name, _ in change.updates})
             for change in rule:
-                unknown = reads(change.guard) - choices
-                unknown |= {name for name, _ in change.updates} - system.variable.keys()
-                unknown |= {read for _, value in change.updates for read in reads(value)} - system.variable.keys()
+                unknown = reads(change.guard).difference(known)
+                unknown |= {name for name, _ in change.updates if name not in system.variable}
+                unknown |= {read for _, value in change.updates for read in reads(value).difference(system.variable)}
                 yield from (f"`{player.agent}` uses `{name}`, which is neither variable nor choice" for name in unknown)
     yield from (f"{times} rules write `{name}`" for name, times in written.items() if times > 1)
 

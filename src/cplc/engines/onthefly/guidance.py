@@ -298,7 +298,7 @@ def _stages(runs: Product) -> dict[int, int]:
     ring, number = last, 0
     while ring:
         number += 1
-        ring = {state for target in ring for state in before.get(target, ())} - stages.keys()
+        ring = {state for target in ring for state in before.get(target, ()) if state not in stages}
         stages.update(dict.fromkeys(ring, number))
     return stages
 
