@@ -70,27 +70,32 @@ class Compass:
             return value(fact[0], state) == fact[1]
 
         needed: dict[Fact, list[tuple[int, _Tree]]] = {}
+        helps: dict[Fact, dict[Fact, None]] = {}
         waiting = list(_lacking(goal, is_so))
         while waiting:
             fact = waiting.pop()
             if fact not in needed:
                 needed[fact] = self._ways_to(fact)
                 for _, tree in needed[fact]:
-                    waiting.extend(_lacking(tree, is_so))
+                    for lacking in _lacking(tree, is_so):
+                        waiting.append(lacking)
+                        helps.setdefault(lacking, {})[fact] = None
         cost: dict[Fact, int] = {}
         best: dict[Fact, tuple[int, _Tree]] = {}
-        changed = True
+        stale = set(needed)
         rounds = 0
-        while changed and rounds < len(needed) + 1:
-            changed = False
+        while stale and rounds < len(needed) + 1:
             rounds += 1
             for fact in reversed(needed):
+                if fact not in stale:
+                    continue
+                stale.remove(fact)
                 for way in needed[fact]:
                     length = 1 + _cost(way[1], is_so, cost)
                     if length < cost.get(fact, _FAR):
                         cost[fact] = length
                         best[fact] = way
-                        changed = True
+                        stale.update(helps.get(fact, ()))
         self.world.spend(rounds * len(needed) // _PER_UNIT)
         return _cost(goal, is_so, cost), frozenset(_first_steps(goal, is_so, cost, best))
 
@@ -197,10 +202,19 @@ def _cost(tree: _Tree, is_so: Callable[[Fact], bool], cost: dict[Fact, int]) -> 
     kind, operands = tree
     if not isinstance(operands, tuple):
         return 0 if is_so((kind, operands)) else cost.get((kind, operands), _FAR)
-    costs = [_cost(operand, is_so, cost) for operand in operands]
     if kind == "all":
-        return min(_FAR, sum(costs))
-    return min(costs, default=_FAR)
+        together = 0
+        for operand in operands:
+            together += _cost(operand, is_so, cost)
+            if together >= _FAR:
+                return _FAR
+        return together
+    least = _FAR
+    for operand in operands:
+        least = min(least, _cost(operand, is_so, cost))
+        if least == 0:
+            break
+    return least
 
 
 def _first_steps(
