@@ -14,6 +14,21 @@ Value = bool | int | str
 ArithOp = Literal["+", "-", "*", "/", "%"]
 
 
+class _Deep:
+    """Remembers its hash, for which it would have to go through all that is below it."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def _kept_hash(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            found = hash(tuple([getattr(self, name) for name in self.__slots__]))
+            object.__setattr__(self, "_hash", found)
+            return found
+
+
 @dataclass(frozen=True, slots=True)
 class Const:
     value: Value
@@ -27,50 +42,64 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Not(_Deep):
     operand: Expr
 
+    __hash__ = _Deep._kept_hash
+
 
 @dataclass(frozen=True, slots=True)
-class And:
+class And(_Deep):
     operands: tuple[Expr, ...]
 
+    __hash__ = _Deep._kept_hash
+
 
 @dataclass(frozen=True, slots=True)
-class Or:
+class Or(_Deep):
     operands: tuple[Expr, ...]
 
+    __hash__ = _Deep._kept_hash
+
 
 @dataclass(frozen=True, slots=True)
-class Equal:
+class Equal(_Deep):
     left: Expr
     right: Expr
 
+    __hash__ = _Deep._kept_hash
+
 
 @dataclass(frozen=True, slots=True)
-class Less:
+class Less(_Deep):
     """Numbers only."""
 
     left: Expr
     right: Expr
 
+    __hash__ = _Deep._kept_hash
+
 
 @dataclass(frozen=True, slots=True)
-class Arith:
+class Arith(_Deep):
     """Numbers only. The remainder has the sign of the divisor; division cuts off towards 0. By 0 both give 0."""
 
     op: ArithOp
     left: Expr
     right: Expr
 
+    __hash__ = _Deep._kept_hash
+
 
 @dataclass(frozen=True, slots=True)
-class Ite:
+class Ite(_Deep):
     """``then`` where the condition holds, ``otherwise`` elsewhere."""
 
     condition: Expr
     then: Expr
     otherwise: Expr
+
+    __hash__ = _Deep._kept_hash
 
 
 Expr = Const | Read | Not | And | Or | Equal | Less | Arith | Ite

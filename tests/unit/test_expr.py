@@ -1,0 +1,30 @@
+"""Expressions remember their hashes, and nobody notices."""
+
+from __future__ import annotations
+
+import pickle
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import conditions_over, systems
+
+from cplc.system.expr import Expr, replaced
+
+
+@given(st.data())
+def test_what_is_equal_has_one_hash(data: st.DataObject) -> None:
+    expr: Expr = data.draw(conditions_over(data.draw(systems()).variables))
+    again: Expr = pickle.loads(pickle.dumps(expr))
+    assert again == expr
+    assert hash(again) == hash(expr) == hash(expr)
+    simplified = replaced(expr, {})
+    assert hash(replaced(again, {})) == hash(simplified)
+
+
+@given(st.data())
+def test_what_is_written_holds_no_hash(data: st.DataObject) -> None:
+    """The next process has other hashes for the same words."""
+    expr: Expr = data.draw(conditions_over(data.draw(systems()).variables))
+    before = pickle.dumps(expr)
+    hash(expr)
+    assert pickle.dumps(expr) == before
