@@ -31,6 +31,7 @@ from cplc.system.printer import formula_text
 from cplc.system.symmetry import Kin, Symmetry, renamed_formula
 from cplc.verification import exploration
 from cplc.verification.evidence import explain_initial
+from cplc.verification.exploration import Exploration
 from cplc.verification.replay import replay
 from cplc.verification.results import Question, Result
 from cplc.verification.verify import verify
@@ -79,6 +80,15 @@ def test_whatever_is_said_is_so_of_others(data: st.DataObject) -> None:
     engine = ExplicitEngine(system)
     expected = engine.is_valid(formula, assuming)
     assert engine.is_valid(renamed_formula(formula, renamed), frozenset(map(renamed, assuming))) == expected
+
+
+@settings(max_examples=40)
+@given(pairs(crowds()))
+def test_what_occurs_is_found_once_for_all_members(example: Example) -> None:
+    system, formula, other, assuming = example
+    known, judge = (Exploration(system, method, auto=False) for method in ("symbolic", "explicit"))
+    for one in (formula, other):
+        assert known.occurs(one, one, assuming) == judge.occurs(one, one, assuming), formula_text(one)
 
 
 @pytest.mark.parametrize("name", ASYMMETRIC)

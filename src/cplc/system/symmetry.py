@@ -50,10 +50,21 @@ class Kin:
     places: frozenset[Place]
     indices: tuple[int, ...]
 
-    def members_in(self, name: str) -> Iterator[int]:
-        """Yield the indices of the instances that the name of a variable, agent, message or step speaks of."""
-        for base, index in _indices(name):
-            yield from (value for position, value in enumerate(index) if (base, position) in self.places)
+    def members_in(self, name: str) -> tuple[int, ...]:
+        """Return the indices of the instances that the name of a variable, agent, message or step speaks of."""
+        known = self._members.get(name)
+        if known is None:
+            known = self._members[name] = tuple(
+                value
+                for base, index in _indices(name)
+                for position, value in enumerate(index)
+                if (base, position) in self.places
+            )
+        return known
+
+    @cached_property
+    def _members(self) -> dict[str, tuple[int, ...]]:
+        return {}
 
     def renaming(self, permutation: Permutation) -> Callable[[str], str]:
         """Return the names of what the instances have after they have been exchanged for each other."""
@@ -295,17 +306,13 @@ def _renamed(expr: Expr, renamed: Renaming) -> Expr:
 
 
 def in_order(kin: Kin, formula: Formula, assuming: frozenset[str] = frozenset()) -> Permutation:
-    """Return the numbers that instances get in the order in which the formula speaks of them."""
+    """Return the numbers that the instances get which a formula speaks of, in the order in which it does."""
     spoken_of = dict.fromkeys(member for name in _names(formula) for member in kin.members_in(name))
-    order = dict.fromkeys((*spoken_of, *kin.indices))
-    alike: dict[frozenset[str], list[int]] = {}
-    for index in kin.indices:
-        alike.setdefault(frozenset(f for f in kin.families if f"{f}[{index}]" in assuming), []).append(index)
-    return {
-        old: new
-        for same in alike.values()
-        for old, new in zip((index for index in order if index in same), same, strict=True)
+    alike = {
+        index: frozenset(family for family in kin.families if f"{family}[{index}]" in assuming) for index in kin.indices
     }
+    free = {kind: iter([index for index in kin.indices if alike[index] == kind]) for kind in set(alike.values())}
+    return {index: next(free[alike[index]]) for index in spoken_of if index in alike}
 
 
 def _names(formula: Formula) -> Iterator[str]:

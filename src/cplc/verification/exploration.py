@@ -59,7 +59,9 @@ class Exploration:
         self.system = system
         self.method = method
         self.slices = Slices(system)
-        self._alike = Alike(Symmetry(system))
+        symmetry = Symmetry(system)
+        self._alike = Alike(symmetry)
+        self._occurring = Alike(symmetry)
         self._auto = auto
         self._quick = auto and method == "symbolic" and not system.is_synchronous
         self._engines: dict[frozenset[str], AnyEngine] = {}
@@ -218,6 +220,12 @@ class Exploration:
         if self.method == "explicit" or self.system.is_synchronous:
             return tuple(Part(number, operand) for number, operand in enumerate(operands))
         return tuple(Part(number, part) for number, operand in enumerate(operands) for part in separate(operand))
+
+    def occurs(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> bool:
+        """Whether there is such an example; of formulas that differ in which members they name, found once."""
+        if self.method == "explicit" or self.system.is_synchronous:
+            return self.example(formula, deciding, assuming) is not None
+        return self._occurring.answer(formula, assuming, lambda: self.example(formula, deciding, assuming) is not None)
 
     def example(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> State | None:
         """Return a reachable state that satisfies a part of the formula that is being decided, if there is one."""

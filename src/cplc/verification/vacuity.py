@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
 from cplc.system.expr import FALSE
 from cplc.system.formula import (
@@ -24,11 +25,20 @@ from cplc.system.model import State
 from cplc.system.printer import formula_text
 from cplc.verification.results import Remark
 
-Example = Callable[[Formula], State | None]
-"""A reachable state that satisfies a formula, if there is one."""
+
+class Reachable(Protocol):
+    """What is known of reachable states."""
+
+    def occurs(self, formula: Formula) -> bool:
+        """Whether the formula holds in any."""
+        ...
+
+    def example(self, formula: Formula) -> State | None:
+        """Return one in which it holds."""
+        ...
 
 
-def vacuous_implications(example: Example, formula: Formula) -> Iterator[Remark]:
+def vacuous_implications(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
     """Yield the implications in positive position whose left side never holds.
 
     What is said of a path is so somewhere on a run if and only if some run begins with it, as long as it does not
@@ -41,7 +51,7 @@ def vacuous_implications(example: Example, formula: Formula) -> Iterator[Remark]
             continue
         else:
             where, never = OnPaths("E", left, along), "is true nowhere on any run"
-        if example(where) is None:
+        if not reachable.occurs(where):
             yield Remark("vacuous-implication", f"the left side of an implication, `{formula_text(left)}`, {never}")
 
 
@@ -76,13 +86,13 @@ def _on_this_path(formula: Formula) -> Iterator[Formula]:
             yield from _on_this_path(child)
 
 
-def not_serial(example: Example, formula: Formula) -> Iterator[Remark]:
+def not_serial(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
     """Yield the pairs of debtor and creditor in the formula of which some reachable state sees no state at all."""
     nothing = Atom(FALSE, "false")
     pairs = {(part.debtor, part.creditor): None for part in subformulas(formula) if isinstance(part, Commits | Fulfils)}
     for debtor, creditor in pairs:
-        blind = example(Commits(debtor, creditor, nothing))
-        if blind is not None:
+        never_serial = Commits(debtor, creditor, nothing)
+        if reachable.occurs(never_serial) and (blind := reachable.example(never_serial)) is not None:
             yield Remark(
                 "not-serial",
                 f"in some reachable states `C({debtor} -> {creditor}, …)` is true for want of any state to check",

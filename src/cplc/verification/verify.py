@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.system.formula import Commits, Formula, Fulfils, subformulas
-from cplc.system.model import System
+from cplc.system.model import State, System
 from cplc.system.trace import Evidence
 from cplc.verification.acting import with_actions
 from cplc.verification.blame import blame
@@ -25,7 +25,7 @@ from cplc.verification.independence import independent_atoms
 from cplc.verification.no_return import point_of_no_return
 from cplc.verification.replay import EvidenceError, replay
 from cplc.verification.results import Answer, Question, Remark, Result
-from cplc.verification.vacuity import Example, not_serial, vacuous_implications
+from cplc.verification.vacuity import Reachable, not_serial, vacuous_implications
 from cplc.verification.widening import NotWidened, widened
 
 if TYPE_CHECKING:
@@ -84,6 +84,21 @@ class Verifier:
 
 
 NO_FAIR_RUN = Remark("no-fair-run", "no fair run begins in an initial state, so every formula holds of all of them")
+
+
+@dataclass(frozen=True)
+class _Met:
+    """The states that are met where a formula is decided."""
+
+    exploration: Exploration
+    deciding: Formula
+    assuming: frozenset[str]
+
+    def occurs(self, formula: Formula) -> bool:
+        return self.exploration.occurs(formula, self.deciding, self.assuming)
+
+    def example(self, formula: Formula) -> State | None:
+        return self.exploration.example(formula, self.deciding, self.assuming)
 
 
 class _Answering:
@@ -214,15 +229,11 @@ class _Answering:
         return Result(self.question, answer, name, 0.0, system, left_out=left_out, engine_reason=reason)
 
     def _remarks(
-        self, parts: Iterable[Part], find: Callable[[Example, Formula], Iterator[Remark]]
+        self, parts: Iterable[Part], find: Callable[[Reachable, Formula], Iterator[Remark]]
     ) -> tuple[Remark, ...]:
-        found = [remark for part in parts for remark in find(self._examples(part.formula), part.formula)]
+        met = (_Met(self.exploration, part.formula, self.assuming) for part in parts)
+        found = [remark for reachable in met for remark in find(reachable, reachable.deciding)]
         return tuple({remark.message: remark for remark in found}.values())
-
-    def _examples(self, formula: Formula) -> Example:
-        """Return what finds states where a part of the formula holds."""
-
-        return lambda part: self.exploration.example(part, formula, self.assuming)
 
     def _not_serial(self, parts: Iterable[Part]) -> tuple[Remark, ...]:
         social = [part for part in parts if any(isinstance(f, Commits | Fulfils) for f in subformulas(part.formula))]
