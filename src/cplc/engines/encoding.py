@@ -70,6 +70,8 @@ class Encoding:
         self.diagrams = diagrams(levels, backend=backend, node_limit=node_limit)
         self.true = self.diagrams.true
         self.false = self.diagrams.false
+        self._coded: State = {}
+        self._bits_of_coded: dict[int, bool] = {}
         self._values: dict[str, Cases] = {}
         self._seen: dict[int, tuple[Expr, Node]] = {}
         self._sums: dict[Expr, Cases] = {}
@@ -152,11 +154,13 @@ class Encoding:
         return result
 
     def contains(self, states: Node, state: State) -> bool:
-        """Return whether a state is in a set."""
-        codes: dict[int, bool] = {}
-        for name, value in state.items():
-            codes.update(self._codes[name][value])
-        return self.diagrams.value(states, codes)
+        """Return whether a state is in a set; the next one asked about mostly differs from it in little."""
+        if state != self._coded:
+            for name, value in state.items():
+                if self._coded.get(name) != value:
+                    self._coded[name] = value
+                    self._bits_of_coded.update(self._codes[name][value])
+        return self.diagrams.value(states, self._bits_of_coded)
 
     @cached_property
     def _codes(self) -> dict[str, dict[Value, dict[int, bool]]]:

@@ -84,11 +84,13 @@ class Ways(Generic[S]):
         moves: Moves = ()
         height = self._height(start, sets)
         while height:
-            options = [(self._height(move.state, sets[:height]), move) for move in self.moves(end(start, moves))]
-            lower, move = min(options, key=lambda option: option[0], default=(height, None))
-            if move is None or lower == height:
+            lowest, best = height, None
+            for move in self.moves(end(start, moves)):
+                if lowest and self.contains(sets[lowest - 1], move.state):
+                    lowest, best = self._height(move.state, sets[: lowest - 1]), move
+            if best is None:
                 raise EvidenceError("the engine knows a step that the interpreter cannot take")
-            moves, height = (*moves, move), lower
+            moves, height = (*moves, best), lowest
         return moves
 
     def _height(self, state: State, sets: tuple[S, ...]) -> int:
@@ -103,23 +105,26 @@ class Ways(Generic[S]):
             position = 0
             while position + size <= len(moves):
                 here = end(start, moves[:position])
-                others = self._replayed(here, moves[position + size :], bounds)
-                if others is not None and self.contains(target, end(here, others)):
+                others = self._replayed(here, moves[position + size :], bounds, target)
+                if others is not None:
                     moves = moves[:position] + others
                 else:
                     position += 1
             size //= 2
         return moves
 
-    def _replayed(self, state: State, moves: Moves, within: S | None) -> Moves | None:
-        """Return the same steps taken from another state, if they can be taken within the set; None is all states."""
-        taken: list[Move] = []
+    def _replayed(self, state: State, moves: Moves, within: S | None, target: S) -> Moves | None:
+        """Return the same steps from another state, if they lead within the set to the target; None is all states."""
+        states, taken = [state], []
         for move in moves:
-            here = taken[-1].state if taken else state
-            again = self.again(here, move)
-            if again is None or not (within is None or self.contains(within, here)):
+            again = self.again(states[-1], move)
+            if again is None:
                 return None
             taken.append(again)
+            states.append(again.state)
+        *before, last = states
+        if not self.contains(target, last) or not (within is None or all(self.contains(within, one) for one in before)):
+            return None
         return tuple(taken)
 
     def again(self, state: State, move: Move) -> Move | None:
