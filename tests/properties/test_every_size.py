@@ -70,7 +70,7 @@ def _families(draw: st.DrawFn) -> str:
 
 
 @given(_families())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_what_is_said_of_every_size_is_so(text: str) -> None:
     compilation = compile(text)
     assume(compilation.ok)

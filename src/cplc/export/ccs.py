@@ -28,11 +28,11 @@ def export(request: Request) -> Export:
     """Return the processes, and beside them the formulas that GCTL* can say."""
     system = request.system
     vocabulary = Vocabulary(system, tuple(question.name for question in request.formulas))
-    asked, left_out = _asked(vocabulary, request.formulas)
     kept = kept_beside(system)
+    steps = [(step.name, processes(vocabulary, step, kept)) for step in system.steps]  # first, for that may be too much
+    asked, left_out = _asked(vocabulary, request.formulas)
     cells = [_cell(vocabulary, variable, variable.name in kept) for variable in system.variables]
     begin = _begin(vocabulary, kept)
-    steps = [(step.name, processes(vocabulary, step, kept)) for step in system.steps]
     text = render(
         "ccs.j2",
         header=header_lines(request, (_REMARK,), left_out),
