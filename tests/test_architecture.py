@@ -11,6 +11,7 @@ import pytest
 _SOURCE = Path(__file__).parents[1] / "src" / "cplc"
 
 _MAY_IMPORT: dict[str, set[str]] = {
+    "records": set(),
     "source": set(),
     "resources": set(),
     "diagnostics": {"source"},
@@ -157,7 +158,19 @@ def test_imports_go_one_way() -> None:
     wrong = [
         f"{path.relative_to(_SOURCE)} imports {module}"
         for path, part, module in _imports()
-        if module.split(".")[0] == "cplc" and _part_of(module) not in {part, *_MAY_IMPORT[part]}
+        if module.split(".")[0] == "cplc" and _part_of(module) not in {part, "records", *_MAY_IMPORT[part]}
+    ]
+    assert wrong == []
+
+
+def test_records_are_made_the_quick_way() -> None:
+    """The decorator of the standard library compiles every method of every class whenever the program starts."""
+    wrong = [
+        str(path.relative_to(_SOURCE))
+        for path in _SOURCE.glob("**/*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
+        if any(alias.name == "dataclass" for alias in node.names) and path.stem != "records"
     ]
     assert wrong == []
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from time import perf_counter
 
 from cplc.lowering.participants import lower_participant, participant_views
 from cplc.pipeline import Asked, Compilation, UnknownQuestion
+from cplc.records import dataclass
 from cplc.report.estimate import sentence
 from cplc.report.numbers import bounds_text
 from cplc.risk import Analysis, Bounds, Figure, analyse
@@ -60,7 +61,10 @@ def _over_a_system(compilation: Compilation, declared: m.Participant) -> AskedPa
     return AskedParticipant(lower_participant(declared, model, system), system, thresholds)
 
 
-def analysed(asked: AskedParticipant, options: Options = Options()) -> Analysis:
+_DEFAULTS = Options()
+
+
+def analysed(asked: AskedParticipant, options: Options = _DEFAULTS) -> Analysis:
     """Return what the participant can count on."""
     found = analyse(
         asked.system, asked.participant, tuple(map(limit, asked.thresholds)),

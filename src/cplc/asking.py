@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from cplc.diagnostics.core import Diagnostic
+from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.system.model import System

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import UNNEEDED_IGNORE
 from cplc.pipeline import Compilation
+from cplc.records import dataclass
 from cplc.settings import without
 from cplc.source import Source
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cplc.asking import Answering, Asked, Strategies, named
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
+from cplc.records import dataclass
 from cplc.settings import Settings, kept, settings_for
 from cplc.source import Source, Span
 from cplc.syntax.readable import unread_words

@@ -6,7 +6,7 @@ Nothing heavy is imported before it is needed, so that `cplc --version` and `cpl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +15,7 @@ from cplc.asking import Answering, Asked, Channels, EngineName, Strategies, Unkn
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.ispl_reading import IsplReading
+from cplc.records import dataclass
 from cplc.settings import Settings, kept, settings_for
 from cplc.source import Source, Span
 from cplc.syntax.readable import unread_words

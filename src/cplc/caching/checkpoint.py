@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from cplc import __version__
 from cplc.caching.container import Container, Parts, Unusable, make_place, opened, tidy, written
 from cplc.caching.keys import program
+from cplc.records import dataclass
 from cplc.system.fingerprint import fingerprint
 from cplc.system.limits import TooLarge, make_room
 from cplc.system.model import System

@@ -16,10 +16,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Final
+
+from cplc.records import dataclass
 
 Buffer = bytes | memoryview
 Parts = Callable[[], Iterable[Buffer]]

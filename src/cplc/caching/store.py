@@ -13,8 +13,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from cplc.records import dataclass
 
 _ENDING = ".verdict"
 _UNFINISHED = ".unfinished-"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from cplc.cli.output import AnyFormat, Colour
 from cplc.cli.run import file_name
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.analysing import AskedParticipant

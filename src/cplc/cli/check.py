@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import click
 
@@ -19,6 +18,7 @@ from cplc.cli.output import AnyFormat, Colour
 from cplc.cli.watching import watch_option, watched
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order, summary
+from cplc.records import dataclass
 
 
 @click.command(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cplc.cli import output
@@ -14,6 +13,7 @@ from cplc.cli.observing import Observed, mapping_of, observe, tell_what_is_left_
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.logs.reading import Format as LogFormat

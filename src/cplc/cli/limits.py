@@ -12,13 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TypeVar
 
 from cplc.cli.clock import began
+from cplc.records import dataclass
 from cplc.system import unfinished
 from cplc.system.limits import TooLarge, allow
 

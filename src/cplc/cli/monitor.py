@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -23,6 +23,7 @@ from cplc.cli.stopping import STOPPED, Stop, stopping
 from cplc.cli.telling import Form, Teller
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.logs.events import Event, Garbage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -17,6 +17,7 @@ from cplc.cli.load import STANDARD_INPUT
 from cplc.cli.options import Command, duration
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
+from cplc.records import dataclass
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:

@@ -6,12 +6,14 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import click
+
+from cplc.records import dataclass
 
 _VERSION: Final = 1
 _HEAD: Final = 1024

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, cast
 import click
 
 from cplc.cli import output
+from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.logs.events import Event

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -18,6 +17,7 @@ from cplc.cli.options import colour_option, files, reading_options, resource_opt
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.pipeline import Compilation, IsplReading

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from secrets import randbelow
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +20,7 @@ from cplc.cli.output import Colour
 from cplc.cli.recording import Log, log_format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.logs.events import Event

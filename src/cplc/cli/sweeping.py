@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, Literal
 
@@ -18,6 +18,7 @@ from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.cli.limits import Interrupted, termination
 from cplc.cli.output import Colour
+from cplc.records import dataclass
 from cplc.sweeping.items import Answered, Cell, Item, Limits, Row
 from cplc.sweeping.places import Cluster, Here
 from cplc.sweeping.planning import Wish

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 
 from cplc.cli import output
 from cplc.cli.exits import Exit
+from cplc.records import dataclass
 from cplc.report.text import plain, printable
 
 if TYPE_CHECKING:

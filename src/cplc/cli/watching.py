@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import FrameType
 
@@ -26,6 +26,7 @@ from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.cli.load import STANDARD_INPUT
 from cplc.cli.reading import FILES_READ, Contents, digest, told_in
+from cplc.records import dataclass
 
 _POLL = 0.1
 _GLANCES = 10

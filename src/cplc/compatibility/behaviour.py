@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Literal
 
 from cplc.compatibility.matching import Match
 from cplc.engines.explicit_graph import Graph, explore
+from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.model import Step, System
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from cplc.compatibility.behaviour import behaviours
 from cplc.compatibility.matching import Match
 from cplc.compatibility.search import Findings, Watch, search
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.system.model import Commitment, System
 from cplc.system.trace import Run
 from cplc.verification.interpreter import Interpreter

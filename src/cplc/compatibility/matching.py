@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+from cplc.records import dataclass
 from cplc.system.model import Commitment, Message, System
 
 Renames = Mapping[str, str]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from cplc.compatibility.behaviour import TICK, Behaviour, Event
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.system.trace import Move, Run
 
 _MEMBERS = 20_000_000

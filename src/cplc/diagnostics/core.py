@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Final, Literal
 
+from cplc.records import dataclass
 from cplc.source import Span
 
 Severity = Literal["error", "warning"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.engines.explicit_graph import Stepper
+from cplc.records import dataclass
 from cplc.system.expr import Const, Read, conj, equal
 from cplc.system.formula import Atom
 from cplc.system.model import State, System

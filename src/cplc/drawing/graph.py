@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
+
+from cplc.records import dataclass
 
 Shape = Literal["box", "round", "plain"]
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Final
+
+from cplc.records import dataclass
 
 _SWEEPS: Final = 12
 _APART: Final = 26.0

@@ -7,8 +7,9 @@ one of several needed; one that must not be there, at the sender who would have 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from cplc.records import dataclass
 from cplc.system.expr import And, Expr, Not, Or, Read
 from cplc.system.model import Step, System
 

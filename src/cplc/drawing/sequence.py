@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 from cplc.drawing.needs import Need, alternatives, in_order, needs
+from cplc.records import dataclass
 from cplc.report.wording import changes, step_text
 from cplc.system.model import System
 from cplc.system.trace import Run

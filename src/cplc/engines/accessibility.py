@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
+from cplc.records import dataclass
 from cplc.system.model import System
 
 

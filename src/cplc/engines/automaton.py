@@ -8,11 +8,11 @@ with a system looks up, steps are there by their names.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from cplc.engines.interface import ResourceExhausted
 from cplc.engines.obligations import Move, Obligations, Position, numbers
 from cplc.engines.shrinking import Arc, Arcs, shrunk
+from cplc.records import dataclass
 from cplc.system.formula import Formula, Taken
 
 LIMIT = 200_000

@@ -15,9 +15,10 @@ the goal is nearer by one, and so it is from the image, for the goal is its own 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cplc.engines.explicit_states import Packing
+from cplc.records import dataclass
 from cplc.system.expr import Expr, reads
 from cplc.system.model import System
 from cplc.system.symmetry import Kin, expr_key, generators

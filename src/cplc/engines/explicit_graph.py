@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, compress, product
 from math import prod
@@ -17,6 +16,7 @@ from typing import Protocol
 from cplc.engines.explicit_kept import begun, ended
 from cplc.engines.explicit_states import Numbers, Packing, Table
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.system import progress, unfinished
 from cplc.system.expr import Expr, reads
 from cplc.system.model import Step, System

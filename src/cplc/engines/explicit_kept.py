@@ -13,9 +13,10 @@ import struct
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.system import unfinished
 from cplc.system.fingerprint import fingerprint
 from cplc.system.limits import make_room

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from cplc.engines.automaton import Automaton, Edge
 from cplc.engines.explicit_fairness import Constraints
 from cplc.engines.explicit_graph import Graph
+from cplc.records import dataclass
 
 _DONE = (1 << 32) - 1
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -24,6 +24,7 @@ from cplc.engines.interface import ResourceExhausted
 from cplc.engines.interference import Interference
 from cplc.engines.plans import Plan, conditions, plan_for
 from cplc.engines.stubborn import Stubborn
+from cplc.records import dataclass
 from cplc.system import progress, unfinished
 from cplc.system.formula import Formula
 from cplc.system.model import State, System

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from math import prod
 from typing import TypeVar
@@ -18,6 +17,7 @@ from cplc.engines.explicit_graph import Graph
 from cplc.engines.explicit_kept import begun, ended
 from cplc.engines.explicit_states import TABLE_SIZE, Numbers, Packing, Table
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.system import progress, unfinished
 from cplc.system.expr import Read, reads
 from cplc.system.formula import Adjacent

@@ -11,11 +11,11 @@ that goes for all whose steps change nothing that Z depends on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
 from cplc.engines.sweeps import Sweeps
+from cplc.records import dataclass
 from cplc.system.expr import Expr
 from cplc.system.formula import Regardless
 from cplc.system.model import System

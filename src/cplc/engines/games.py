@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic
 
 from cplc.engines.interface import S
+from cplc.records import dataclass
 from cplc.system.expr import Expr
 from cplc.system.model import Justice, State, System
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic
 
 from cplc.engines.games import Joint, Plan, Sets
 from cplc.engines.interface import S
+from cplc.records import dataclass
 from cplc.system.expr import conj, disj
 from cplc.system.formula import Finally, Globally, Next, Until
 from cplc.system.model import System

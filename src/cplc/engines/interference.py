@@ -8,12 +8,12 @@ about. So a set of steps chosen by these answers is only ever too large.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
 
 from cplc.engines.explicit_states import Packing
+from cplc.records import dataclass
 from cplc.system.expr import And, Const, Expr, Ite, Not, Or, Value, conj, disj, negate, reads
 from cplc.system.model import Step, System
 

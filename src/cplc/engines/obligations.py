@@ -8,10 +8,11 @@ the formulas that were true one step before, as far as operators of the past ask
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.system.expr import Const
 from cplc.system.formula import (
     And,

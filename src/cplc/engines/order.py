@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from cplc.engines.rounds import used_together
+from cplc.records import dataclass
 from cplc.system.model import System
 
 Edge = tuple[int, ...]

@@ -7,9 +7,8 @@ happened before. If it is made of `EF` and `AG` alone, it asks what can be reach
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cplc.engines.stubborn import Goal
+from cplc.records import dataclass
 from cplc.system.expr import TRUE, Expr, conj, disj, negate
 from cplc.system.formula import (
     And,

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding, Unchanged
 from cplc.engines.games import Joint
 from cplc.engines.transitions import Transition
+from cplc.records import dataclass
 from cplc.system.expr import FALSE, Const, Equal, Expr, Read, children, disj, reads
 from cplc.system.model import System
 from cplc.system.rounds import Change, Player

@@ -24,7 +24,7 @@ Emerson and Lei, "Modalities for model checking: branching time logic strikes ba
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from itertools import product
 from math import prod
@@ -35,6 +35,7 @@ from cplc.engines.encoding import Encoding
 from cplc.engines.fairness import Demand, FairRuns
 from cplc.engines.normal import alternatives, both, conjuncts, looks_back, normal, until
 from cplc.engines.tableau import Tableau
+from cplc.records import dataclass
 from cplc.system.formula import (
     Finally,
     Formula,

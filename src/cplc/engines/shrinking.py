@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from cplc.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

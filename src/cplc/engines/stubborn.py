@@ -18,10 +18,10 @@ be said of cycles. All steps together are such a set, and it does no harm to tak
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from cplc.engines.explicit_states import Table
 from cplc.engines.interference import All, Any, Interference, Leaf, Steps, Tree, conjuncts, tree
+from cplc.records import dataclass
 from cplc.system.expr import Expr, reads
 
 Wants = tuple[Steps, ...]

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 
 from cplc.engines.bdd import Diagrams, Node, Substitution
 from cplc.engines.diagrams_kept import SoFar
 from cplc.engines.encoding import Encoding
 from cplc.engines.transitions import Transition
+from cplc.records import dataclass
 from cplc.system import progress, unfinished
 
 Image = Callable[[int, Node], Node]

@@ -26,7 +26,6 @@ Raviv, "Algorithmic verification of linear temporal logic specifications", 1998.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
 
@@ -35,6 +34,7 @@ from cplc.engines.encoding import Encoding
 from cplc.engines.interface import ResourceExhausted
 from cplc.engines.normal import WENT_BEFORE
 from cplc.engines.sweeps import Sweeps
+from cplc.records import dataclass
 from cplc.system.formula import (
     And,
     Finally,

@@ -11,11 +11,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
 from math import prod
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding, Unchanged
+from cplc.records import dataclass
 from cplc.system.expr import Const, Expr, Ite, Read, Value
 from cplc.system.model import Step, System
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from cplc.asking import Asked, UnknownQuestion
 from cplc.pipeline import Compilation
+from cplc.records import dataclass
 from cplc.semantics.sizes import Obstacle, Uniformity
 from cplc.source import Span
 from cplc.verification.results import Question

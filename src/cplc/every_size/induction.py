@@ -17,13 +17,14 @@ difference which members have which numbers.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 
 from cplc.engines.companions import Companions
 from cplc.engines.interface import ResourceExhausted
 from cplc.every_size.asking import Shown, Sizes
+from cplc.records import dataclass
 from cplc.semantics.sizes import Obstacle
 from cplc.system.excerpt import (
     Entangled,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from cplc.asking import Asked, EngineName
@@ -11,6 +11,7 @@ from cplc.every_size.asking import Shown, Sizes
 from cplc.every_size.cutoff import cutoff
 from cplc.every_size.induction import Induction
 from cplc.pipeline import Compilation
+from cplc.records import dataclass
 from cplc.semantics.sizes import Obstacle
 from cplc.verification.results import Question, Result
 

@@ -10,12 +10,12 @@ and negation: ``AAX`` is not the dual of ``EAX`` there, for it asks for a succes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.export.fairness import needs_fairness
 from cplc.export.smv_logic import Unsaid, boolean, short, what_is
 from cplc.export.smv_text import IDLE, STEP, Vocabulary
+from cplc.records import dataclass
 from cplc.system import formula as f
 from cplc.system.formula import Formula
 

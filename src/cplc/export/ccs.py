@@ -8,7 +8,6 @@ weakly bisimilar to the system: nothing that is hidden decides anything.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -20,6 +19,7 @@ from cplc.export.header import comment, header_lines
 from cplc.export.request import CannotExport, Export, ExportedFormula, Request
 from cplc.export.smv_logic import Unsaid
 from cplc.export.templating import render
+from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.model import System, Variable
 

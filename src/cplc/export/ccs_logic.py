@@ -12,12 +12,12 @@ there, before the next settled one, it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.export.ccs_text import Vocabulary
 from cplc.export.prism_logic import alone
 from cplc.export.smv_logic import Unsaid, what_is
+from cplc.records import dataclass
 from cplc.system import formula as f
 from cplc.system.formula import Formula
 from cplc.system.model import Justice

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import Final
 
 from cplc.export.ccs_text import Vocabulary, branches, first_read
 from cplc.export.request import CannotExport
 from cplc.export.simplify import substitute
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
 from cplc.system.model import Step, System

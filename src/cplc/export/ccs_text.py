@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final
 
 from cplc.export.names import Lexicon, legal_names
 from cplc.export.simplify import substitute
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
 from cplc.system.model import System, Variable

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.export.exploring import Explored, Values, explore
 from cplc.export.header import header_lines
 from cplc.export.request import Export, Request
 from cplc.export.templating import render
+from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.model import Message, System
 from cplc.system.printer import expr_text, value_text

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice, product
 from typing import Final
 
 from cplc.export.request import CannotExport
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
 from cplc.system.model import State, Step, System

@@ -10,9 +10,10 @@ point on, both together ask for infinitely many flips.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cplc.export.simplify import Domains, never, substitute
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Final, TypeVar
 
@@ -21,6 +21,7 @@ from cplc.export.ispl_text import IDLE, LEXICON, Vocabulary
 from cplc.export.names import legal_names, recognisable
 from cplc.export.request import Export, ExportedFormula, Request
 from cplc.export.templating import render
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr

@@ -13,11 +13,12 @@ that is said of runs, in CTL*: ``A ((G F a) -> …)``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cplc.export.fairness import FairSystem, fair_system, needs_fairness
 from cplc.export.ispl_logic import Unsaid, reduced
 from cplc.export.request import ExportedFormula
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr

@@ -7,10 +7,10 @@ the knowledge of one more agent, and of the step that was taken last.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.export.fairness import needs_fairness
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr

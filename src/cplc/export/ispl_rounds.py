@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
@@ -19,6 +18,7 @@ from cplc.export.ispl_rounds_text import ENVIRONMENT, Names, Writer
 from cplc.export.ispl_text import Vocabulary
 from cplc.export.request import CannotExport, Export, ExportedFormula, Request
 from cplc.export.templating import render
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from cplc.export.ispl_text import LEXICON
 from cplc.export.names import Lexicon, legal_names
 from cplc.export.request import CannotExport
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
 from cplc.system.model import Agent, System, Variable

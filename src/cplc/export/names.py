@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from cplc.records import dataclass
 
 _SAID: tuple[tuple[str, str], ...] = (
     (r"@", " at "),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Final
@@ -22,6 +21,7 @@ from cplc.export.prism_text import LEXICON, Vocabulary
 from cplc.export.request import Export, ExportedFormula, Request
 from cplc.export.smv_logic import Unsaid
 from cplc.export.templating import render
+from cplc.records import dataclass
 from cplc.system import formula as f
 from cplc.system.expr import Expr
 from cplc.system.model import Step, System

@@ -10,10 +10,10 @@ Storm reads no more than that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.export.smv_logic import Unsaid, what_is
+from cplc.records import dataclass
 from cplc.system import formula as f
 from cplc.system.expr import TRUE, Expr
 from cplc.system.formula import Formula

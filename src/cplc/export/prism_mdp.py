@@ -11,7 +11,6 @@ PRISM has one side choose in such a model, so what the participant decides is ch
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -21,6 +20,7 @@ from cplc.export.names import Lexicon, legal_names
 from cplc.export.prism_text import LEXICON, Vocabulary
 from cplc.export.request import CannotExport, Export, Request
 from cplc.export.templating import render
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.model import Step, System

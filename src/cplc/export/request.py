@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.system.formula import Formula
 from cplc.system.model import System
 

@@ -8,7 +8,6 @@ the reachable states are the same. Formulas go to CTL or LTL; what a run does ne
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from cplc.export.header import comment, header_lines
 from cplc.export.request import Export, ExportedFormula, Request
@@ -16,6 +15,7 @@ from cplc.export.smv_asking import Asked, Plan, plan
 from cplc.export.smv_logic import Ctl, Ltl
 from cplc.export.smv_text import IDLE, STEP, Vocabulary
 from cplc.export.templating import render
+from cplc.records import dataclass
 from cplc.system.model import System, Variable
 
 

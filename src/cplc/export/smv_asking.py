@@ -9,13 +9,13 @@ where the other fails.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from cplc.export.branching import branching
 from cplc.export.fairness import FairSystem, fair_system, linear, needs_fairness
 from cplc.export.request import ExportedFormula
 from cplc.export.smv_logic import Unsaid
+from cplc.records import dataclass
 from cplc.system.formula import Formula, Not
 from cplc.system.model import System
 

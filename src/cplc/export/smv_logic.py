@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.export.smv_text import STEP, Vocabulary
+from cplc.records import dataclass
 from cplc.system import formula as f
 from cplc.system.formula import Formula
 

@@ -7,7 +7,6 @@ of its variables is one constraint on the next state: one of its changes whose g
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from cplc.export.header import comment, header_lines
@@ -19,6 +18,7 @@ from cplc.export.smv_logic import Ctl, Ltl
 from cplc.export.smv_text import Vocabulary
 from cplc.export.templating import render
 from cplc.export.total import Choosing, Total, total
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.model import Variable

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Final
 
 from cplc.export.names import Lexicon, legal_names
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system.expr import Expr, Value
 from cplc.system.model import System, Variable

@@ -8,12 +8,13 @@ before it, what all runs do need not happen once it is there, and runs that are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
 from cplc.export.request import ExportedFormula
 from cplc.export.simplify import Domains, never
+from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr, Value

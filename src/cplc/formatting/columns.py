@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
 from cplc.formatting.lines import WIDEST, Line
 from cplc.formatting.spacing import joined
 from cplc.formatting.tokens import Marks, Node, Token
+from cplc.records import dataclass
 from cplc.syntax import ast
 
 _GAP: Final = 3

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.formatting.columns import text_of
 from cplc.formatting.lines import lines_of
 from cplc.formatting.tokens import comments_of, marks_of, nodes, tokens_of
+from cplc.records import dataclass
 from cplc.source import Source
 from cplc.syntax import ast
 from cplc.syntax.parser import parse

@@ -6,11 +6,12 @@ Line breaks inside a declaration are the writer's; that each declaration begins 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from cplc.formatting.spacing import joined
 from cplc.formatting.tokens import Marks, Node, Token
+from cplc.records import dataclass
 from cplc.syntax import ast
 
 INDENT: Final = 2

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Final, Literal, Protocol
 
+from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.scanner import scan

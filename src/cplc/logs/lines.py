@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.logs.events import Garbage
 from cplc.logs.records import CHUNK, LONGEST, More, Stream
+from cplc.records import dataclass
 
 _MARKS: Final = {
     codecs.BOM_UTF8: "utf-8",

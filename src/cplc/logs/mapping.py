@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, tzinfo
 from fnmatch import fnmatchcase
 from operator import itemgetter
@@ -17,6 +17,7 @@ from cplc.logs.records import field as found_in
 from cplc.logs.tables import Dialect
 from cplc.logs.times import clock
 from cplc.logs.vocabulary import Vocabulary, family_of
+from cplc.records import dataclass
 from cplc.system.expr import Value
 
 Kind = Literal["message", "sent", "received", "ignore"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, cast, get_args
 
 from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
@@ -16,6 +16,7 @@ from cplc.logs.ocel import OBJECT, Notion
 from cplc.logs.tables import Dialect
 from cplc.logs.times import UNITS, zone
 from cplc.logs.vocabulary import Vocabulary, family_of
+from cplc.records import dataclass
 from cplc.source import Source, Span
 
 _AT_LINE: Final = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
 from cplc.logs.documents import items, plain
 from cplc.logs.events import Garbage
 from cplc.logs.records import CHUNK, TOO_DEEP, Record, Stream
+from cplc.records import dataclass
 
 Opening = Callable[[], Stream]
 """Opens the log anew: objects may come after the events that they are needed for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC
 from difflib import SequenceMatcher
 from typing import Final
@@ -15,6 +15,7 @@ from cplc.logs.mapping import FIELDS, Aspect
 from cplc.logs.records import Record
 from cplc.logs.times import Clock, clock
 from cplc.logs.vocabulary import Vocabulary, family_of
+from cplc.records import dataclass
 
 _MOST_VALUES: Final = 1000
 """What has more values than these is not counted any further; neither activities nor roles are so many."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.logs.events import Garbage
 from cplc.logs.lines import Line, text_of
 from cplc.logs.records import LONGEST, Record
+from cplc.records import dataclass
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _MOST_LINES: Final = 1000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.model import System
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from xml.parsers import expat
 
 from cplc.logs.events import Garbage
 from cplc.logs.records import CHUNK, LONGEST, More, Record, Stream
+from cplc.records import dataclass
 
 _VALUES: Final = frozenset(["string", "date", "int", "float", "boolean", "id"])
 _GROUPS: Final = frozenset(["list", "container"])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from cplc.lowering.lifecycle import Book, Ledger, conditions_of, depends_on
+from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Commitment, Variable
 from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, Sent, Term, Var
 

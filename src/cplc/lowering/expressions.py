@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from cplc.lowering.vocabulary import copy_of, field_of, kept_by, parity_of
+from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Message
 from cplc.semantics.terms import (
     Apply,

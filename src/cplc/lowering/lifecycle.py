@@ -8,13 +8,14 @@ the automatic rules. Those of claims are in `dialogue.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from cplc.lowering import dialogue
 from cplc.lowering.cases import NO, Cases, Outcome
 from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.vocabulary import kept_by
+from cplc.records import dataclass
 from cplc.semantics.cycles import cycles
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation
 from cplc.semantics.terms import Apply, FactRef, InState, Term, Value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -11,6 +10,7 @@ from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.lower import View
 from cplc.lowering.text import atom_text
 from cplc.lowering.vocabulary import copy_of, kept_by
+from cplc.records import dataclass
 from cplc.semantics import model as m
 from cplc.semantics.model import CheckedModel, Message
 from cplc.semantics.terms import TRUE, Apply, FactRef, InState, Term, Value

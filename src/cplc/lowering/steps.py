@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
@@ -12,6 +11,7 @@ from cplc.lowering.dependence import Dependence
 from cplc.lowering.expressions import Reading, condition, in_flight, possible_values, value
 from cplc.lowering.lifecycle import Book, Ledger
 from cplc.lowering.vocabulary import copy_of, field_of, kept_by, parity_of
+from cplc.records import dataclass
 from cplc.semantics.model import Assignment, CheckedModel, Message
 from cplc.semantics.terms import Value
 from cplc.source import Span

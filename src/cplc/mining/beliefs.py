@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Final
 
 from cplc.mining.choices import Choices, Sends
+from cplc.records import dataclass
 from cplc.risk.binomial import interval
 from cplc.system.model import Agent, Step, System
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from cplc.monitoring.machine import Machine, States
 from cplc.monitoring.resolving import Resolved
+from cplc.records import dataclass
 
 Sends = frozenset[int]
 """Positions of sends in the system's steps."""

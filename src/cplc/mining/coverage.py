@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from cplc.logs.vocabulary import family_of
 from cplc.mining.beliefs import named_choices
 from cplc.mining.choices import Choices
+from cplc.records import dataclass
 from cplc.system.model import Claim, Commitment
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from cplc.logs.events import Event
 from cplc.monitoring.machine import States
+from cplc.records import dataclass
 
 _HELD: Final = 100_000
 

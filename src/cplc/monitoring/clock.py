@@ -9,12 +9,13 @@ protocol, and stands at none but for that.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from cplc.monitoring.cases import Case, Life
 from cplc.monitoring.machine import views
+from cplc.records import dataclass
 from cplc.system.model import System
 
 if TYPE_CHECKING:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Literal
+
+from cplc.records import dataclass
 
 Severity = Literal["wrong", "unread", "unknown", "note"]
 """Somebody did what must not be; a record that cannot be read or understood; what cannot be told; or just so."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -19,6 +19,7 @@ from typing import Final, Literal, TypeVar
 from cplc.engines.explicit_graph import Stepper
 from cplc.engines.interface import ResourceExhausted
 from cplc.lowering.lifecycle import clock_of
+from cplc.records import dataclass
 from cplc.simulation.tally import Effect, effects_of
 from cplc.system.expr import Expr, reads
 from cplc.system.model import Claim, Commitment, System

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, Literal
 
@@ -13,6 +12,7 @@ from cplc.logs.vocabulary import family_of
 from cplc.lowering.vocabulary import field_of
 from cplc.monitoring.findings import BadPayload, Rejected, UnknownMessage, WrongRecipient, WrongSender
 from cplc.monitoring.machine import Machine, Way
+from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.model import Message, Step
 

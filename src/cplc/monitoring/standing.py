@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from cplc.monitoring.cases import Case
 from cplc.monitoring.clock import Clock
 from cplc.monitoring.machine import Machine, States
+from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.model import Claim
 

@@ -7,11 +7,12 @@ does nothing different in any state the protocol can reach, or shows what the pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Literal
 
 from cplc.quality.mutants import Mutant, mutants
+from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel
 from cplc.system.expr import FALSE, TRUE, Expr, Read, conj, disj, equal, negate
 from cplc.system.formula import Atom, Finally, OnPaths

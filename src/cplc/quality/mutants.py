@@ -6,10 +6,11 @@ A declaration in a family is changed in all its instances at once, as the text w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeVar
 
 from cplc.lowering.text import atom_text
+from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Commitment, Message
 from cplc.semantics.terms import FALSE, TRUE, Apply, Const, Term
 from cplc.source import Span

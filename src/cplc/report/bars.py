@@ -7,11 +7,12 @@ dark of whoever looks at it, and says in its description what it shows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10
+
+from cplc.records import dataclass
 
 _STYLE = """
 .cplc-figure { color-scheme: light dark; --paper: #ffffff; --ink: #1d2430; --faint: #5b6675; --line: #d5dae3;

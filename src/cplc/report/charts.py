@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
 
+from cplc.records import dataclass
 from cplc.report.story import Story
 from cplc.report.wording import HIDDEN, changes, place, step_text, value_text, variable_text
 from cplc.source import Span

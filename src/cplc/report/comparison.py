@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import isinf
 
+from cplc.records import dataclass
 from cplc.report.analysis import Judged, analysis_data, verdict_text
 from cplc.report.numbers import LEVEL, bounds_text, number_data, number_text, wrapped
 from cplc.report.text import Style, plain

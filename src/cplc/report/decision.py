@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 
+from cplc.records import dataclass
 from cplc.report.numbers import MOST, number_text, wrapped
 from cplc.report.text import printable
 from cplc.report.wording import value_text, variable_text

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
+from cplc.records import dataclass
 from cplc.report.charts import source_of
 from cplc.report.html import STYLES, template
 from cplc.report.outcome import Standing, remarks

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from cplc.diagnostics.render import rendered
+from cplc.records import dataclass
 from cplc.report.charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
 from cplc.report.outcome import Outcome, Standing, remarks
 from cplc.report.story import story, tells

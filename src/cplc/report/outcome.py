@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from cplc.diagnostics.core import Diagnostic
+from cplc.records import dataclass
 from cplc.report.text import printable
 from cplc.verification.results import Result
 

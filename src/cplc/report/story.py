@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from cplc.records import dataclass
 from cplc.report.reasons import deciding, reasons, said
 from cplc.report.strategy import is_strategy
 from cplc.system.formula import (

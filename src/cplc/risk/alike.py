@@ -9,9 +9,10 @@ how they occur; that the groups really are copies of each other is then seen fro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
+from cplc.records import dataclass
 from cplc.risk.occurrences import colours, links
 from cplc.risk.parts import amounts, form_of
 from cplc.system import expr as e

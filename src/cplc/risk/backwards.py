@@ -7,13 +7,14 @@ the same bound of the rounding error holds. With fractions in the arrays it is e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cplc.records import dataclass
 from cplc.risk.circles import weights
 from cplc.risk.lanes import Places, Words, moved
 from cplc.risk.layers import Decided, Layers, Moves, Option, Way

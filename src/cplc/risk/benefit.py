@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import fsum, inf, isinf
 from typing import TYPE_CHECKING
 
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.risk.advice import advice
 from cplc.risk.arrays import has_arrays
 from cplc.risk.levels import levels

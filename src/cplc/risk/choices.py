@@ -7,11 +7,12 @@ told by it, and not said what that is: there is no telling which of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 
+from cplc.records import dataclass
 from cplc.risk.advice import NEAR
 from cplc.risk.backwards import Amounts, Turn
 from cplc.risk.lanes import Words

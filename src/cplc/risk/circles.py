@@ -13,13 +13,13 @@ are bounds: circles that are all lost, and circles that are all won.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod
 
 from cplc.engines.explicit_graph import components
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.risk.model import Chance, Kind, Model
 from cplc.risk.results import Number
 

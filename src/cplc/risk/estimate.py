@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2b
 from random import Random
@@ -18,6 +17,7 @@ from typing import Literal, get_args
 
 from cplc.engines.explicit_states import Packing, Table
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.risk.binomial import interval
 from cplc.risk.local import NOTHING, Group, Offer, Offers, Way
 from cplc.risk.results import Bounds, Distribution

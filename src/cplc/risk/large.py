@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from itertools import combinations_with_replacement
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cplc.engines.explicit_states import Packing
+from cplc.records import dataclass
 from cplc.risk.alike import Alike, NotAlike, alike
 from cplc.risk.backwards import Amounts, Asked, Backwards, values_of
 from cplc.risk.choices import Choices

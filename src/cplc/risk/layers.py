@@ -8,12 +8,13 @@ lengths stands in several layers, with the same value in each; if that is so of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.risk.lanes import WORD, Lane, Places, Words, distinct, moved
 from cplc.risk.model import Kind
 

@@ -6,10 +6,10 @@ Every step and every belief depends on few bits of a state, so what it offers is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from cplc.engines.explicit_states import Packing, Table
+from cplc.records import dataclass
 from cplc.system.expr import Expr, reads
 from cplc.system.model import Step, System
 from cplc.system.participant import Belief, Participant

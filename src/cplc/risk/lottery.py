@@ -7,10 +7,10 @@ rounding is downwards, what the shares lack of one is all that they can be wrong
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 
 _BITS = 112
 _SLOT = 32

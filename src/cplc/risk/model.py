@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import IntEnum
 from fractions import Fraction
 from itertools import product
@@ -17,6 +17,7 @@ from math import prod
 
 from cplc.engines.explicit_states import Packing, Table
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.risk.local import NOTHING, Group, Offer, Offers
 from cplc.system.model import System
 from cplc.system.participant import Participant

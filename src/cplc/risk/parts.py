@@ -12,10 +12,11 @@ run of every part, so with restarts nothing is split.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
+from cplc.records import dataclass
 from cplc.system.expr import And, Arith, Const, Equal, Expr, Or, Read, children, is_true, reads
 from cplc.system.model import System
 from cplc.system.participant import Belief, Event, Participant, Worth

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.model import State
 from cplc.system.participant import Aspect, Threshold

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from cplc.records import dataclass
 from cplc.system.model import State
 
 

@@ -7,13 +7,14 @@ more often and a little less often. The operations are those of `cplc.risk.sweep
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cplc.records import dataclass
 from cplc.risk.model import Chance, Kind
 from cplc.risk.results import Bounds
 from cplc.risk.sweep import Ordered, widened

@@ -7,13 +7,14 @@ sums of these over all members tell of most words what will come of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cplc.records import dataclass
 from cplc.risk.alike import NotAlike, alike
 from cplc.risk.backwards import Amounts, Asked, Backwards, values_of
 from cplc.risk.choices import Choices

@@ -8,11 +8,11 @@ as functions of what they lead to that keep a relative error as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 from cplc.engines.explicit_graph import components
+from cplc.records import dataclass
 from cplc.risk.circles import solve_circle, weights
 from cplc.risk.model import Chance, Kind, Model
 from cplc.risk.results import Bounds, Number

@@ -7,7 +7,7 @@ done and look alike to all that is asked of the family are counted together; whe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from itertools import product
 from math import prod
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cplc.engines.explicit_states import Packing
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.risk.alike import Alike, Family, Some
 from cplc.risk.lanes import WORD, Digit, Lane, Watch, Words
 from cplc.risk.layers import Moves, Option, Way

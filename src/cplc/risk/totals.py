@@ -14,11 +14,12 @@ exact and ends. An end component worth gains and losses has no answer here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import inf, prod
 
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.risk.circles import EXACTLY, OUT, POLICIES, Action, Building, Node, end_components, is_decision, policies
 from cplc.risk.model import Model
 from cplc.risk.results import Number

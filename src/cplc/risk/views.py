@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cplc.engines.explicit_states import Packing
+from cplc.records import dataclass
 from cplc.risk.alike import Alike
 from cplc.risk.local import Group, Offer, Offers
 from cplc.system.expr import reads

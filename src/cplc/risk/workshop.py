@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.risk.arrays import has_arrays
 from cplc.risk.model import Chance, Explored, Kind, explore, with_chances
 from cplc.risk.parts import Part, Splitting, conjuncts, may_be_split, whole_of

@@ -6,11 +6,11 @@ Sums are whole numbers here, in the largest unit that all amounts are multiples 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, inf, lcm
 
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.risk.circles import weights
 from cplc.risk.model import Kind, Model
 from cplc.risk.results import Number

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
+from cplc.records import dataclass
 from cplc.semantics import statements, tree
 from cplc.semantics.declare import broken_symbols, check_macros, declare, forbid_recursion
 from cplc.semantics.expressions import Expressions, Purpose

@@ -7,10 +7,11 @@ while it was resolved. The place of a declaration is the place of its name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeGuard
 
+from cplc.records import dataclass
 from cplc.semantics.signatures import Library
 from cplc.source import Source, Span
 from cplc.syntax import ast

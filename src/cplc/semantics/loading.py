@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
+from cplc.records import dataclass
 from cplc.resources import shipped
 from cplc.semantics.problems import Problems
 from cplc.source import Source

@@ -6,11 +6,12 @@ All instances stand in the order of declaration. Names of instances: see `cplc.s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.semantics.terms import Term, Value
 from cplc.source import Span
 

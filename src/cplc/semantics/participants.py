@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
+from cplc.records import dataclass
 from cplc.semantics import model, statements
 from cplc.semantics.folding import is_constant
 from cplc.semantics.resolve import Resolver

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
+from cplc.records import dataclass
 from cplc.semantics import tree
 from cplc.semantics.types import BOOL, INT, Enum, Role, Type
 from cplc.source import Span

@@ -10,10 +10,11 @@ are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from itertools import chain
 
+from cplc.records import dataclass
 from cplc.semantics import statements, tree
 from cplc.semantics.tree import RoleSymbol
 from cplc.source import Span

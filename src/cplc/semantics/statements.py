@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from cplc.records import dataclass
 from cplc.semantics.model import ClaimVerb, Verb
 from cplc.semantics.tree import (
     AgentSymbol,

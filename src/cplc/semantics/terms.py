@@ -5,8 +5,9 @@ Every name is the full name of one instance: ``pay[1]``, ``Cus[2]``, ``part.pay[
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from cplc.records import dataclass
 
 Value = bool | int | str
 """A truth value, a whole number or the member of an enumeration."""

@@ -7,9 +7,9 @@ parameters of protocols and indices are still in them, quantifiers and arithmeti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.semantics.terms import Op, Value
 from cplc.semantics.types import INT, Enum, Type
 from cplc.semantics.types import Role as RoleType

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
 from cplc.diagnostics.core import Rule
+from cplc.records import dataclass
 from cplc.semantics import model, statements, tree
 from cplc.semantics.problems import Problems
 from cplc.semantics.ranges import Ranges

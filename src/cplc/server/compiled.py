@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final
@@ -15,6 +15,7 @@ from pygls import uris
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.pipeline import Compilation, IsplReading, is_ispl
+from cplc.records import dataclass
 from cplc.semantics.index import Declared, Index
 from cplc.semantics.parameters import GIVEN
 from cplc.server.imports import Buffers, Stamp, recording, stamp

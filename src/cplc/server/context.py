@@ -4,9 +4,9 @@ since what is being written is seldom right yet."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from cplc.records import dataclass
 from cplc.semantics.vocabulary import CLAIM_VERBS, VERBS
 from cplc.server.tokens import OPENING, Token, Tokens
 from cplc.syntax.words import CONTEXTUAL, OPERATOR_WORDS, RESERVED

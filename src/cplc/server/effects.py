@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from cplc.records import dataclass
 from cplc.semantics.index import Declared, walk
 from cplc.server.compiled import Compiled
 from cplc.source import Span

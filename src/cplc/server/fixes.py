@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -13,6 +12,7 @@ from lsprotocol.types import Diagnostic as Shown
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
+from cplc.records import dataclass
 from cplc.resources import shipped
 from cplc.semantics.index import Declared, declarations, walk
 from cplc.server.compiled import Compiled, CompiledIspl

@@ -7,10 +7,10 @@ stands beside the agents.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from lsprotocol.types import DocumentHighlight, DocumentHighlightKind, DocumentSymbol, Location, SymbolKind
 
+from cplc.records import dataclass
 from cplc.semantics.index import children, walk
 from cplc.server.compiled import CompiledIspl
 from cplc.source import Span

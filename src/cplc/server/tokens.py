@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
+from cplc.records import dataclass
 from cplc.source import Source
 from cplc.syntax.scanner import scan
 from cplc.syntax.words import DECLARATIONS

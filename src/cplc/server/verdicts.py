@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal
 
 from lsprotocol.types import CodeLens, Command, Range
 
+from cplc.records import dataclass
 from cplc.semantics.index import walk
 from cplc.server.compiled import Compiled, CompiledIspl
 from cplc.server.imports import Stamp

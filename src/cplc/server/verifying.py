@@ -7,9 +7,9 @@ import json
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
+from cplc.records import dataclass
 from cplc.server.compiled import Compiled, CompiledIspl
 from cplc.server.imports import Buffers
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import BAD_IGNORE, UNNEEDED_IGNORE
+from cplc.records import dataclass
 from cplc.settings.files import Settings, problem_with
 from cplc.source import Source, Span
 from cplc.syntax.scanner import scan

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
 from cplc.diagnostics.rules import BAD_IGNORE, BAD_SETTINGS, RULES
+from cplc.records import dataclass
 from cplc.source import Source, Span
 
 _LARGEST: Final = 1_000_000

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.system.formula import And, Formula, OnPaths
 from cplc.system.model import State, System
 from cplc.system.slicing import Slices

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal, cast
 
+from cplc.records import dataclass
 from cplc.system.expr import Value
 
 _IDLE: Final = ("idle", "nothing happens")

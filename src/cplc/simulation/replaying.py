@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from typing import Final
 
+from cplc.records import dataclass
 from cplc.simulation.recorded import Recorded, RecordedStep
 from cplc.system.expr import And, Expr, Value
 from cplc.system.model import State, System

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import compress
 
 from cplc.engines.explicit_graph import Stepper
+from cplc.records import dataclass
 from cplc.simulation.dice import Dice
 from cplc.system.expr import Value
 from cplc.system.model import State, Step, System

@@ -7,10 +7,11 @@ comes to exist in another way, and ends when its next one begins, when it ceases
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal
 
 from cplc.engines.explicit_states import Packing, Table
+from cplc.records import dataclass
 from cplc.system.expr import reads
 from cplc.system.model import Claim, Commitment, Step, System
 

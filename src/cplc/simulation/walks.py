@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.engines.explicit_graph import Stepper
+from cplc.records import dataclass
 from cplc.simulation.bias import Bias, Chooser, Ways, beliefs, coverage, uniform
 from cplc.simulation.dice import Dice
 from cplc.simulation.tally import Ending, Statistics, Tally

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cplc.asking import UnknownQuestion
 from cplc.pipeline import Compilation, IsplReading, count_reachable, is_ispl
+from cplc.records import dataclass
 from cplc.source import Source
 from cplc.sweeping.beliefs import BadBelief, believing
 from cplc.sweeping.items import Cell, Item, Row, Text

@@ -13,11 +13,12 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final, cast
 
+from cplc.records import dataclass
 from cplc.sweeping.answering import Planned
 from cplc.sweeping.child import received, send
 from cplc.sweeping.items import Item, Limits, Row, unknown

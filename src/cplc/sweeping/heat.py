@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from cplc.drawing.svg import document, lines_of_text, rectangle, shortened, text, text_width, titled
+from cplc.records import dataclass
 from cplc.sweeping.items import Ask
 from cplc.sweeping.tables import Line, Table, summed
 

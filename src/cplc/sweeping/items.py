@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal, get_args
+
+from cplc.records import dataclass
 
 Ask = Literal["verify", "analyze", "coverage", "simulate", "stats"]
 ASKS: tuple[Ask, ...] = get_args(Ask)

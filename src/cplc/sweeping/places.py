@@ -12,10 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
 from cplc.caching.keys import program
+from cplc.records import dataclass
 from cplc.sweeping.apart import Apart
 from cplc.sweeping.items import Answered, Item, Limits, unknown
 

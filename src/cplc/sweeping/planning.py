@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Final
 
 from cplc.asking import UnknownQuestion
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.pipeline import Compilation, is_ispl, load, load_ispl
+from cplc.records import dataclass
 from cplc.sweeping.answering import BadItem, compilation, questions, read, with_imports
 from cplc.sweeping.beliefs import BadBelief, believing
 from cplc.sweeping.grids import points, size

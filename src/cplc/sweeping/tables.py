@@ -8,10 +8,10 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from cplc.records import dataclass
 from cplc.sweeping.items import Answered, Cell, Item, Pairs, Row
 
 Form = Literal["csv", "json", "parquet"]

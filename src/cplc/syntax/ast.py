@@ -5,10 +5,11 @@ Spans take no part in equality, so that printing and parsing again gives an equa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax.ast_expressions import *
 from cplc.syntax.ast_expressions import Domain, Expr, Joining, Name, Range, Ref

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax.names import Name
 

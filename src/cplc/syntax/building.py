@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar, cast
 
 from lark import Token
 
+from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax import ast
 

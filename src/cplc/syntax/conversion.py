@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import SYNTAX
+from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax import ast
 from cplc.syntax.formulas import read

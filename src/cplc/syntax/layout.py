@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX
+from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax.scanner import MAX_PROBLEMS
 from cplc.syntax.wording import closest, found

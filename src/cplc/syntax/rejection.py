@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX
+from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax.scanner import Scan
 from cplc.syntax.wording import advice, closest, found, last_token, token_at

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final
 
 from cplc.diagnostics.core import Diagnostic, Note, Rule
 from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
+from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax.wording import character, replacement
 

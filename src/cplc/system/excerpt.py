@@ -8,8 +8,9 @@ it does to those who were kept must not depend on those who were not.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from cplc.records import dataclass
 from cplc.system.expr import TRUE, And, Const, Expr, Ite, Not, Or, Read, conj, disj, is_false, negate, reads, replaced
 from cplc.system.formula import And as AndFormula
 from cplc.system.formula import (

@@ -7,8 +7,9 @@ arithmetic on what is not a number does not occur, and lowering guards every par
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from cplc.records import dataclass
 
 Value = bool | int | str
 ArithOp = Literal["+", "-", "*", "/", "%"]

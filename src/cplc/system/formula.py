@@ -7,9 +7,10 @@ temporal operators is said of the state the path has come to.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.system.expr import TRUE, Expr
 
 

@@ -11,10 +11,11 @@ A synchronous system has no steps; its players act together in rounds (`cplc.sys
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.source import Span
 from cplc.system.expr import TRUE, Expr, Value, conj, disj, negate, reads
 from cplc.system.formula import Regardless

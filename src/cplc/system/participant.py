@@ -8,10 +8,11 @@ nothing is enabled, or where a restart is about to happen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.source import Span
 from cplc.system.expr import Expr
 

@@ -6,7 +6,7 @@ words are made by whoever asks. There is one search at a time in a process.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from cplc.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ a variable; its values are the names of the player's actions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from cplc.records import dataclass
 from cplc.source import Span
 from cplc.system.expr import FALSE, Const, Expr, Value, disj, less
 

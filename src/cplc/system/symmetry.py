@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 
+from cplc.records import dataclass
 from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, children, is_true
 from cplc.system.formula import And as AndFormula
 from cplc.system.formula import (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.formula import Formula
 from cplc.system.model import State

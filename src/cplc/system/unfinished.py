@@ -8,10 +8,11 @@ nobody waits for the search any more, it rests.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from threading import Event, local
 from time import sleep
 from typing import Protocol
+
+from cplc.records import dataclass
 
 Buffer = bytes | memoryview
 

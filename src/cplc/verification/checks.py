@@ -7,12 +7,13 @@ speak of runs mean the fair ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
 from math import prod
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.source import Span
 from cplc.system.expr import TRUE, Const, Equal, Expr, Read, conj, disj, is_false, negate, one_of, reads, replaced
 from cplc.system.formula import And, Atom, Enforces, Finally, Formula, Globally, Implies, Next, Not, OnPaths, Or

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from cplc.records import dataclass
 from cplc.system.expr import FALSE, TRUE, Const
 from cplc.system.formula import Atom, Formula, Iff, Implies, Not, Taken, children, with_children
 from cplc.system.printer import formula_text

@@ -8,12 +8,13 @@ condition of fairness on that variable. Sets of the product are sets of the engi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Generic
 
 from cplc.engines.automaton import Automaton, Edge, automaton
 from cplc.engines.interface import Engine, ResourceExhausted, S
+from cplc.records import dataclass
 from cplc.system.expr import Const, Equal, Expr, Read, disj, reads
 from cplc.system.formula import Formula, Not, Regardless, Taken
 from cplc.system.model import Justice, State, System

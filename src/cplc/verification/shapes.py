@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from cplc.records import dataclass
 from cplc.system.formula import Finally, Formula, Globally, Next, Path, Release, Until, WeakUntil
 
 Claim = tuple[Formula, bool]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log2
 
 from cplc.engines.games import Plan, Solution
 from cplc.engines.interface import Engine, S
+from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.formula import Enforces, Formula, children
 from cplc.system.model import State, System, VariableKind

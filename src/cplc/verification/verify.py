@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cplc.engines.interface import Engine, ResourceExhausted
+from cplc.records import dataclass
 from cplc.system.formula import Commits, Formula, Fulfils, subformulas
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from cplc.engines.interface import ResourceExhausted
 from cplc.engines.onthefly.guidance import Compass, Guide
@@ -14,6 +13,7 @@ from cplc.engines.onthefly.search import Known, exists, nearest
 from cplc.engines.onthefly.tableau import Tableau
 from cplc.engines.onthefly.views import View, Views
 from cplc.engines.onthefly.world import Moves, World
+from cplc.records import dataclass
 from cplc.system.expr import reads
 from cplc.system.formula import (
     SOME_FAIR_RUN,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from cplc.engines.onthefly.tableau import Edge, Tableau
 from cplc.engines.onthefly.world import Moves, World
+from cplc.records import dataclass
 from cplc.system.expr import Expr
 from cplc.system.formula import Formula, Taken
 from cplc.system.model import Justice

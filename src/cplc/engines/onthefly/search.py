@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 from itertools import count
 
 from cplc.engines.onthefly.product import End, Hop, Loop, Node, Product
+from cplc.records import dataclass
 
 _FIRST_EFFORT = 512
 """Nodes that are met and nodes that are looked at, all in all."""

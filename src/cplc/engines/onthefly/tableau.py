@@ -13,9 +13,10 @@ past, a formula below ``Y`` or ``S`` is decided at every step for the next one t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cplc.engines.interface import ResourceExhausted
+from cplc.records import dataclass
 from cplc.system.expr import TRUE, is_false, is_true
 from cplc.system.formula import (
     And,

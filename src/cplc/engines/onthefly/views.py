@@ -9,9 +9,8 @@ All states with the same bits under a mask are where such a label leads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cplc.engines.onthefly.world import World
+from cplc.records import dataclass
 from cplc.system.expr import Const, Expr, Read, conj, equal
 from cplc.system.model import System
 

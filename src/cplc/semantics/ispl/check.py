@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
+from cplc.records import dataclass
 from cplc.semantics.ispl import model
 from cplc.semantics.ispl.conditions import Conditions, Place
 from cplc.semantics.ispl.declare import Declarations, Declared, declarations

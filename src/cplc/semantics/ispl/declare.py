@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
+from cplc.records import dataclass
 from cplc.semantics.ispl import model
 from cplc.semantics.problems import Problems
 from cplc.source import Span

@@ -7,9 +7,10 @@ is said of all runs. `!=` has become `<>`, groups have become their members.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.source import Span
 
 Truth = bool

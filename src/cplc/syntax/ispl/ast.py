@@ -6,9 +6,10 @@ operands as were written side by side: generated files have thousands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, Literal, TypeVar
 
+from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax.ispl.words import ENVIRONMENT
 from cplc.syntax.names import Name

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, Literal, TypeVar, cast
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import RESERVED_NAME, SYNTAX, TOO_DEEP
+from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax.ispl import ast
 from cplc.syntax.ispl.sections import AgentText, Part, Section, Statement, sections

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from typing import Final
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX
+from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax.ispl.words import COLONS, IN_AGENT, IN_FILE, LINES, MAX_NAME, SECTIONS, last_word
 

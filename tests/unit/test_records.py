@@ -1,0 +1,113 @@
+"""Records are what the decorator of the standard library makes of the same classes."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from collections.abc import Callable
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import pytest
+
+from cplc import records
+from cplc.system.expr import Const, Equal, Read
+
+Decorator = Callable[..., Callable[[type], type]]
+KINDS: list[dict[str, bool]] = [
+    dict(zip(("frozen", "slots", "eq"), flags, strict=True)) for flags in product((False, True), repeat=3)
+]
+
+
+def classes(decorated: Decorator) -> list[type]:
+    """Return classes with no fields, one and several; with defaults, fields that are not compared, and a base."""
+
+    @decorated
+    class Empty:
+        pass
+
+    @decorated
+    class One:
+        """With a word about it."""
+
+        value: object
+
+    @decorated
+    class Several:
+        name: str
+        values: tuple[int, ...] = ()
+        seen: list[int] = dataclasses.field(default_factory=list, compare=False, repr=False)
+
+    @decorated
+    class Further(Several):
+        more: int = 3
+
+        def __str__(self) -> str:
+            return f"{self.name} and {self.more}"
+
+    @decorated
+    class Own:
+        value: int
+
+        def __repr__(self) -> str:
+            return "own"
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Own)
+
+        def __hash__(self) -> int:
+            return 7
+
+    return [Empty, One, Several, Further, Own]
+
+
+ARGUMENTS: list[list[tuple[Any, ...]]] = [
+    [()],
+    [(1,), (2,), ("1",), (None,)],
+    [("a",), ("b",), ("a", (1, 2)), ("a", (), [4])],
+    [("a",), ("a", (), [1], 3), ("a", (), [], 4)],
+    [(1,), (2,)],
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: " ".join(name for name, is_so in kind.items() if is_so))
+def test_they_are_what_the_standard_library_makes(kind: dict[str, bool]) -> None:
+    here, there = classes(records.dataclass(**kind)), classes(dataclasses.dataclass(**kind))
+    for one, other, arguments in zip(here, there, ARGUMENTS, strict=True):
+        mine, theirs = [one(*given) for given in arguments], [other(*given) for given in arguments]
+        assert [repr(x).rpartition(".")[2] for x in mine] == [repr(x).rpartition(".")[2] for x in theirs]
+        assert [x == y for x in mine for y in mine] == [x == y for x in theirs for y in theirs]
+        assert [x == copy.copy(x) for x in mine] == [x == copy.copy(x) for x in theirs]
+        assert (one.__hash__ is None) == (other.__hash__ is None)
+        if kind["eq"] and one.__hash__ is not None:
+            assert [hash(x) == hash(y) for x in mine for y in mine] == [
+                hash(x) == hash(y) for x in theirs for y in theirs
+            ]
+        assert [field.name for field in dataclasses.fields(one)] == [field.name for field in dataclasses.fields(other)]
+        assert one.__match_args__ == other.__match_args__  # type: ignore[attr-defined]
+        assert hasattr(mine[0], "__dict__") == hasattr(theirs[0], "__dict__")
+        assert mine[0] != theirs[0] or one.__name__ == "Own"
+
+
+def test_they_are_taken_apart_and_put_together() -> None:
+    found = Equal(Read("x"), Const(3))
+    assert dataclasses.replace(found, right=Const(4)) == Equal(Read("x"), Const(4))
+    assert pickle.loads(pickle.dumps(found)) == copy.deepcopy(found) == found
+    assert (Equal.__match_args__, Read.__match_args__) == (("left", "right"), ("variable",))
+
+
+def test_what_is_kept_beside_the_fields_is_not_compared() -> None:
+    @records.dataclass(frozen=True)
+    class Circle:
+        radius: int
+
+        @cached_property
+        def area(self) -> int:
+            return 3 * self.radius**2
+
+    one, other = Circle(2), Circle(2)
+    assert one.area == 12
+    assert one == other
+    assert {one: 1}[other] == 1
