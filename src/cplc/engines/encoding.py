@@ -158,8 +158,8 @@ class Encoding:
         if state != self._coded:
             for name, value in state.items():
                 if self._coded.get(name) != value:
-                    self._coded[name] = value
                     self._bits_of_coded.update(self._codes[name][value])
+                    self._coded[name] = value
         return self.diagrams.value(states, self._bits_of_coded)
 
     @cached_property
