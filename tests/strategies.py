@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -18,6 +20,8 @@ from cplc.system.printer import expr_text
 _DOMAINS: tuple[tuple[Value, ...], ...] = ((False, True), (False, True), (0, 1, 2), ("calm", "cross", "gone"), (1, 2))
 _STATES = 144
 """How many states a random system may have at most."""
+_KEPT = 2000
+"""So many strategies of each kind are kept; to make and check one takes longer than to draw from it."""
 
 
 # --- systems
@@ -133,12 +137,18 @@ def _any_step(draw: DrawFn, number: int, agents: Sequence[str], variables: Seque
 
 
 def _guards(variables: Sequence[Variable]) -> SearchStrategy[Expr]:
+    return _guards_over(_shapes(variables))
+
+
+@lru_cache(_KEPT)
+def _guards_over(shapes: Shapes) -> SearchStrategy[Expr]:
     often = st.sampled_from((True, True, False))
-    return often.flatmap(lambda simple: _simple_guards(variables) if simple else conditions_over(variables))
+    return often.flatmap(lambda simple: _simple_guards(shapes) if simple else _conditions(shapes))
 
 
-def _simple_guards(variables: Sequence[Variable]) -> SearchStrategy[Expr]:
-    return comparisons_over(variables).map(e.negate) | comparisons_over(variables) | st.just(e.TRUE)
+@lru_cache(_KEPT)
+def _simple_guards(shapes: Shapes) -> SearchStrategy[Expr]:
+    return _comparisons(shapes).map(e.negate) | _comparisons(shapes) | st.just(e.TRUE)
 
 
 def _justice(draw: DrawFn, agents: Sequence[str], steps: Sequence[Step]) -> tuple[Justice, ...]:
@@ -163,11 +173,33 @@ def _just(steps: Sequence[Step]) -> tuple[Justice, ...]:
 # --- expressions
 
 
+class Shape(NamedTuple):
+    """What an expression can make of a variable; whole strategies are kept for each, for they take long to make."""
+
+    name: str
+    domain: tuple[Value, ...]
+    of: type
+    """The values', for 1 and ``True`` are equal."""
+
+
+Shapes = tuple[Shape, ...]
+
+
+def _shapes(variables: Iterable[Variable]) -> Shapes:
+    return tuple(Shape(variable.name, variable.domain, type(variable.domain[0])) for variable in variables)
+
+
 def comparisons_over(variables: Sequence[Variable]) -> SearchStrategy[Expr]:
-    return st.sampled_from(list(variables)).flatmap(lambda variable: _comparisons(variable, variables))
+    return _comparisons(_shapes(variables))
 
 
-def _comparisons(variable: Variable, variables: Sequence[Variable]) -> SearchStrategy[Expr]:
+@lru_cache(_KEPT)
+def _comparisons(shapes: Shapes) -> SearchStrategy[Expr]:
+    return st.sampled_from(shapes).flatmap(lambda shape: _comparisons_of(shape, shapes))
+
+
+@lru_cache(_KEPT)
+def _comparisons_of(variable: Shape, variables: Shapes) -> SearchStrategy[Expr]:
     read = e.Read(variable.name)
     values = st.sampled_from(variable.domain)
     choices: list[SearchStrategy[Expr]] = [values.map(lambda value: e.Equal(read, e.Const(value)))]
@@ -186,9 +218,14 @@ def _comparisons(variable: Variable, variables: Sequence[Variable]) -> SearchStr
 
 def conditions_over(variables: Sequence[Variable]) -> SearchStrategy[Expr]:
     """Truth values over these variables."""
-    if not variables:
+    return _conditions(_shapes(variables))
+
+
+@lru_cache(_KEPT)
+def _conditions(shapes: Shapes) -> SearchStrategy[Expr]:
+    if not shapes:
         return st.sampled_from((e.TRUE, e.FALSE))
-    leaves = st.just(e.TRUE) | comparisons_over(variables) | comparisons_over(variables)
+    leaves = st.just(e.TRUE) | _comparisons(shapes) | _comparisons(shapes)
     return st.recursive(
         leaves,
         lambda inner: st.one_of(
@@ -204,13 +241,19 @@ def conditions_over(variables: Sequence[Variable]) -> SearchStrategy[Expr]:
 
 def values_for(variable: Variable, variables: Sequence[Variable]) -> SearchStrategy[Expr]:
     """Expressions whose value is always one of the variable's."""
+    (shape,) = _shapes((variable,))
+    return _values(shape, _shapes(variables))
+
+
+@lru_cache(_KEPT)
+def _values(variable: Shape, variables: Shapes) -> SearchStrategy[Expr]:
     alike = [other.name for other in variables if other.domain == variable.domain]
     leaves: SearchStrategy[Expr] = st.sampled_from(variable.domain).map(e.Const)
     if alike:
         leaves |= st.sampled_from(alike).map(e.Read)
-    choices: list[SearchStrategy[Expr]] = [leaves, st.builds(e.Ite, conditions_over(variables), leaves, leaves)]
+    choices: list[SearchStrategy[Expr]] = [leaves, st.builds(e.Ite, _conditions(variables), leaves, leaves)]
     if _is_bool(variable):
-        choices.append(conditions_over(variables))
+        choices.append(_conditions(variables))
     if _is_number(variable):
         low, size = int(variable.domain[0]), len(variable.domain)
         turned = e.Arith("%", e.Arith("+", e.Read(variable.name), e.Const(1)), e.Const(size))
@@ -218,11 +261,11 @@ def values_for(variable: Variable, variables: Sequence[Variable]) -> SearchStrat
     return st.one_of(choices)
 
 
-def _is_bool(variable: Variable) -> bool:
+def _is_bool(variable: Shape) -> bool:
     return variable.domain == (False, True) and isinstance(variable.domain[0], bool)
 
 
-def _is_number(variable: Variable) -> bool:
+def _is_number(variable: Shape) -> bool:
     return all(isinstance(value, int) and not isinstance(value, bool) for value in variable.domain)
 
 
@@ -255,18 +298,31 @@ def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
 
 def atoms(system: System) -> SearchStrategy[Formula]:
     """Conditions on the state."""
-    conditions = comparisons_over(system.variables) | conditions_over(system.variables)
+    return _atoms(_shapes(system.variables))
+
+
+@lru_cache(_KEPT)
+def _atoms(shapes: Shapes) -> SearchStrategy[Formula]:
+    conditions = _comparisons(shapes) | _conditions(shapes)
     return conditions.map(lambda condition: f.Atom(condition, expr_text(condition)))
 
 
 def formulas(system: System) -> SearchStrategy[Formula]:
     """State formulas of every kind over a system."""
-    return st.recursive(atoms(system), lambda inner: _compound(system, inner), max_leaves=5)
+    pairs = tuple((pair.first, pair.second) for pair in system.shared)
+    return _formulas(_shapes(system.variables), tuple(agent.name for agent in system.agents), pairs)
 
 
-def _compound(system: System, inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
+@lru_cache(_KEPT)
+def _formulas(shapes: Shapes, agents: tuple[str, ...], pairs: tuple[tuple[str, str], ...]) -> SearchStrategy[Formula]:
+    return st.recursive(_atoms(shapes), lambda inner: _compound(agents, pairs, inner), max_leaves=5)
+
+
+def _compound(
+    agents: tuple[str, ...], pairs: tuple[tuple[str, str], ...], inner: SearchStrategy[Formula]
+) -> SearchStrategy[Formula]:
     several = st.lists(inner, max_size=3).map(tuple)
-    group = st.lists(st.sampled_from([agent.name for agent in system.agents]), min_size=1, unique=True).map(tuple)
+    group = st.lists(st.sampled_from(agents), min_size=1, unique=True).map(tuple)
     modes = st.sampled_from(("each", "together", "common"))
     quantifiers = st.sampled_from(("A", "E"))
     choices: list[SearchStrategy[Formula]] = [
@@ -280,9 +336,8 @@ def _compound(system: System, inner: SearchStrategy[Formula]) -> SearchStrategy[
         st.builds(f.OnPaths, quantifiers, paths(inner)),
         st.builds(f.Knows, modes, group, inner),
     ]
-    if system.shared:
-        pairs = [(pair.first, pair.second) for pair in system.shared]
-        directed = st.sampled_from(pairs + [(second, first) for first, second in pairs])
+    if pairs:
+        directed = st.sampled_from([*pairs, *((second, first) for first, second in pairs)])
         choices += [
             st.builds(lambda pair, operand: f.Commits(pair[0], pair[1], operand), directed, inner),
             st.builds(lambda pair, operand: f.Fulfils(pair[0], pair[1], operand), directed, inner),
