@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from cplc.lowering.lifecycle import Book, Ledger, conditions_of, depends_on
+from cplc.lowering.book import Book, conditions_of, depends_on
+from cplc.lowering.lifecycle import Ledger
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Commitment, Variable
 from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, Sent, Term, Var

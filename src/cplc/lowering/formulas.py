@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Literal
 
 from cplc.lowering import dialogue
+from cplc.lowering.book import OPEN
 from cplc.lowering.expressions import Reading, condition
-from cplc.lowering.lifecycle import OPEN
 from cplc.lowering.text import action_text, atom_text
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel

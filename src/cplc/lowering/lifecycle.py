@@ -7,30 +7,20 @@ the automatic rules. Those of claims are in `dialogue.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 
 from cplc.lowering import dialogue
+from cplc.lowering.book import CLOSED, LIVE, OPEN, Book, clock_of, depends_on, follows_of, former_of, states_in
 from cplc.lowering.cases import NO, Cases, Outcome
 from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.vocabulary import kept_by
-from cplc.records import dataclass
 from cplc.semantics.cycles import cycles
-from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation
-from cplc.semantics.terms import Apply, FactRef, InState, Term, Value
+from cplc.semantics.model import Operation
+from cplc.semantics.terms import Term
 from cplc.semantics.vocabulary import JOINED
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.model import Operation as Performed
-
-OPEN = ("conditional", "active", "pending")
-CLOSED = (
-    "fulfilled", "violated", "withdrawn", "released", "expired", "delegated", "assigned", "compensated",
-)  # fmt: skip
-STATES = ("null", *OPEN, *CLOSED)
-LIVE = ("conditional", "active")
-"""The states that can be delegated, assigned and suspended."""
 
 _PLAIN = {
     "fulfill": (OPEN, "fulfilled"),
@@ -43,127 +33,6 @@ _PLAIN = {
 
 _ROUNDS = 3
 """So often at most the automatic rules move a commitment: from pending over conditional and active to closed."""
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What one keeper has of commitments and claims, and the domains of its variables."""
-
-    commitments: frozenset[str]
-    clocks: Mapping[str, tuple[Value, ...]]
-    others: Mapping[str, tuple[Value, ...]]
-
-
-@dataclass(frozen=True)
-class Book:
-    """What is known of all commitments and claims before any step is built: which can do what, who depends on whom."""
-
-    model: CheckedModel
-    viewers: dict[str | None, frozenset[str]]
-    """Keeper (None for `Env`) to the commitments and claims it keeps."""
-    possible: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The lifecycle states a commitment or claim may ever be in."""
-    retained: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Commitment to those it may wait for after being delegated `retaining`."""
-    suspended: frozenset[str] = frozenset()
-    """Commitments that may be pending."""
-
-    def variables(self, commitment: str, keeper: str | None) -> Iterable[tuple[str, str, tuple[Value, ...]]]:
-        """Yield name, kind and domain of every variable that the keeper has of the commitment or claim."""
-        name = kept_by(commitment, keeper)
-        declared = self.model.commitment.get(commitment)
-        kind = "claim" if declared is None else "commitment"
-        yield name, kind if keeper is None else "view", self.possible[commitment]
-        if declared is None:
-            return
-        if deadlines := [k for k in (declared.within, declared.expires) if k is not None]:
-            yield clock_of(name), "clock", tuple(range(max(deadlines)))
-        if commitment in self.suspended:
-            yield former_of(name), "former", LIVE
-        if targets := self.retained.get(commitment):
-            yield follows_of(name), "follows", ("none", *targets)
-
-    @cached_property
-    def kept(self) -> dict[str | None, Kept]:
-        """What each keeper keeps."""
-        return {keeper: self._kept(keeper, commitments) for keeper, commitments in self.viewers.items()}
-
-    def _kept(self, keeper: str | None, commitments: frozenset[str]) -> Kept:
-        clocks: dict[str, tuple[Value, ...]] = {}
-        others: dict[str, tuple[Value, ...]] = {}
-        for commitment in commitments:
-            for name, kind, domain in self.variables(commitment, keeper):
-                (clocks if kind == "clock" else others)[name] = domain
-        return Kept(commitments, clocks, others)
-
-
-def clock_of(name: str) -> str:
-    return f"{name}.clock"
-
-
-def former_of(name: str) -> str:
-    return f"{name}.former"
-
-
-def follows_of(name: str) -> str:
-    return f"{name}.follows"
-
-
-def make_book(model: CheckedModel, viewers: dict[str | None, frozenset[str]]) -> Book:
-    """Read off the operations what can become of each commitment."""
-    operations = [operation for message in model.messages for operation in message.operations]
-    involving: dict[str, list[Operation]] = {name: [] for name in model.parties}
-    for operation in operations:
-        involving[operation.commitment].append(operation)
-        if operation.target is not None and operation.target != operation.commitment:
-            involving[operation.target].append(operation)
-    redirects: dict[str, list[str]] = {}
-    for operation in operations:
-        if operation.target is not None and not operation.retaining:
-            redirects.setdefault(operation.commitment, []).append(operation.target)
-    retained: dict[str, tuple[str, ...]] = {}
-    for name in model.commitment:
-        targets = {o.target: None for o in involving[name] if o.commitment == name and o.retaining and o.target}
-        fresh = list(targets)
-        while fresh:
-            for new in redirects.get(fresh.pop(), ()):
-                if new not in targets:
-                    targets[new] = None
-                    fresh.append(new)
-        if targets:
-            retained[name] = tuple(other for other in model.commitment if other in targets)
-    suspended = {operation.commitment for operation in operations if operation.verb == "suspend"} | set(retained)
-    possible = {
-        name: _possible(commitment, involving[name], name in suspended, name in retained)
-        for name, commitment in model.commitment.items()
-    }
-    possible |= {claim.name: dialogue.possible_states(claim, involving[claim.name]) for claim in model.claims}
-    return Book(model, viewers, possible, retained, frozenset(suspended))
-
-
-def _possible(commitment: Commitment, operations: list[Operation], can_wait: bool, follows: bool) -> tuple[str, ...]:
-    verbs = {operation.verb for operation in operations if operation.commitment == commitment.name}
-    born = "create" in verbs or any(operation.target == commitment.name for operation in operations)
-    if not born:
-        return ("null",)
-    found = {"null", "conditional", "active", "fulfilled"}
-    if can_wait:
-        found.add("pending")
-    if "violate" in verbs or commitment.within is not None or ("withdraw" in verbs and not commitment.revocable):
-        found.add("violated")
-    if "withdraw" in verbs:
-        found.add("withdrawn")
-    if "release" in verbs or follows:
-        found.add("released")
-    if "expire" in verbs or commitment.expires is not None:
-        found.add("expired")
-    if any(o.verb == "delegate" and not o.retaining for o in operations if o.commitment == commitment.name):
-        found.add("delegated")
-    if "assign" in verbs:
-        found.add("assigned")
-    if "compensate" in verbs:
-        found.add("compensated")
-    return tuple(state for state in STATES if state in found)
 
 
 class Ledger:
@@ -424,33 +293,3 @@ def _order(book: Book, commitments: list[str]) -> Iterator[tuple[list[str], bool
     """
     for component, circle in cycles({c: depends_on(book, c) for c in commitments}):
         yield component, bool(circle)
-
-
-def conditions_of(declared: Commitment | Claim) -> tuple[Term, ...]:
-    """Return the conditions that the automatic rules look at."""
-    match declared:
-        case Commitment():
-            return declared.antecedent, declared.consequent
-        case Claim():
-            return (declared.content,)
-
-
-def depends_on(book: Book, name: str) -> tuple[str, ...]:
-    """Return the commitments and claims whose state the automatic rules of this one look at."""
-    declared = book.model.commitment.get(name) or book.model.claim[name]
-    mentioned = (state for term in conditions_of(declared) for state in states_in(term, book.model))
-    return tuple(dict.fromkeys((*mentioned, *book.retained.get(name, ()))))
-
-
-def states_in(term: Term, model: CheckedModel) -> Iterable[str]:
-    """Yield the commitments and claims whose lifecycle state the term mentions."""
-    match term:
-        case InState(commitment):
-            yield commitment
-        case FactRef(fact):
-            yield from states_in(model.fact[fact].meaning, model)
-        case Apply(_, operands):
-            for operand in operands:
-                yield from states_in(operand, model)
-        case _:
-            pass

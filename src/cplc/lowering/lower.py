@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from cplc.lowering.book import Book, conditions_of, make_book, states_in
 from cplc.lowering.dependence import Dependence
 from cplc.lowering.expressions import Reading, condition, in_flight
-from cplc.lowering.lifecycle import Book, conditions_of, make_book, states_in
 from cplc.lowering.steps import Hazard, Workshop, copies
 from cplc.lowering.vocabulary import copy_of, kept_by
 from cplc.semantics.model import CheckedModel

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from functools import cached_property
 from itertools import product
 
+from cplc.lowering.book import Book
 from cplc.lowering.dependence import Dependence
 from cplc.lowering.expressions import Reading, condition, in_flight, possible_values, value
-from cplc.lowering.lifecycle import Book, Ledger
+from cplc.lowering.lifecycle import Ledger
 from cplc.lowering.vocabulary import copy_of, field_of, kept_by, parity_of
 from cplc.records import dataclass
 from cplc.semantics.model import Assignment, CheckedModel, Message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cplc.lowering import dialogue
-from cplc.lowering.lifecycle import CLOSED, OPEN
+from cplc.lowering.book import CLOSED, OPEN
 from cplc.semantics.terms import (
     Apply,
     Const,

@@ -18,7 +18,7 @@ from typing import Final, Literal, TypeVar
 
 from cplc.engines.explicit_graph import Stepper
 from cplc.engines.interface import ResourceExhausted
-from cplc.lowering.lifecycle import clock_of
+from cplc.lowering.book import clock_of
 from cplc.records import dataclass
 from cplc.simulation.tally import Effect, effects_of
 from cplc.system.expr import Expr, reads

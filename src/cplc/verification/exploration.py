@@ -170,12 +170,14 @@ class Exploration:
             return "reduced", why if engine is None else f"{why}; {engine.extent}"
         return self.method, asked or "decision diagrams know every state"
 
-    def is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
-        """Whether the formula holds in every initial state; of formulas that differ in which members they name, once.
+    @property
+    def _as_it_stands(self) -> bool:
+        """Whether everything is asked as it stands: of the explicit engine, which judges the others, and of rounds."""
+        return self.method == "explicit" or self.system.is_synchronous
 
-        The explicit engine, which judges the others, is asked everything as it stands.
-        """
-        if self.method == "explicit" or self.system.is_synchronous:
+    def is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
+        """Whether the formula holds in every initial state; found once for all that differ only in their members."""
+        if self._as_it_stands:
             return self._is_valid(formula, assuming)
         return self._alike.answer(formula, assuming, lambda: self._is_valid(formula, assuming))
 
@@ -217,13 +219,13 @@ class Exploration:
     def parts(self, formula: Formula) -> tuple[Part, ...]:
         """Return what holds together where the formula holds; each may depend on less."""
         operands = formula.operands if isinstance(formula, And) else (formula,)
-        if self.method == "explicit" or self.system.is_synchronous:
+        if self._as_it_stands:
             return tuple(Part(number, operand) for number, operand in enumerate(operands))
         return tuple(Part(number, part) for number, operand in enumerate(operands) for part in separate(operand))
 
     def occurs(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> bool:
         """Whether there is such an example; of formulas that differ in which members they name, found once."""
-        if self.method == "explicit" or self.system.is_synchronous:
+        if self._as_it_stands:
             return self.example(formula, deciding, assuming) is not None
         return self._occurring.answer(formula, assuming, lambda: self.example(formula, deciding, assuming) is not None)
 

@@ -91,8 +91,8 @@ def not_serial(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
     nothing = Atom(FALSE, "false")
     pairs = {(part.debtor, part.creditor): None for part in subformulas(formula) if isinstance(part, Commits | Fulfils)}
     for debtor, creditor in pairs:
-        never_serial = Commits(debtor, creditor, nothing)
-        if reachable.occurs(never_serial) and (blind := reachable.example(never_serial)) is not None:
+        sees_nothing = Commits(debtor, creditor, nothing)
+        if reachable.occurs(sees_nothing) and (blind := reachable.example(sees_nothing)) is not None:
             yield Remark(
                 "not-serial",
                 f"in some reachable states `C({debtor} -> {creditor}, …)` is true for want of any state to check",
