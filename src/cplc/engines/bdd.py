@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Generic, NewType, Protocol, Self, TypeVar, cast
 
 from cplc.engines.interface import ResourceExhausted
+from cplc.engines.work import charge
 
 if TYPE_CHECKING:
     from oxidd.bcdd import BCDDFunction, BCDDSubstitution
@@ -39,6 +40,8 @@ NODE_LIMIT = 16_000_000
 _FIRST_COLLECTION = 1 << 20
 _LEAST_CAPACITY = 1 << 20
 _SUPPORT_EFFORT = 4000
+NODES_PER_UNIT = 16
+"""Nodes that are made in the time of one unit of work."""
 
 
 class Diagrams(ABC, Generic[N, U]):
@@ -52,6 +55,8 @@ class Diagrams(ABC, Generic[N, U]):
         self.levels = levels
         self.node_limit = node_limit
         self.peak = 0
+        self._charged = 0
+        """The nodes that work was charged for already."""
         self._next_collection = min(_FIRST_COLLECTION, node_limit)
 
     @abstractmethod
@@ -105,13 +110,15 @@ class Diagrams(ABC, Generic[N, U]):
         return result
 
     def tidy(self) -> None:
-        """Drop dead nodes if there are many; raise ResourceExhausted if too many are alive."""
+        """Drop dead nodes if there are many; raise ResourceExhausted if too many are alive or too much work is done."""
         held = self.nodes()
+        charge(1 + max(0, held - self._charged) // NODES_PER_UNIT)
+        self._charged = held
         self.peak = max(self.peak, held)
         if held <= self._next_collection:
             return
         self.collect()
-        alive = self.nodes()
+        alive = self._charged = self.nodes()
         if alive > self.node_limit:
             raise ResourceExhausted(f"the decision diagrams need more than {self.node_limit} nodes")
         self._next_collection = min(max(_FIRST_COLLECTION, 2 * alive), self.node_limit)

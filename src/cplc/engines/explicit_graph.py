@@ -16,6 +16,7 @@ from typing import Protocol
 from cplc.engines.explicit_kept import begun, ended
 from cplc.engines.explicit_states import Numbers, Packing, Table
 from cplc.engines.interface import ResourceExhausted
+from cplc.engines.work import charge
 from cplc.records import dataclass
 from cplc.system import progress, unfinished
 from cplc.system.expr import Expr, reads
@@ -280,6 +281,7 @@ def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> 
                         count += 1
                     target_number(number)
             closed(edges())
+        charge(len(first) - 1 - position)
         position = len(first) - 1
         progress.say(progress.Explored(count, count - position))
         unfinished.moment()

@@ -24,6 +24,7 @@ from cplc.engines.interface import ResourceExhausted
 from cplc.engines.interference import Interference
 from cplc.engines.plans import Plan, conditions, plan_for
 from cplc.engines.stubborn import Stubborn
+from cplc.engines.work import charge
 from cplc.records import dataclass
 from cplc.system import progress, unfinished
 from cplc.system.formula import Formula
@@ -65,6 +66,7 @@ class Search:
         """Go on until it is over or that many states have been met; return whether it is over."""
         states, first, image, follow = self.states, self._first, self._image, self._follow
         before = len(states)
+        charged = len(first)
         known = self._number.adder(before)
         while not self.is_over and len(states) < enough:
             state = states[len(first) - 1]
@@ -84,11 +86,14 @@ class Search:
             if len(first) % _SAMPLE == 0:
                 progress.say(progress.Explored(len(states), len(states) - len(first) + 1))
                 unfinished.moment()
+                charge(len(first) - charged)
+                charged = len(first)
                 known, before = self._number.adder(2 * len(states) - before), len(states)
                 if len(first) in (_SAMPLE, 16 * _SAMPLE):
                     self._stepper.regroup(states)
             if len(states) > self._limit:
                 raise ResourceExhausted(f"more than {self._limit:,} states up to exchange, or by some orders of steps")
+        charge(len(first) - charged)
         return self.is_over
 
     @property

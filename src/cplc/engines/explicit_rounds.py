@@ -17,6 +17,7 @@ from cplc.engines.explicit_graph import Graph
 from cplc.engines.explicit_kept import begun, ended
 from cplc.engines.explicit_states import TABLE_SIZE, Numbers, Packing, Table
 from cplc.engines.interface import ResourceExhausted
+from cplc.engines.work import charge
 from cplc.records import dataclass
 from cplc.system import progress, unfinished
 from cplc.system.expr import Read, reads
@@ -68,9 +69,11 @@ def explore_rounds(system: System, limit: int) -> Graph:
         if len(first) % _OFTEN == 0:
             progress.say(progress.Explored(count, count - len(first) + 1))
             unfinished.moment()
+            charge(_OFTEN)
             known, before = number.adder(2 * count - before), count
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
+    charge(len(first) % _OFTEN)
     ended(found)
     return Graph(rounds.packing, states, number, len(start), first, target, array("I", bytes(4 * len(target))))
 

@@ -14,10 +14,11 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 
-from cplc.engines.bdd import Diagrams, Node, Substitution
+from cplc.engines.bdd import NODES_PER_UNIT, Diagrams, Node, Substitution
 from cplc.engines.diagrams_kept import SoFar
 from cplc.engines.encoding import Encoding
 from cplc.engines.transitions import Transition
+from cplc.engines.work import charge
 from cplc.records import dataclass
 from cplc.system import progress, unfinished
 
@@ -299,6 +300,7 @@ class Sweeps:
                 if limit.is_passed(states):
                     raise _TooLarge(states)
             self._diagrams.tidy()
+            charge(size(states) // NODES_PER_UNIT)
             progress.swept(self._diagrams.nodes())
             search.note(states)
             front = states & ~before

@@ -8,6 +8,7 @@ from math import prod
 
 from cplc.engines.explicit_states import Packing, Table
 from cplc.engines.interface import ResourceExhausted
+from cplc.engines.work import charge
 from cplc.system import progress
 from cplc.system.expr import Expr, reads
 from cplc.system.model import State, System
@@ -44,6 +45,7 @@ class World:
 
     def spend(self, effort: int) -> None:
         """Account for work; the unit is what it takes to look at a state."""
+        charge(effort)
         if self._effort is not None:
             self._effort -= effort
             if self._effort < 0:
