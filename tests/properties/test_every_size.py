@@ -1,12 +1,20 @@
-"""What is said of every size is so at sizes that were not tried, whatever the protocol."""
+"""Parameterised verdicts of random families against verification of each size by the explicit engine."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
+from tests.strategies_families import threshold_families
 
 from cplc import compile
+from cplc.engines.work import Budget
 from cplc.every_size import EverySize
+from cplc.every_size.asking import Sizes
+from cplc.verification.replay import replay
+from cplc.verification.results import Answer
+from cplc.verification.verify import Verifier
 
 _MORE = (3, 4, 6)
 _NAMES = ("ask", "bid", "pay", "ship")
@@ -71,14 +79,46 @@ def _families(draw: st.DrawFn) -> str:
 
 @given(_families())
 @settings(max_examples=20)
-def test_what_is_said_of_every_size_is_so(text: str) -> None:
+def test_proof_for_every_size_is_confirmed_by_larger_sizes(text: str) -> None:
     compilation = compile(text)
     assume(compilation.ok)
-    sizes = EverySize(compilation)
+    sizes = EverySize(compilation, allowance=lambda _: Budget(10_000))
     for result in sizes.verify(compilation.questions()):
         event(f"{result.question.kind} {result.answer}")
-        if result.answer in {"holds", "vacuous"}:
+        if result.sizes is not None and result.sizes.proof is not None:
             for size in _MORE:
                 larger = sizes.sizes.of_size(size)
                 (found,) = larger.verify(larger.questions((result.question.name,)))
                 assert found.answer in {"holds", "vacuous"}, (text, result.question.name, size)
+
+
+@given(threshold_families(greatest=6, greatest_async=4))
+@settings(max_examples=15)
+def test_verdict_agrees_with_each_declared_size(text: str) -> None:
+    """A question fails for the smallest size that fails by itself, and is not unknown if there is one."""
+    compilation = compile(text)
+    assert compilation.ok, (text, compilation.diagnostics)
+    every = EverySize(compilation)
+    for result in every.verify(every.of_any_size(compilation.questions())):
+        answers = dict(_answers(every.sizes, result.question.name))
+        failing = [size for size, answer in answers.items() if answer == "fails"]
+        assert result.sizes is not None
+        assert result.sizes.failing == (failing[0] if failing else None), (text, result.question.name, answers)
+        assert (result.answer == "fails") == bool(failing)
+        event(f"{result.answer} {result.sizes.failing or result.sizes.scope}")
+        if failing:
+            assert result.evidence is not None
+            assert not replay(result.system, result.evidence, result.question.assuming)
+        else:
+            assert result.answer in {"holds", "vacuous"}
+            vacuous = [size for size in result.sizes.verified if answers[size] == "vacuous"]
+            assert list(result.sizes.vacuous) == vacuous
+
+
+def _answers(sizes: Sizes, name: str) -> Iterator[tuple[int, Answer]]:
+    """Yield the answer of the explicit engine for each declared size that asks the question."""
+    least, greatest = sizes.bounds
+    for size in range(least, greatest + 1):
+        for asked in sizes.of_size(size).questions():
+            if asked.question.name == name:
+                yield size, Verifier(asked.system, "explicit").decide(asked.question)

@@ -1,12 +1,22 @@
-"""For which protocols a few sizes stand for all, and what is said where they do not."""
+"""Parameterised verification: cutoffs, declared ranges, budgets, and the smallest failing size."""
 
 from __future__ import annotations
+
+import time
 
 import pytest
 
 from cplc import compile
-from cplc.every_size import EverySize, NotCounting
+from cplc.asking import Asked
+from cplc.engines.work import Budget
+from cplc.every_size import EverySize, NotCounting, default_allowance, shares_of_time
+from cplc.every_size.asking import Proof
+from cplc.every_size.induction import Induction
 from cplc.pipeline import Compilation
+from cplc.verification.checks import stays_in_range
+from cplc.verification.replay import replay
+from cplc.verification.results import Question, Result
+from cplc.verification.verify import Verifier
 
 _SHOP = """
 protocol Shop(customers: 1..64 = 2) {{
@@ -22,6 +32,7 @@ protocol Shop(customers: 1..64 = 2) {{
 {asked}
 }}
 """
+_EACH = "view abstraction: an invariant of each member implies it"
 _SERVED = "  property served assuming Shop: forall c in Cus: AG (pay[c] -> AF ship[c])"
 
 
@@ -31,15 +42,31 @@ def _shop(asked: str = _SERVED, ship: str = "") -> Compilation:
     return compilation
 
 
+def _result(compilation: Compilation, units: int | None = None) -> Result:
+    """Return the first result, with a budget of so many units of work."""
+    allowance = default_allowance if units is None else (lambda _: Budget(units))
+    every = EverySize(compilation, allowance=allowance)
+    result, *_ = every.verify(compilation.questions())
+    return result
+
+
+def _text(result: Result) -> str:
+    text = "" if result.sizes is None else result.sizes.text
+    return "; ".join(part for part in (text, result.reason) if part)
+
+
 def _only(compilation: Compilation) -> tuple[str, str]:
-    result, *_ = EverySize(compilation).verify(compilation.questions())
-    return result.answer, result.sizes or result.reason or ""
+    result = _result(compilation)
+    return result.answer, _text(result)
 
 
 def test_customers_who_share_nothing() -> None:
     answer, sizes = _only(_shop())
     assert answer == "holds"
-    assert sizes == "for every customers from 1 on: tried for customers = 1 to 2; more change nothing in it"
+    assert sizes == (
+        "holds for every customers from 1 on: verified for customers = 1 to 2, "
+        "the rest proved by a cutoff: further members change nothing that it depends on"
+    )
 
 
 def test_a_pair_of_customers() -> None:
@@ -49,7 +76,9 @@ def test_a_pair_of_customers() -> None:
 
 def test_a_customer_by_number() -> None:
     answer, reason = _only(_shop("  property p: AG (pay[2] -> EF ship[2])"))
-    assert (answer, reason) == ("unknown", "it is unknown for customers = 1")
+    assert answer == "unknown"
+    assert reason.startswith("holds for every customers from 2 on: verified for customers = 2, ")
+    assert reason.endswith("the file has errors for customers = 1: There is no `pay[2]`")
     grown = compile(_SHOP.format(asked="  property p: AG (pay[2] -> EF ship[2])", ship="").replace("1..64", "2..64"))
     assert _only(grown)[0] == "holds"
 
@@ -59,25 +88,34 @@ def test_customers_who_share_a_stock() -> None:
         _shop("  property p: AG Shop.stock <= 3", "   if Shop.stock > 0 set Shop.stock := Shop.stock - 1")
     )
     assert answer == "holds"
-    assert reason.endswith("tried for customers = 1 to 5; an invariant of each of them shows it of more")
+    assert reason.endswith(f"verified for customers = 1 to 5, the rest proved by {_EACH}")
 
 
 def test_what_needs_somebody_who_is_not_looked_at() -> None:
-    answer, reason = _only(
-        _shop(
-            "  property p: AG (Shop.stock = 2 -> EF Shop.stock = 3)",
-            "   if Shop.stock > 0 set Shop.stock := Shop.stock - 1\n    c -> Shop : back  after ship"
-            "  on receipt Shop.stock := Shop.stock + 1",
-        )
+    shop = _shop(
+        "  property p: AG (Shop.stock = 2 -> EF Shop.stock = 3)",
+        "   if Shop.stock > 0 set Shop.stock := Shop.stock - 1\n    c -> Shop : back  after ship"
+        "  on receipt Shop.stock := Shop.stock + 1",
     )
-    assert answer == "unknown"
-    assert reason.startswith("it holds for customers = 1 to 5, and nothing is known of more: what it depends on grows")
+    result = _result(shop, units=20_000)
+    assert result.answer == "unknown"
+    assert result.sizes is not None
+    assert result.sizes.scope == "verified sizes"
+    assert len(result.sizes.verified) > 2
+    last = result.sizes.verified[-1]
+    assert _text(result).startswith(
+        f"holds for customers = 1 to {last}; the work budget was used up at customers = {last + 1}; "
+        "no proof for every customers: what it depends on grows"
+    )
 
 
 def test_a_flaw_that_takes_four() -> None:
     ship = "   if Shop.stock > 0 set Shop.stock := Shop.stock - 1"
     answer, sizes = _only(_shop("  property p: AG Shop.stock > 0", ship))
-    assert (answer, sizes) == ("fails", "it holds for customers = 1 to 2, and it fails for customers = 3")
+    assert (answer, sizes) == (
+        "fails",
+        "fails for customers = 3, the smallest failing size; holds for customers = 1 to 2",
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,9 +127,9 @@ def test_a_flaw_that_takes_four() -> None:
     ],
 )
 def test_members_that_are_not_alike(ship: str, because: str) -> None:
-    answer, reason = _only(_shop("  property p: AG (ship[1] -> pay[1])", ship))
-    assert answer == "unknown"
-    assert reason.endswith(because)
+    result = _result(_shop("  property p: AG (ship[1] -> pay[1])", ship), units=10_000)
+    assert result.answer == "unknown"
+    assert _text(result).endswith(because)
 
 
 @pytest.mark.parametrize(
@@ -109,9 +147,9 @@ def test_numbers_that_are_reckoned_from_the_size(text: str, by: str) -> None:
     assert by in shop
     compilation = compile(shop.replace(by, text))
     assert compilation.ok, compilation.diagnostics
-    answer, reason = _only(compilation)
-    assert answer == "unknown"
-    assert reason.endswith("it reckons with `customers`")
+    result = _result(compilation, units=10_000)
+    assert result.answer == "unknown"
+    assert _text(result).endswith("it reckons with `customers`")
 
 
 def test_a_fact_hides_nobody() -> None:
@@ -125,16 +163,150 @@ def test_a_fact_hides_nobody() -> None:
             ship=" & all_paid",
         )
     )
-    assert _only(compilation)[1].endswith("it asks about all of `b`'s family")
+    assert _text(_result(compilation, units=10_000)).endswith("it asks about all of `b`'s family")
 
 
 def test_sizes_that_are_all_there_are() -> None:
     ship = "   if Shop.stock > 0 set Shop.stock := Shop.stock - 1"
     compilation = compile(_SHOP.format(asked="  property p: AG Shop.stock <= 3", ship=ship).replace("1..64", "1..3"))
-    assert _only(compilation) == ("holds", "for every customers that there may be: customers = 1 to 3")
+    assert _only(compilation) == ("holds", "holds for customers = 1 to 3: all declared sizes, each verified")
 
 
 def test_which_parameter_counts() -> None:
     with pytest.raises(NotCounting) as raised:
         EverySize(compile("protocol P(n: 1..3 = 1) { role A role B A -> B : m  if n > 1 }"), "").parameter  # noqa: B018
     assert raised.value.known == ()
+
+
+_POLL = """
+protocol Poll(n: 1..{greatest} = 2) sync {{
+  role Hub {{ var seen: 0..6 = 0 }}
+  role Cus[n]
+  for c in Cus {{
+    c -> Hub : vote
+    Hub -> c : ack   after vote   {guard}   set Hub.seen := Hub.seen + 1
+  }}
+  {asked}
+}}
+"""
+
+
+def _poll(asked: str, greatest: int = 12, guard: str = "if Hub.seen < 6") -> Compilation:
+    compilation = compile(_POLL.format(asked=asked, greatest=greatest, guard=guard))
+    assert compilation.ok, compilation.diagnostics
+    return compilation
+
+
+@pytest.mark.parametrize("expected", ["", " expect fails"])
+def test_smallest_failing_size_beyond_five_with_its_run(expected: str) -> None:
+    result = _result(_poll(f"property p: AG Hub.seen < 6{expected}"))
+    assert result.answer == "fails"
+    assert result.sizes is not None
+    assert (result.sizes.failing, result.sizes.verified) == (6, (1, 2, 3, 4, 5))
+    assert result.as_expected == bool(expected)
+    assert result.evidence is not None
+    assert len(result.evidence.run.moves) == 12
+    assert not replay(result.system, result.evidence)
+
+
+def test_larger_size_that_holds_is_reported_beside_the_failing_one() -> None:
+    answer, sizes = _only(_poll("property p: EF Hub.seen > 1"))
+    assert (answer, sizes) == ("fails", "fails for n = 1, the smallest failing size; holds for n = 2")
+
+
+def test_declared_sizes_each_verified() -> None:
+    result = _result(_poll("property p: AG EF (forall c in Cus: ack[c])", greatest=6))
+    assert result.answer == "holds"
+    assert result.sizes is not None
+    assert (result.sizes.scope, result.sizes.verified) == ("declared sizes", (1, 2, 3, 4, 5, 6))
+    assert result.evidence is None or not replay(result.system, result.evidence)
+
+
+def test_vacuous_sizes_are_named() -> None:
+    asked = "property p: AG (Hub.seen = 2 -> EF (Hub.seen >= 2 & forall c in Cus: ack[c]))"
+    answer, sizes = _only(_poll(asked, greatest=4))
+    assert answer == "holds"
+    assert sizes.endswith("vacuously for n = 1")
+
+
+def test_range_violation_at_another_size_is_asked_about() -> None:
+    compilation = compile("""
+protocol Last(n: 1..7 = 2) {
+  role Hub { var last: 0..5 = 0 }
+  role Cus[n]
+  for c in Cus { c -> Hub : ask   on receipt Hub.last := c }
+  property low: AG Hub.last < 6
+}
+""")
+    every = EverySize(compilation)
+    assert [one.question.name for one in compilation.questions()] == ["low"]
+    results = {result.question.name: result for result in every.verify(every.of_any_size(compilation.questions()))}
+    assert {name: result.answer for name, result in results.items()} == {"in_range": "fails", "low": "holds"}
+    assert results["in_range"].sizes is not None
+    assert results["in_range"].sizes.failing == 6
+
+
+def test_range_question_remains_when_the_scan_of_sizes_exceeds_its_budget() -> None:
+    compilation = _poll("property p: EF ack[1]", guard="if Hub.seen < 6 & c != 3")
+    every = EverySize(compilation, allowance=lambda _: Budget(1))
+    results = list(every.verify(every.of_any_size(compilation.questions())))
+    assert [(result.question.name, result.answer) for result in results] == [("in_range", "unknown"), ("p", "unknown")]
+
+
+def test_range_question_that_no_size_asks_holds() -> None:
+    compilation = compile("""
+protocol Plain(n: 1..3 = 2) {
+  role Hub
+  role Cus[n]
+  for c in Cus { c -> Hub : ask   if c != 2 }
+}
+""")
+    every = EverySize(compilation)
+    asked = Asked(stays_in_range(), compilation.system)
+    (result,) = every.verify((asked,))
+    assert result.answer == "holds"
+
+
+def test_budget_is_named_and_deterministic() -> None:
+    compilation = _shop(_SERVED, " & pay[1]")
+    texts = {_text(_result(compilation, units)) for units in (10_000, 10_000)}
+    assert len(texts) == 1
+    assert "--timeout" in default_allowance(1).name
+
+
+def test_engine_limit_at_one_size_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def limited(self: Verifier, question: Question) -> str:
+        return "unknown" if len(self.system.steps) > 9 else "holds"
+
+    monkeypatch.setattr(Verifier, "decide", limited)
+    monkeypatch.setattr(
+        Verifier, "answer", lambda self, one: Result(one, "unknown", "", 0.0, self.system, reason="too many states")
+    )
+    answer, text = _only(_poll("property p: AG EF (forall c in Cus: ack[c])"))
+    assert answer == "unknown"
+    assert text.startswith("holds for n = 1 to 4; for n = 5, too many states; no proof for every n: ")
+
+
+def test_wrong_proof_is_refuted_by_a_size_that_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = Proof(2, "a wrong argument")
+    monkeypatch.setattr(Induction, "proof", lambda self, question, size: wrong)
+    answer, _ = _only(_shop("  property p: AG Shop.stock > 0", "   if Shop.stock > 0 set Shop.stock := Shop.stock - 1"))
+    assert answer == "fails"
+
+
+def test_time_is_shared_among_the_questions_left() -> None:
+    now = time.monotonic()
+    share = shares_of_time(now, 100.0)
+    for_four, for_one = share(4).deadline, share(1).deadline
+    assert for_four is not None
+    assert for_one is not None
+    assert now < for_four <= now + 25
+    assert now + 25 < for_one < now + 100
+    assert shares_of_time(now - 200, 100.0)(1).is_exhausted
+
+
+def test_range_that_another_parameter_bounds() -> None:
+    compilation = _poll("property p: AG EF (forall c in Cus: ack[c])")
+    bounded = compile(compilation.source.text.replace("n: 1..12 = 2", "most: 1..9 = 4, n: 1..most = 2"))
+    assert bounded.ok, bounded.diagnostics
+    assert _only(bounded) == ("holds", "holds for n = 1 to 4, with most = 4: all declared sizes, each verified")

@@ -172,6 +172,41 @@ def test_json_is_what_its_schema_says(said: Callable[..., str], command: str) ->
     assert [error.message for error in validator.iter_errors(document)] == []
 
 
+_FAMILY = """protocol Family(n: 1..6 = 2, top: 1..9 = 4) sync {
+  role Hub { var seen: 0..top = 0 }
+  role Cus[n]
+  for c in Cus {
+    c -> Hub : vote
+    Hub -> c : ack   after vote   if Hub.seen < top   set Hub.seen := Hub.seen + 1
+  }
+  property some: AG (vote[1] -> EF Hub.seen > 0)
+  property voted: AG EF (forall c in Cus: vote[c])
+  property below: AG Hub.seen < 4
+}
+"""
+
+
+def test_verified_sizes_are_in_every_format(said: Callable[..., str]) -> None:
+    Path("shop.cpl").write_text(_FAMILY, encoding="utf-8")
+    holds = "holds for n = 1 to 6, with top = 4: all declared sizes, each verified"
+    fails = "fails for n = 4, with top = 4, the smallest failing size; holds for n = 1 to 3"
+    for form in ("text", "concise", "json", "junit", "html"):
+        output = said(form, "verify", "--for-all-n")
+        assert holds in output, form
+        assert fails in output, form
+    for form in ("github", "sarif"):
+        assert fails in said(form, "verify", "--for-all-n"), form
+
+
+def test_json_of_every_size_is_what_its_schema_says(said: Callable[..., str]) -> None:
+    Path("shop.cpl").write_text(_FAMILY, encoding="utf-8")
+    document = json.loads(said("json", "verify", "--for-all-n"))
+    assert [error.message for error in jsonschema.Draft202012Validator(_SCHEMA).iter_errors(document)] == []
+    _, voted, below = (result["size_coverage"] for result in document["results"])
+    assert (voted["holds_for"], voted["verified"]) == ("declared sizes", [1, 2, 3, 4, 5, 6])
+    assert (below["fails_for"], below["other_parameters"]) == (4, {"top": "4"})
+
+
 def test_several_files_are_one_document(said: Callable[..., str]) -> None:
     Path("wrong.cpl").write_text("protocol P { role A role A }", encoding="utf-8")
     document = json.loads(said("json", "check", "wrong.cpl", exit_code=2))

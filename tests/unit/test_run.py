@@ -8,6 +8,7 @@ from cplc.cli.exits import Exit
 from cplc.cli.run import Questions, Run
 from cplc.pipeline import Compilation
 from cplc.source import Source
+from cplc.verification.results import Result, SizeCoverage
 
 TEXT = """protocol P {
   role A
@@ -31,3 +32,15 @@ def test_a_verdict_is_not_lost_with_the_run_that_would_show_it(
     assert [result.answer for result in run.results] == [answer, "unknown"]
     assert "the run that shows it was not made: the time limit of 1 s was reached" in capsys.readouterr().out
     assert run.exit == code
+
+
+def test_verified_sizes_are_reported_when_the_run_is_stopped(capsys: pytest.CaptureFixture[str]) -> None:
+    compilation = Compilation(Source("p.cpl", TEXT))
+    run = Run("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
+    asked = compilation.questions()
+    run.take(Questions(asked))
+    sizes = SizeCoverage("n", 1, 12, verified=(1, 2, 3))
+    run.take_note(Result(asked[0].question, "unknown", "", 0.0, compilation.system, sizes=sizes))
+    run.stop("the time limit of 1 s was reached")
+    assert [result.sizes for result in run.results] == [sizes, None]
+    assert "  holds for n = 1 to 3\n  the time limit of 1 s was reached\n" in capsys.readouterr().out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,8 @@ class Run:
     results: list[Result] = field(default_factory=list)
     settled: tuple[Question, Answer] | None = None
     """What is known of a question of which not all is; told by whoever answers it."""
+    so_far: Result | None = None
+    """What the question that is being answered comes to if it is stopped now; told by what answers it."""
     interrupted: str | None = None
     error: str | None = None
     progress: output.Progress = field(init=False)
@@ -75,6 +77,9 @@ class Run:
             name = self.asked[len(self.results)].question.name
             which = f"{len(self.results) + 1} of {len(self.asked)}"
             doing = f"verifying {name} ({which})" if len(self.asked) > 1 else f"verifying {name}"
+            sizes = self.so_far.sizes if self.so_far is not None else None
+            if sizes is not None and sizes.text is not None and self.so_far is not None:
+                doing = f"{doing}, which {sizes.text}"
             return output.with_progress(doing) + self.more_doing()
         return "compiling"
 
@@ -105,6 +110,9 @@ class Run:
     def settle(self, question: Question, answer: Answer) -> None:
         self.settled = question, answer
 
+    def take_note(self, result: Result) -> None:
+        self.so_far = result
+
     def stop(self, reason: str) -> None:
         """Answer what is not answered yet: it is unknown, for this reason, but for what lacks its run only."""
         from cplc.verification.results import Result
@@ -117,6 +125,8 @@ class Run:
             if self.settled is not None and self.settled[0] is asked.question:
                 answer, why = self.settled[1], f"the run that shows it was not made: {reason}"
             result = Result(asked.question, answer, "", 0.0, asked.system, reason=why)
+            if self.so_far is not None and self.so_far.question is asked.question:
+                result = replace(result, sizes=self.so_far.sizes)
             self.results.append(result)
             self._show(result)
         if not self.asked and self.form != "json":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from cplc.cli.checkpointing import checkpoint_options, checkpointing
+from cplc.cli.clock import began
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.keeping import Answers, answers, cache_option, is_wanted, shared
 from cplc.cli.limits import Interrupted, Limits, supervised
@@ -30,6 +32,7 @@ from cplc.system import unfinished
 
 if TYPE_CHECKING:
     from cplc.asking import EngineName
+    from cplc.every_size import EverySize
     from cplc.pipeline import Asked, Compilation, IsplReading, Strategies
     from cplc.report.text import Detail
     from cplc.verification.results import Result
@@ -73,7 +76,7 @@ Examples:
     "--for-all-n",
     "for_all",
     is_flag=True,
-    help="For every value of the parameter that is the size of role families, however large.",
+    help="Verify every size of a role family: the declared ones, or all by a proof.",
 )
 @click.option("--n", "counting", metavar="NAME", default="", help="Which parameter that is, where there are several.")
 @limit_options
@@ -154,10 +157,13 @@ def command(
         if not isinstance(asked, Questions):
             yield asked
             return
+        every = _every_size(compilation, counting, limits, run, vacuity=vacuity) if for_all else None
+        if every is not None and not properties:
+            asked = replace(asked, asked=every.of_any_size(asked.asked))
         yield tuple(warning for one in asked.asked for warning in one.warnings)
         yield asked
-        if for_all:
-            yield from _of_every_size(compilation, asked.asked, counting, engine)
+        if every is not None:
+            yield from every.verify(asked.asked, engine)
             return
         stores: list[Answers] = []
         if kept is not None:
@@ -227,22 +233,26 @@ def _asked(
     return Questions(asked, are_default=not (model.properties or model.checks or model.thresholds))
 
 
-def _of_every_size(
-    compilation: Compilation | IsplReading, asked: Sequence[Asked], counting: str, engine: EngineName
-) -> Iterator[Result]:
-    from cplc.every_size import EverySize, NotCounting
+def _every_size(
+    compilation: Compilation | IsplReading, counting: str, limits: Limits, run: Run, *, vacuity: bool
+) -> EverySize:
+    """Return what verifies every size of a family, in the time that there is for so many questions."""
+    from cplc.every_size import EverySize, NotCounting, default_allowance, shares_of_time
     from cplc.pipeline import Compilation
 
     if not isinstance(compilation, Compilation):
         raise click.UsageError("--for-all-n is for protocols: a model in ISPL has no parameters")
+    allowance = default_allowance if limits.seconds is None else shares_of_time(began(), limits.seconds)
+    every = EverySize(compilation, counting, allowance, vacuity, settled=run.settle, so_far=run.take_note)
     try:
-        yield from EverySize(compilation, counting).verify(asked, engine)
+        every.parameter  # noqa: B018
     except NotCounting as problem:
         known = ", ".join(f"`{name}`" for name in problem.known) or "none here"
         message = (
             f"`{counting}` is no size of role families" if counting else "say which size of role families is meant"
         )
         raise click.UsageError(f"--n: {message}; these are: {known}") from None
+    return every
 
 
 def _answered(

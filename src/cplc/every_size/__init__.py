@@ -1,6 +1,6 @@
-"""Verdicts for every size of a family, where a few sizes can be shown to stand for all."""
+"""Parameterised verification: verdicts for every size of a family, by verifying sizes, by cutoffs and by proofs."""
 
 from cplc.every_size.asking import NotCounting
-from cplc.every_size.verdicts import AS_FAR_AS, EverySize
+from cplc.every_size.verdicts import DEFAULT_WORK, Allowance, EverySize, default_allowance, shares_of_time
 
-__all__ = ["AS_FAR_AS", "EverySize", "NotCounting"]
+__all__ = ["DEFAULT_WORK", "Allowance", "EverySize", "NotCounting", "default_allowance", "shares_of_time"]

@@ -1,4 +1,4 @@
-"""Members who share nothing: from a size N on nothing changes if
+"""Cutoffs for members who share nothing: a question that holds up to size N holds at every size if
 
 * the declarations are uniform in the families that the parameter counts the members of (`cplc.semantics.sizes`), so
   that a system of more members has more copies of the same, and only variables of no member connect copies;
@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cplc.asking import Asked
-from cplc.every_size.asking import Shown, Sizes
+from cplc.every_size.asking import Proof, Sizes
 from cplc.semantics.sizes import Obstacle
 from cplc.system.formula import Formula
 from cplc.system.model import System
@@ -27,8 +27,8 @@ _Part = tuple[Formula, System, frozenset[str]]
 """A formula, what it depends on, and who is assumed to keep going there."""
 
 
-def cutoff(sizes: Sizes, question: Question) -> Shown | Obstacle:
-    """Return the size from which on nothing changes, or what keeps it from being known."""
+def cutoff(sizes: Sizes, question: Question) -> Proof | Obstacle:
+    """Return a size that is a cutoff for the question, or why none was established."""
     obstacle, members = sizes.uniformity.obstacle, sizes.members_in(question)
     if obstacle is not None:
         return obstacle
@@ -45,7 +45,7 @@ def cutoff(sizes: Sizes, question: Question) -> Shown | Obstacle:
         return more
     later = _parts(more)
     if all(part in later for part in _parts(asked)):
-        return Shown(size, "more change nothing in it")
+        return Proof(size, "a cutoff: further members change nothing that it depends on")
     return Obstacle("what it depends on grows with every member", question.span or sizes.place)
 
 

@@ -23,7 +23,7 @@ from itertools import combinations
 
 from cplc.engines.companions import Companions
 from cplc.engines.interface import ResourceExhausted
-from cplc.every_size.asking import Shown, Sizes
+from cplc.every_size.asking import Proof, Sizes
 from cplc.records import dataclass
 from cplc.semantics.sizes import Obstacle
 from cplc.system.excerpt import (
@@ -89,17 +89,19 @@ class Induction:
     def _is_uniform(self) -> bool:
         return replace(self._sizes.uniformity, asking_all=True).obstacle is None
 
-    def shown(self, question: Question, size: int) -> Shown | None:
-        """Return why the question holds at every size if it does at every one up to this."""
+    def proof(self, question: Question, size: int) -> Proof | None:
+        """Return why the question holds at every size if it does at every size up to this one.
+
+        Views of as many members are taken as make this size; the excerpts come from the next two sizes.
+        """
         members = self._sizes.members_in(question)
         if not self._is_uniform or isinstance(members, Obstacle):
             return None
-        fewest = max(_FEWEST, members, self._sizes.uniformity.asked_at_once, self._sizes.bounds[0])
-        for looked_at in range(fewest, min(_MOST, size) + 1):
-            why = self._why(question, looked_at)
-            if why is not None:
-                return Shown(size, why)
-        return None
+        least = max(_FEWEST, members, self._sizes.uniformity.asked_at_once, self._sizes.bounds[0])
+        if not least <= size <= _MOST:
+            return None
+        reason = self._why(question, size)
+        return None if reason is None else Proof(size, reason)
 
     def _why(self, question: Question, looked_at: int) -> str | None:
         """Return why the size does not matter, if looking at so many members shows it."""
@@ -112,14 +114,14 @@ class Induction:
         if any(map(asks_what_can_be, least.formulas)):
             if not (_can_be_idle(least, one) and _can_be_idle(one, two)):
                 return None
-            reasons.append("more members need do nothing")
+            reasons.append("monotonicity: further members can stay idle")
         if not all(map(asks_what_can_be, least.formulas)):
             few = self._few(one, two, looked_at)
             if few is None or not few.show(one, two):
                 return None
-            who = f"any {looked_at - 1}" if looked_at > _FEWEST else "each"
-            reasons.append(f"an invariant of {who} of them shows it of more")
-        return "; ".join(reversed(reasons)) or None
+            views = f"any {looked_at - 1} members" if looked_at > _FEWEST else "each member"
+            reasons.append(f"view abstraction: an invariant of {views} implies it")
+        return " and by ".join(reversed(reasons)) or None
 
     def _asked(self, question: Question, size: int) -> _Asked | None:
         """Return what is asked at one size, if nothing tells members apart there."""

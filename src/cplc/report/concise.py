@@ -18,7 +18,8 @@ def concise(result: Result) -> str:
     where = place(result.span)
     verdict = f"{result.answer} {question.name}{expectation(result)}: {shortened(question.text)}"
     remarks = (remark.message for remark in result.remarks)
-    notes = (*_parts(result), *result.findings, *remarks, result.reason or "", "cached" if result.cached else "")
+    sizes = "" if result.sizes is None else result.sizes.text
+    notes = (*_parts(result), sizes, *result.findings, *remarks, result.reason or "", "cached" if result.cached else "")
     return "; ".join((f"{where}: {verdict}" if where else verdict, *filter(None, notes)))
 
 

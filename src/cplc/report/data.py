@@ -12,7 +12,7 @@ from cplc.source import Span
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
-from cplc.verification.results import Remark, Result
+from cplc.verification.results import Remark, Result, SizeCoverage
 
 Data = dict[str, object]
 
@@ -39,7 +39,8 @@ def result_data(result: Result) -> Data:
         "seconds": round(result.seconds, 6),
         "cached": result.cached,
         "reason": result.reason,
-        "sizes": result.sizes,
+        "sizes": None if result.sizes is None else result.sizes.text,
+        "size_coverage": None if result.sizes is None else _coverage(result.sizes),
         "findings": list(result.findings),
         "remarks": [_remark(remark) for remark in result.remarks],
         "blame": _blame(result),
@@ -49,6 +50,21 @@ def result_data(result: Result) -> Data:
         "evidence": None if evidence is None else _evidence(result.system, evidence, 0),
         "left_out": result.left_out,
         "place": place_data(result.span),
+    }
+
+
+def _coverage(sizes: SizeCoverage) -> Data:
+    return {
+        "parameter": sizes.parameter,
+        "declared": {"from": sizes.least, "to": sizes.greatest},
+        "holds_for": sizes.scope,
+        "verified": list(sizes.verified),
+        "vacuous": list(sizes.vacuous),
+        "fails_for": sizes.failing,
+        "not_asked": list(sizes.not_asked),
+        "errors": [{"size": size, "message": message} for size, message in sizes.undefined],
+        "proof": sizes.proof,
+        "other_parameters": dict(sizes.fixed),
     }
 
 

@@ -52,6 +52,8 @@ def _question(case: ElementTree.Element, result: Result, standing: Standing) -> 
             _child(case, "error", sentence(result), "unknown", "\n".join(remarks(result)))
         case "with a warning":
             ElementTree.SubElement(case, "system-out").text = _text(result_text(result))
+        case "as expected" if result.sizes is not None:
+            ElementTree.SubElement(case, "system-out").text = _text("\n".join(remarks(result)))
         case "as expected":
             pass
 

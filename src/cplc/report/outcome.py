@@ -54,8 +54,8 @@ _VERBS = {"holds": "holds", "fails": "fails", "vacuous": "holds vacuously", "unk
 
 def remarks(result: Result) -> Iterator[str]:
     """Yield what else there is to say in words."""
-    if result.sizes:
-        yield result.sizes
+    if result.sizes is not None and result.sizes.text is not None:
+        yield result.sizes.text
     if result.reason:
         yield result.reason
     yield from result.findings

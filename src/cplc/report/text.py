@@ -128,8 +128,8 @@ def expectation(result: Result) -> str:
 def _about(result: Result) -> Iterator[str]:
     if result.question.title:
         yield printable(result.question.title)
-    if result.sizes:
-        yield result.sizes
+    if result.sizes is not None and result.sizes.text is not None:
+        yield result.sizes.text
     if result.reason:
         yield result.reason
     for finding in result.findings[:_MOST_FINDINGS]:

@@ -42,15 +42,10 @@ class Uniformity:
         wanted = tree.ParameterValue(self.parameter)
         return frozenset(role for role in self.template.signature.roles if role.size == wanted)
 
-    @cached_property
-    def bounds(self) -> tuple[int, int] | None:
-        """The least and the greatest size that is declared; None if that is reckoned."""
-        declared = self.template.signature.parameters[self.parameter].declared
-        match declared.low, declared.high:
-            case tree.LiteralTree(int(low)), tree.LiteralTree(int(high)):
-                return low, high
-            case _:
-                return None
+    @property
+    def declared(self) -> tree.Ranged:
+        """The declared range of the parameter."""
+        return self.template.signature.parameters[self.parameter].declared
 
     asking_all: bool = False
     """Whether a declaration may ask about all members at once, as in ``unless exists q in Prt: award[q]``."""

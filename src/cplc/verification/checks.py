@@ -77,21 +77,26 @@ def default_checks(system: System) -> tuple[str, ...]:
     return ("live", "deadlock_free", *with_commitments)
 
 
+IN_RANGE = "in_range"
+
+
 def in_range(system: System) -> tuple[Question, ...]:
     """Return the question whether every assignment stays in range, where that is not plain."""
-    if not system.hazards:
-        return ()
-    parts = [(_never(condition, text), text) for text, condition, _ in system.hazards]
-    return (
-        Question(
-            name="in_range",
-            kind="model",
-            formula=And(tuple(formula for formula, _ in parts)),
-            text="every assignment stays within the range of its variable",
-            span=next((span for _, _, span in system.hazards), None),
-            system=_without_fairness(system),
-            findings=tuple(text for _, text in parts),
-        ),
+    return (stays_in_range(system),) if system.hazards else ()
+
+
+def stays_in_range(system: System | None = None) -> Question:
+    """Return the question whether every assignment stays in range; of no system, it asks nothing."""
+    hazards = system.hazards if system is not None else ()
+    parts = [(_never(condition, text), text) for text, condition, _ in hazards]
+    return Question(
+        name=IN_RANGE,
+        kind="model",
+        formula=And(tuple(formula for formula, _ in parts)),
+        text="every assignment stays within the range of its variable",
+        span=next((span for _, _, span in hazards), None),
+        system=None if system is None else _without_fairness(system),
+        findings=tuple(text for _, text in parts),
     )
 
 

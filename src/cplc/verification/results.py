@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Literal
 
@@ -80,6 +81,93 @@ class NoReturn:
 
 
 @dataclass(frozen=True)
+class SizeCoverage:
+    """Sizes of a family that the verdict of a parameterised question covers."""
+
+    parameter: str
+    least: int
+    """The least size that is declared."""
+    greatest: int
+    """The greatest size that is declared."""
+    verified: tuple[int, ...] = ()
+    """Sizes for which the question was verified to hold, in ascending order."""
+    vacuous: tuple[int, ...] = ()
+    """Those of them for which it holds vacuously."""
+    failing: int | None = None
+    """The smallest size for which it fails."""
+    not_asked: tuple[int, ...] = ()
+    """Sizes at which the file does not ask the question."""
+    undefined: tuple[tuple[int, str], ...] = ()
+    """Sizes at which the file has errors, and the first of these."""
+    proof: str | None = None
+    """Why the question holds for every size from the least verified one on."""
+    fixed: tuple[tuple[str, str], ...] = ()
+    """The other parameters and their values."""
+
+    @property
+    def scope(self) -> Literal["every size", "declared sizes", "verified sizes"]:
+        """For which sizes the question was shown to hold."""
+        if self.failing is None and not self.undefined:
+            if self.proof is not None:
+                return "every size"
+            if len(self.verified) + len(self.not_asked) == self.greatest - self.least + 1:
+                return "declared sizes"
+        return "verified sizes"
+
+    @property
+    def text(self) -> str | None:
+        """The sizes in words; None where nothing was verified."""
+        return "; ".join(part for part in (self._verdict, *self._exceptions) if part) or None
+
+    @property
+    def _verdict(self) -> str:
+        values = [f"{name} = {value}" for name, value in self.fixed]
+        fixed = f", with {' and '.join(values)}" if values else ""
+        if self.failing is not None:
+            verified = f"; holds for {self._sizes(self.verified)}" if self.verified else ""
+            return f"fails for {self.parameter} = {self.failing}{fixed}, the smallest failing size{verified}"
+        if not self.verified:
+            return ""
+        verified = self._sizes(self.verified)
+        if self.proof is not None:
+            every = f"holds for every {self.parameter} from {self.verified[0]} on{fixed}"
+            return f"{every}: verified for {verified}, the rest proved by {self.proof}"
+        if self.scope == "declared sizes":
+            sizes = "the only declared size" if self.least == self.greatest else "all declared sizes, each verified"
+            return f"holds for {verified}{fixed}: {sizes}"
+        return f"holds for {verified}{fixed}"
+
+    @property
+    def _exceptions(self) -> Iterator[str]:
+        if self.vacuous:
+            yield f"vacuously for {self._sizes(self.vacuous)}"
+        if self.not_asked:
+            yield f"not asked for {self._sizes(self.not_asked)}"
+
+    @property
+    def errors(self) -> str | None:
+        """The sizes at which the file has errors, in words."""
+        if not self.undefined:
+            return None
+        return f"the file has errors for {self._sizes([size for size, _ in self.undefined])}: {self.undefined[0][1]}"
+
+    def _sizes(self, sizes: Sequence[int]) -> str:
+        return f"{self.parameter} = {', '.join(_ranges(sizes))}"
+
+
+def _ranges(numbers: Sequence[int]) -> Iterator[str]:
+    """Yield the ranges of successive numbers in words."""
+    first = last = numbers[0]
+    for number in (*numbers[1:], None):
+        if number is not None and number == last + 1:
+            last = number
+            continue
+        yield str(first) if first == last else f"{first} to {last}"
+        if number is not None:
+            first = last = number
+
+
+@dataclass(frozen=True)
 class Result:
     question: Question
     answer: Answer
@@ -93,8 +181,8 @@ class Result:
     remarks: tuple[Remark, ...] = ()
     reason: str | None = None
     """Why it is unknown."""
-    sizes: str | None = None
-    """For which sizes of a family this is the answer, where all of them were asked about."""
+    sizes: SizeCoverage | None = None
+    """Of a parameterised question, the sizes that this answer covers."""
     findings: tuple[str, ...] = ()
     """What fails, one sentence for each operand of the question's conjunction that does."""
     left_out: int = 0
