@@ -310,3 +310,10 @@ def test_range_that_another_parameter_bounds() -> None:
     bounded = compile(compilation.source.text.replace("n: 1..12 = 2", "most: 1..9 = 4, n: 1..most = 2"))
     assert bounded.ok, bounded.diagnostics
     assert _only(bounded) == ("holds", "holds for n = 1 to 4, with most = 4: all declared sizes, each verified")
+
+
+def test_independent_atoms_are_looked_for_at_the_size_that_is_shown() -> None:
+    compilation = _poll("property p: AG (vote[1] | !vote[1] -> EF (ack[1] | Hub.seen < 6))", greatest=3)
+    (result,) = EverySize(compilation, vacuity=True).verify(compilation.questions())
+    assert result.answer == "holds"
+    assert "independent-atom" in {remark.code for remark in result.remarks}
