@@ -317,3 +317,25 @@ def test_independent_atoms_are_looked_for_at_the_size_that_is_shown() -> None:
     (result,) = EverySize(compilation, vacuity=True).verify(compilation.questions())
     assert result.answer == "holds"
     assert "independent-atom" in {remark.code for remark in result.remarks}
+
+
+def test_proof_for_sizes_that_ask_the_question() -> None:
+    """Without members there is no commitment, so the default check `sound` is not asked."""
+    compilation = compile("""
+protocol Optional(n: 0..9 = 0) sync {
+  role Hub
+  role Cus[n]
+  for c in Cus {
+    commitment duty = C(Hub, c, ask, ship)
+    c -> Hub : ask
+    Hub -> c : ship   after ask   means create duty
+  }
+}
+""")
+    every = EverySize(compilation)
+    results = {result.question.name: result for result in every.verify(every.of_any_size(compilation.questions()))}
+    sound = results["sound"]
+    assert sound.answer == "holds"
+    assert sound.sizes is not None
+    assert (sound.sizes.scope, sound.sizes.not_asked) == ("every size", (0,))
+    assert _text(sound).startswith("holds for every n from 1 on: verified for n = 1 to 2, the rest proved by a cutoff")

@@ -141,7 +141,7 @@ class _Verification:
         proof = self._cutoff()
         end = proof.size if isinstance(proof, Proof) else greatest
         size, problem = least, None
-        while size <= end:
+        while size <= end or (size <= greatest and not self._may_be_proved):
             self._every.so_far(self._unknown(None))
             answer, problem = self._decide(size)
             if answer == "fails":
@@ -206,9 +206,9 @@ class _Verification:
 
     @property
     def _may_be_proved(self) -> bool:
-        """Whether all sizes so far were verified, but for the first ones if the file has errors there."""
-        verified, undefined = self._coverage.verified, self._coverage.undefined
-        return bool(verified) and not self._coverage.not_asked and all(size < verified[0] for size, _ in undefined)
+        """Whether all sizes so far were verified, but for the first ones if they do not have the question."""
+        verified, others = self._coverage.verified, [size for size, _ in self._coverage.undefined]
+        return bool(verified) and all(size < verified[0] for size in (*others, *self._coverage.not_asked))
 
     def _cutoff(self) -> Proof | Obstacle:
         try:
