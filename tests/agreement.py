@@ -247,6 +247,8 @@ def compare_model(text: str, engines: Collection[str], methods: Collection[Engin
                 results = list(reading.verify(reading.questions(), method))
             for result in results:
                 expected = oracle.initial & oracle.reachable <= oracle.satisfying(result.question.formula)
+                if not oracle.initial & oracle.reachable and result.answer != "unknown":
+                    raise Disagreement(f"{method} says of {result.question.text} that it {result.answer} of no run")
                 if result.answer not in HOLDS:
                     figures.unknown[f"{method} verify: {result.reason}"] += 1
                 elif HOLDS[result.answer] != expected:

@@ -13,7 +13,7 @@ from cplc.every_size.induction import Induction
 from cplc.pipeline import Compilation
 from cplc.records import dataclass
 from cplc.semantics.sizes import Obstacle
-from cplc.verification.results import Question, Result
+from cplc.verification.results import Question, Remark, Result
 
 AS_FAR_AS = 5
 """The largest size that is tried where none can stand for all."""
@@ -57,6 +57,9 @@ class EverySize:
             if isinstance(found, Obstacle) and last < greatest:
                 found = self._induction.shown(question, last) or found
         joined = _joined(results, self.parameter, least, greatest, found)
+        excluding = tuple(_first_excluding(results, self.parameter, least))
+        others = tuple(remark for remark in joined.remarks if remark.excluded is None)
+        joined = replace(joined, remarks=others + excluding)
         return replace(joined, seconds=sum(result.seconds for result in results))
 
     def _result(self, question: Question, size: int, engine: EngineName) -> Result:
@@ -65,6 +68,15 @@ class EverySize:
             (result,) = self.sizes.of_size(size).verify((asked,), engine)
             return result
         return Result(question, "unknown", "", 0.0, self.compilation.system, reason=asked.message)
+
+
+def _first_excluding(results: Sequence[Result], parameter: str, least: int) -> Iterator[Remark]:
+    """Yield what is known of states without fair run at the smallest size where there are such; counts are of that."""
+    for size, result in enumerate(results, least):
+        remarks = [remark for remark in result.remarks if remark.excluded is not None]
+        if remarks:
+            yield from (replace(one, message=f"for {parameter} = {size}, {one.message}") for one in remarks)
+            return
 
 
 def _joined(results: Sequence[Result], parameter: str, least: int, greatest: int, found: Obstacle | Shown) -> Result:

@@ -408,6 +408,9 @@ def blame_sentences(result: Result) -> Iterator[str]:
 
 
 def _remedy(blamed: Blame) -> Iterator[str]:
+    if not blamed.is_realizable:
+        yield "If all roles kept going no run would be fair."
+        return
     if not blamed.coalitions:
         yield "It would not hold even if all roles kept going."
         return

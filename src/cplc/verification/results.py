@@ -93,6 +93,8 @@ class Blame:
     """Roles that on the run shown could send for ever and never did."""
     owed: tuple[str, ...]
     """Commitments open at the end of the run whose debtors are among those who stopped."""
+    is_realizable: bool = True
+    """Whether any fair run is left if all roles keep going; otherwise it is open what would hold then."""
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,8 @@ class _Answering:
             evidence = self._evidence(first.formula)
             whole, shown = self.exploration.system, self.exploration.wide(engine)
             blamed = blame(whole, shown, self.question.formula, self.assuming, self._is_valid, evidence)
+            if blamed is not None and not blamed.coalitions and self._lacking(frozenset(whole.agent)):
+                blamed = replace(blamed, is_realizable=False)
             no_return = point_of_no_return(engine, evidence, self.assuming) if isinstance(engine, Engine) else None
         except ResourceExhausted as limit:
             blamed, no_return = None, None
