@@ -345,6 +345,16 @@ class Logic:
 
 def holds(reference: Reference, graph: Graph, formula: Term, assuming: Collection[str] = ()) -> bool:
     """Whether the formula holds, with the observers that it asks for."""
+    return _with_observers(reference, graph, formula, assuming).is_valid(formula)
+
+
+def begins(reference: Reference, graph: Graph, assuming: Collection[str] = ()) -> bool:
+    """Whether a fair run begins in some initial state."""
+    logic = _with_observers(reference, graph, t.TRUE, assuming)
+    return bool(logic.fair & frozenset(logic.graph.initial))
+
+
+def _with_observers(reference: Reference, graph: Graph, formula: Term, assuming: Collection[str]) -> Logic:
     model = reference.model
     asked = [
         mention for term in (formula, *(one.condition for one in model.fairness)) for mention in mentioned(model, term)
@@ -353,4 +363,4 @@ def holds(reference: Reference, graph: Graph, formula: Term, assuming: Collectio
     if missing:
         reference = Reference(model, {*reference.views, *missing})
         graph = reference.explore()
-    return Logic(reference, graph, assuming).is_valid(formula)
+    return Logic(reference, graph, assuming)

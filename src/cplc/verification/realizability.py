@@ -110,7 +110,7 @@ class Realizability:
         self.system = exploration.system
         self._justified = frozenset(justice.role for justice in self.system.justice)
         self._begins: dict[tuple[frozenset[str], Taken | None], bool] = {}
-        self._excluded: dict[tuple[frozenset[str], Taken | None], Excluded | None] = {}
+        self._excluded: dict[tuple[frozenset[str], Taken | None], Excluded | ResourceExhausted | None] = {}
 
     def begins(self, assuming: frozenset[str], along: Taken | None = None) -> bool:
         """Whether a fair run begins in some initial state."""
@@ -124,13 +124,22 @@ class Realizability:
         return self._begins[key]
 
     def excluded(self, assuming: frozenset[str], along: Taken | None = None) -> Excluded | None:
-        """Return the reachable states that begin no fair run; None if there are none."""
+        """Return the reachable states that begin no fair run; None if there are none.
+
+        A search that met a limit once is not repeated.
+        """
         if not self.system.conditions:
             return None
         key = assuming & self._justified, along
         if key not in self._excluded:
-            self._excluded[key] = self._search(assuming, along)
-        return self._excluded[key]
+            try:
+                self._excluded[key] = self._search(assuming, along)
+            except ResourceExhausted as limit:
+                self._excluded[key] = limit
+        known = self._excluded[key]
+        if isinstance(known, ResourceExhausted):
+            raise ResourceExhausted(str(known))
+        return known
 
     def _search(self, assuming: frozenset[str], along: Taken | None) -> Excluded | None:
         engine = self._exploration.engine_for(fair_run(along))

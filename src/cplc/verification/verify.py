@@ -34,7 +34,7 @@ from cplc.verification.realizability import (
     restrictions,
 )
 from cplc.verification.replay import EvidenceError, replay
-from cplc.verification.results import Answer, Question, Remark, Result
+from cplc.verification.results import Answer, Excluded, Question, Remark, Result
 from cplc.verification.triviality import trivial_value
 from cplc.verification.vacuity import Considered, Reachable, not_serial, vacuous_implications
 from cplc.verification.widening import NotWidened, widened
@@ -295,18 +295,20 @@ class _Answering:
     @property
     def _considered(self) -> Considered:
         """Which reachable states count for implications."""
-        if None not in self.restrictions or self.realizability.excluded(self.assuming) is None:
+        if None not in self.restrictions or self._excluded(None) is None:
             return "all"
         return "fair" if self.exploration.system.is_synchronous else "fair on runs"
 
     def _along_nothing(self) -> tuple[Remark, ...]:
         """Return along which steps no fair run begins anywhere, so that what is said of them is said of nothing."""
-        excluded = (
-            (along, self.realizability.excluded(self.assuming, along))
-            for along in self.restrictions
-            if along is not None
-        )
+        excluded = ((along, self._excluded(along)) for along in self.restrictions if along is not None)
         return tuple(excluding(one, along) for along, one in excluded if one is not None and one.is_everywhere)
+
+    def _excluded(self, along: Taken | None) -> Excluded | None:
+        """Return the states that begin no fair run, as far as they are known; `_excluding` says where they are not."""
+        with suppress(ResourceExhausted):
+            return self.realizability.excluded(self.assuming, along)
+        return None
 
     def _plain(self, answer: Answer, engine: AnyEngine | None) -> Result:
         whole = self.exploration.system
