@@ -27,6 +27,7 @@ from tests.ispl_models import Wanted, model
 from tests.naive import Frozen, Naive, States
 from tests.naive_games import TooManyStrategies
 from tests.naive_rounds import NaiveRounds
+from tests.reference.logic import begins
 from tests.reference.logic import holds as holds_of_the_protocol
 from tests.reference.semantics import Reference
 from tests.reference.states import TooLarge
@@ -218,6 +219,10 @@ def compare_protocol(sample: Sample, engines: Collection[EngineName], figures: F
                 (result,) = compilation.verify(asked, engine)
             if result.answer not in HOLDS:
                 figures.unknown[f"{engine} verify: {result.reason}"] += 1
+                if any(one.code == "no-fair-run" for one in result.remarks) and begins(
+                    reference, graph, declared.assuming
+                ):
+                    raise Disagreement(f"{engine} finds no fair run for {declared.name}\n{sample.text}")
             elif HOLDS[result.answer] != expected:
                 wrong = f"{engine} says of {declared.name} that it {result.answer}"
                 raise Disagreement(f"{wrong}\n{sample.text}")
@@ -247,6 +252,8 @@ def compare_model(text: str, engines: Collection[str], methods: Collection[Engin
                 results = list(reading.verify(reading.questions(), method))
             for result in results:
                 expected = oracle.initial & oracle.reachable <= oracle.satisfying(result.question.formula)
+                if not oracle.initial & oracle.reachable and result.answer != "unknown":
+                    raise Disagreement(f"{method} says of {result.question.text} that it {result.answer} of no run")
                 if result.answer not in HOLDS:
                     figures.unknown[f"{method} verify: {result.reason}"] += 1
                 elif HOLDS[result.answer] != expected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -56,10 +56,24 @@ class IsplReading(Answering):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Every problem of the text, in its order."""
-        found = dict.fromkeys((*self._parsed[1], *self._checked.diagnostics))
+        found = dict.fromkeys((*self._parsed[1], *self._checked.diagnostics, *self._contradictions))
         settings = settings_for(self.path.parent) if self.path else Settings()
         wanted = kept(found, self.source, settings, is_whole=True)
         return tuple(sorted(wanted, key=lambda problem: (problem.span.start, problem.span.end)))
+
+    @property
+    def _contradictions(self) -> Iterator[Diagnostic]:
+        """What conditions of fairness say in vain; of a text with errors nothing."""
+        model = self._checked.model
+        problems = (*self._parsed[1], *self._checked.diagnostics)
+        if model is None or not model.fairness or any(one.is_error for one in problems):
+            return
+        from cplc.lowering.contradictions import is_contradictory, unmeetable
+        from cplc.lowering.ispl import fairness_conditions
+
+        for formula, (domains, condition) in zip(self.file.fairness, fairness_conditions(model), strict=True):
+            if condition is not None and is_contradictory(domains, condition):
+                yield unmeetable(formula.span)
 
     @property
     def ok(self) -> bool:

@@ -96,10 +96,20 @@ class Compilation(Answering):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Every problem of the text and of what it imports, in the order of the text."""
-        found = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics))
+        found = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics, *self._contradictions))
         is_whole = not self.parameters and not self.channels and len(self._parsed[0].protocols) <= 1
         wanted = kept(found, self.source, self.settings, is_whole=is_whole)
         return tuple(sorted(wanted, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
+
+    @property
+    def _contradictions(self) -> Iterator[Diagnostic]:
+        """What conditions of fairness say in vain; of a text with errors nothing."""
+        model = self._analysis.model
+        problems = (*self._parsed[1], *self._analysis.diagnostics)
+        if model is not None and model.fairness and not any(one.is_error for one in problems):
+            from cplc.lowering.contradictions import contradictory_fairness
+
+            yield from contradictory_fairness(model)
 
     @cached_property
     def settings(self) -> Settings:
@@ -183,6 +193,7 @@ class Compilation(Answering):
             title=declared.title,
             span=declared.span,
             over_nothing=declared.over_nothing,
+            constant_implications=declared.constant_implications,
         )
         return Asked(question, system)
 
@@ -217,20 +228,24 @@ class Compilation(Answering):
 
         source = Source("--formula", text)
         expr, problems = parse_formula(source)
-        term = None
-        nothing: tuple[str, ...] = ()
-        if expr is not None:
-            term, nothing, more = self._analysis.resolve_formula(expr)
-            problems = (*problems, *more)
+        resolved = None if expr is None else self._analysis.resolve_formula(expr)
+        problems = (*problems, *(resolved.diagnostics if resolved else ()))
         roles, wrong = self._analysis.resolve_roles(assuming)
         problems = (*problems, *wrong)
-        if term is None or any(problem.is_error for problem in problems):
+        if resolved is None or resolved.term is None or any(problem.is_error for problem in problems):
             return problems
-        system = self.system_with(self._observed(views_in(term, self.model)))
-        formula = lower_formula(term, self.model, system, self._uniform)
+        system = self.system_with(self._observed(views_in(resolved.term, self.model)))
+        formula = lower_formula(resolved.term, self.model, system, self._uniform)
         span = Span(source, 0, len(text))
         question = Question(
-            "formula", "formula", formula, text, assuming=frozenset(roles), span=span, over_nothing=nothing
+            "formula",
+            "formula",
+            formula,
+            text,
+            assuming=frozenset(roles),
+            span=span,
+            over_nothing=resolved.over_nothing,
+            constant_implications=resolved.constant_implications,
         )
         return Asked(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 

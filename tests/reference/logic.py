@@ -294,7 +294,7 @@ class Logic:
 
     @cached_property
     def _fairness(self) -> list[States]:
-        return [self.satisfying(condition) for condition in self.reference.model.fairness]
+        return [self.satisfying(one.condition) for one in self.reference.model.fairness]
 
     def _is_fair(self, part: States) -> bool:
         """Whether some run that visits all of these states and steps for ever, and nothing else, is fair."""
@@ -345,10 +345,22 @@ class Logic:
 
 def holds(reference: Reference, graph: Graph, formula: Term, assuming: Collection[str] = ()) -> bool:
     """Whether the formula holds, with the observers that it asks for."""
+    return _with_observers(reference, graph, formula, assuming).is_valid(formula)
+
+
+def begins(reference: Reference, graph: Graph, assuming: Collection[str] = ()) -> bool:
+    """Whether a fair run begins in some initial state."""
+    logic = _with_observers(reference, graph, t.TRUE, assuming)
+    return bool(logic.fair & frozenset(logic.graph.initial))
+
+
+def _with_observers(reference: Reference, graph: Graph, formula: Term, assuming: Collection[str]) -> Logic:
     model = reference.model
-    asked = [mention for term in (formula, *model.fairness) for mention in mentioned(model, term)]
+    asked = [
+        mention for term in (formula, *(one.condition for one in model.fairness)) for mention in mentioned(model, term)
+    ]
     missing = {(at.commitment, at.view) for at in asked if at.view is not None} - set(reference.views)
     if missing:
         reference = Reference(model, {*reference.views, *missing})
         graph = reference.explore()
-    return Logic(reference, graph, assuming).is_valid(formula)
+    return Logic(reference, graph, assuming)

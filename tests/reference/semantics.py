@@ -95,7 +95,7 @@ class Reference:
         """Return these views and all that decide how they develop."""
         needed, waiting = set(views), list(views)
         conditions = [condition for name in self.names for condition in self.conditions(name)]
-        for condition in (*conditions, *self.model.fairness):
+        for condition in (*conditions, *(one.condition for one in self.model.fairness)):
             waiting += [(m.commitment, m.view) for m in mentioned(self.model, condition) if m.view is not None]
         needed |= set(waiting)
         while waiting:

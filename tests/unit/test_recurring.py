@@ -61,7 +61,6 @@ def _reading(conditions: str) -> IsplReading:
         ("!K(P, q)", [False, False, True, False, True]),  # what g brings about by force is that no run is fair
         ("EX p; q", [False, True, False, True, True]),
         ("EG q", [False, True, False, True, True]),  # without fairness nothing takes q away
-        ("K(P, p)", [True, True, True, True, True]),  # P never sees p, so no run is fair
     ],
 )
 def test_conditions_are_decided_without_fairness(engine: str, conditions: str, expected: list[bool]) -> None:
@@ -69,6 +68,14 @@ def test_conditions_are_decided_without_fairness(engine: str, conditions: str, e
     results = list(reading.verify(reading.questions(), engine))  # type: ignore[arg-type]
     assert [result.reason for result in results] == [None] * 5
     assert [result.answer != "fails" for result in results] == expected
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_a_condition_that_is_never_known_leaves_no_answer(engine: str) -> None:
+    reading = _reading("K(P, p)")  # P never sees p, so no run is fair
+    results = list(reading.verify(reading.questions(), engine))  # type: ignore[arg-type]
+    assert [result.answer for result in results] == ["unknown"] * 5
+    assert {remark.code for result in results for remark in result.remarks} == {"no-fair-run"}
 
 
 def test_a_loop_that_is_not_shown_to_be_fair_does_not_replay() -> None:

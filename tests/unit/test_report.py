@@ -96,6 +96,7 @@ def test_remarks_are_told_everywhere() -> None:
             "code": "vacuous-implication",
             "message": "the left side of an implication, `violated(c)`, holds in no reachable state",
             "state": None,
+            "excluded": None,
         }
     ]
     assert "warning: the left side of an implication" in result_text(vacuous)

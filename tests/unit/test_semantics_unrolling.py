@@ -246,10 +246,11 @@ def test_lifecycle_atoms_are_sets_of_states() -> None:
         expr, problems = parse_formula(Source("--formula", text))
         assert not problems
         assert expr is not None
-        assert analysis.resolve_formula(expr) == (wanted, (), ()), text
+        resolved = analysis.resolve_formula(expr)
+        assert (resolved.term, resolved.diagnostics, resolved.over_nothing) == (wanted, (), ()), text
     closed = parse_formula(Source("--formula", "closed(goods[1])"))[0]
     assert closed is not None
-    term = analysis.resolve_formula(closed)[0]
+    term = analysis.resolve_formula(closed).term
     assert isinstance(term, t.InState)
     assert len(term.states) == 8
     assert not term.states & {"null", "conditional", "active", "pending"}
@@ -266,7 +267,8 @@ def test_formulas_of_the_command_line_are_checked() -> None:
     }.items():
         expr, _ = parse_formula(Source("--formula", text))
         assert expr is not None
-        term, _, problems = analysis.resolve_formula(expr)
+        resolved = analysis.resolve_formula(expr)
+        term, problems = resolved.term, resolved.diagnostics
         assert term is None
         assert [problem.code for problem in problems] == [code]
         assert problems[0].span.source.name == "--formula"

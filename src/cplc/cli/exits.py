@@ -18,5 +18,5 @@ Exit codes:
   0  everything is as expected
   1  something is not as expected (with --strict: or there is a warning)
   2  the file or the command is wrong, or cplc has a bug
-  3  unknown: a limit was reached, or the run was interrupted
+  3  unknown: a limit was reached, no run is fair, or the run was interrupted
 """

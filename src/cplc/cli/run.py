@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cplc.pipeline import Asked
     from cplc.report.outcome import Standing
     from cplc.report.text import Detail
-    from cplc.verification.results import Answer, Question, Result
+    from cplc.verification.results import Answer, Excluded, Question, Result
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class Run:
     interrupted: str | None = None
     error: str | None = None
     progress: output.Progress = field(init=False)
+    _excluded: list[Excluded] = field(default_factory=list)
+    """Sets of states without fair run whose runs have been shown."""
 
     def __post_init__(self) -> None:
         self.progress = output.Progress(self._doing)
@@ -176,7 +178,8 @@ class Run:
                 from cplc.report.text import plain, result_text
 
                 paint = output.result_colours if output.has_colour(self.colour) else plain
-                output.write(result_text(result, paint, detail=self.detail))
+                output.write(result_text(result, paint, detail=self.detail, shown=self._excluded))
+                self._excluded += [remark.excluded for remark in result.remarks if remark.excluded is not None]
             case "concise":
                 from cplc.report.concise import concise
 

@@ -70,6 +70,9 @@ UNTOLD_COUNTERPARTY = Rule(
 UNTOLD_CREDITOR = Rule("untold-creditor", "a commitment whose creditor never hears of it", severity="warning")
 NEVER_CREATED = Rule("never-created", "a commitment that no message creates", severity="warning")
 NEVER_SENT = Rule("never-sent", "a message whose guard can never hold", severity="warning")
+UNMEETABLE_FAIRNESS = Rule(
+    "unmeetable-fairness", "a condition of fairness that holds in no state at all", severity="warning"
+)
 RESET_IN_FLIGHT = Rule("reset-in-flight", "a reset that may lose a message in flight", severity="warning")
 UNUSED = Rule("unused", "something declared that nothing refers to", severity="warning")
 

@@ -23,7 +23,7 @@ from cplc.pipeline import Compilation
 from cplc.records import dataclass
 from cplc.semantics.sizes import Obstacle
 from cplc.verification.checks import IN_RANGE, stays_in_range
-from cplc.verification.results import Answer, Question, Result, SizeCoverage
+from cplc.verification.results import Answer, Question, Remark, Result, SizeCoverage
 from cplc.verification.verify import Settled, Verifier
 
 DEFAULT_WORK = 1_000_000
@@ -133,6 +133,8 @@ class _Verification:
         self._coverage = SizeCoverage(self._sizes.parameter, least, greatest, fixed=self._sizes.fixed)
         self._last: tuple[Verifier, Question] | None = None
         """The last size that was decided."""
+        self._excluding: tuple[Remark, ...] = ()
+        """The remarks on states without fair run, at the smallest size that has such states."""
 
     def result(self) -> Result:
         least, greatest = self._sizes.bounds
@@ -190,6 +192,11 @@ class _Verification:
         if answer == "unknown":
             return answer, self._limit(size, reason)
         self._last = verifier, asked.question
+        if not self._excluding:
+            with limited_by(self._budget):
+                remarks = verifier.excluding(asked.question)
+            where = f"for {self._sizes.parameter} = {size}, "
+            self._excluding = tuple(replace(one, message=where + one.message) for one in remarks)
         if answer != "fails":
             vacuous = (*coverage.vacuous, size) if answer == "vacuous" else coverage.vacuous
             self._coverage = replace(coverage, verified=(*coverage.verified, size), vacuous=vacuous)
@@ -250,7 +257,8 @@ class _Verification:
             result = verifier.answer(question, vacuity=self._every.vacuity)
         if result.answer == "unknown":
             return self._unknown(result.reason)
-        return replace(result, sizes=self._coverage)
+        others = (remark for remark in result.remarks if remark.excluded is None)
+        return replace(result, sizes=self._coverage, remarks=(*others, *self._excluding))
 
     def _unknown(self, reason: str | None) -> Result:
         return Result(self._question, "unknown", "", 0.0, self._asked.system, reason=reason, sizes=self._coverage)

@@ -47,6 +47,17 @@ def lower_ispl(model: m.Model, name: str = "model") -> System:
     )
 
 
+Domains = dict[str, tuple[e.Value, ...]]
+
+
+def fairness_conditions(model: m.Model) -> Iterator[tuple[Domains, Expr | None]]:
+    """Yield each condition of fairness with its variables' values; None for those on knowledge or runs."""
+    domains = {str(one): m.values_of(one.type) for agent in model.agents for one in agent.variables}
+    propositions = Propositions(model)
+    for formula in model.fairness:
+        yield domains, propositions.holding(formula) if m.is_of_state(formula) else None
+
+
 # --- values and conditions
 
 

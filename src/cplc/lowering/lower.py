@@ -32,10 +32,7 @@ View = tuple[str, str]
 
 def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
     """Return the system that a model means; ``observers`` are views to keep besides those that guards need."""
-    local = _guard_views(model)
-    asked = {view for term in model.fairness for view in views_in(term, model)}
-    book = make_book(model, _viewers(model, local | asked | set(observers)))
-    variables = {variable.name: variable for variable in _variables(book, local)}
+    book, local, variables = declared(model, observers)
     workshop = Workshop(book, Dependence(book), variables)
     owned: dict[str, list[str]] = {"Env": [], **{role.name: [] for role in model.roles}}
     for variable in variables.values():
@@ -85,7 +82,7 @@ def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
         ),
         steps=steps,
         justice=tuple(_justice(steps)),
-        fairness=tuple(condition(term, reading) for term in model.fairness),
+        fairness=tuple(condition(one.condition, reading) for one in model.fairness),
         hazards=hazards,
         claims=tuple(
             Claim(
@@ -100,6 +97,14 @@ def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
             for claim in model.claims
         ),
     )
+
+
+def declared(model: CheckedModel, observers: Iterable[View] = ()) -> tuple[Book, set[View], dict[str, Variable]]:
+    """Return what may become of each commitment, the views that guards need, and all variables by name."""
+    local = _guard_views(model)
+    asked = {view for one in model.fairness for view in views_in(one.condition, model)}
+    book = make_book(model, _viewers(model, local | asked | set(observers)))
+    return book, local, {variable.name: variable for variable in _variables(book, local)}
 
 
 def _header(model: CheckedModel) -> tuple[tuple[str, str], ...]:

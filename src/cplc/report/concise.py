@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cplc.report.reasons import said
 from cplc.report.story import decisive
 from cplc.report.text import expectation, printable, shortened
-from cplc.report.wording import place
+from cplc.report.wording import place, remark_text
 from cplc.system.formula import And, Not
 from cplc.verification.results import Result
 
@@ -17,7 +17,7 @@ def concise(result: Result) -> str:
     question = result.question
     where = place(result.span)
     verdict = f"{result.answer} {question.name}{expectation(result)}: {shortened(question.text)}"
-    remarks = (remark.message for remark in result.remarks)
+    remarks = map(remark_text, result.remarks)
     sizes = "" if result.sizes is None else result.sizes.text
     notes = (*_parts(result), sizes, *result.findings, *remarks, result.reason or "", "cached" if result.cached else "")
     return "; ".join((f"{where}: {verdict}" if where else verdict, *filter(None, notes)))

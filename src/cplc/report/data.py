@@ -84,7 +84,19 @@ def place_data(span: Span | None) -> Data | None:
 
 
 def _remark(remark: Remark) -> Data:
-    return {"code": remark.code, "message": remark.message, "state": remark.state}
+    excluded = remark.excluded
+    return {
+        "code": remark.code,
+        "message": remark.message,
+        "state": remark.state,
+        "excluded": None
+        if excluded is None
+        else {
+            "states": excluded.states,
+            "reachable": excluded.reachable,
+            "run": run_data(excluded.system, excluded.run),
+        },
+    }
 
 
 def _blame(result: Result) -> Data | None:

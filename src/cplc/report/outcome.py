@@ -8,6 +8,7 @@ from typing import Literal
 from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
 from cplc.report.text import printable
+from cplc.report.wording import remark_text
 from cplc.verification.results import Result
 
 Standing = Literal["as expected", "with a warning", "not as expected", "unknown"]
@@ -60,4 +61,4 @@ def remarks(result: Result) -> Iterator[str]:
         yield result.reason
     yield from result.findings
     for remark in result.remarks:
-        yield remark.message
+        yield remark_text(remark)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from typing import Literal
 
@@ -14,7 +14,7 @@ from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
 from cplc.verification.blame import could_send, endless
-from cplc.verification.results import QUICK, Answer, Blame, Remark, Result
+from cplc.verification.results import QUICK, Answer, Blame, Excluded, Remark, Result
 
 Part = Literal["good", "bad", "warning", "strong", "faint", "place"]
 Style = Callable[[str, Part], str]
@@ -45,9 +45,11 @@ def verdict_part(result: Result) -> Part:
     return "good" if result.as_expected else "bad"
 
 
-def result_text(result: Result, style: Style = plain, *, detail: Detail = "failures") -> str:
-    """Return the result with all that belongs to it, as lines."""
-    return "".join(f"{line.rstrip()}\n" for line in _result(result, style, detail))
+def result_text(
+    result: Result, style: Style = plain, *, detail: Detail = "failures", shown: Collection[Excluded] = ()
+) -> str:
+    """Return the result with all that belongs to it, as lines; without the runs to states ``shown`` before."""
+    return "".join(f"{line.rstrip()}\n" for line in _result(result, style, detail, shown))
 
 
 def evidence_text(system: System, evidence: Evidence, style: Style = plain) -> str:
@@ -58,13 +60,17 @@ def evidence_text(system: System, evidence: Evidence, style: Style = plain) -> s
 # --- the verdict
 
 
-def _result(result: Result, style: Style, detail: Detail) -> Iterator[str]:
+def _result(result: Result, style: Style, detail: Detail, shown_before: Collection[Excluded]) -> Iterator[str]:
     yield headline(result, style)
     for line in _about(result):
         yield f"  {line}"
     for remark in result.remarks:
         for line in _remark(result.system, remark, style):
             yield f"  {line}"
+        excluded = remark.excluded
+        if excluded is not None and detail != "verdicts" and excluded not in shown_before:
+            for line in _excluded(excluded, style):
+                yield f"    {line}"
     if result.engine and (detail == "everything" or result.engine_reason == QUICK):
         yield style(f"  engine {result.engine}: {result.engine_reason}", "faint")
     shown = detail == "everything" or (detail == "failures" and result.answer == "fails")
@@ -145,6 +151,22 @@ def _remark(system: System, remark: Remark, style: Style) -> Iterator[str]:
         yield f"  for example where {described}"
 
 
+def _excluded(excluded: Excluded, style: Style) -> Iterator[str]:
+    if not excluded.run.moves:
+        yield "an initial state is the first of them"
+        return
+    yield "a shortest run to one of them:"
+    yield from _steps(excluded.system, excluded.run, style)
+
+
+def _steps(system: System, run: Run, style: Style) -> Iterator[str]:
+    """Yield the numbered steps of a finite run, and nothing else."""
+    rows = _rows(system, run)
+    widths, digits = _widths(rows), len(str(len(rows)))
+    for number, row in enumerate(rows, 1):
+        yield _step(str(number), row, widths, digits, style)
+
+
 # --- runs
 
 
@@ -174,8 +196,8 @@ def _evidence(
 
 def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Style) -> Iterator[str]:
     """Yield the numbered steps; the loop, and what holds or fails where, between them."""
-    rows = [_row(system, before, move) for before, move in zip(run.states, run.moves, strict=False)]
-    widths = [min(max((len(row[column]) for row in rows), default=0), most) for column, most in ((0, 48), (1, 66))]
+    rows = _rows(system, run)
+    widths = _widths(rows)
     digits = len(str(len(rows)))
 
     def between(text: str) -> str:
@@ -232,6 +254,14 @@ def _rest(system: System, run: Run) -> str | None:
 
 
 _Row = tuple[str, str, str]
+
+
+def _rows(system: System, run: Run) -> list[_Row]:
+    return [_row(system, before, move) for before, move in zip(run.states, run.moves, strict=False)]
+
+
+def _widths(rows: Sequence[_Row]) -> list[int]:
+    return [min(max((len(row[column]) for row in rows), default=0), most) for column, most in ((0, 48), (1, 66))]
 
 
 def _row(system: System, before: State, move: Move) -> _Row:
@@ -378,6 +408,9 @@ def blame_sentences(result: Result) -> Iterator[str]:
 
 
 def _remedy(blamed: Blame) -> Iterator[str]:
+    if not blamed.is_realizable:
+        yield "If all roles kept going no run would be fair."
+        return
     if not blamed.coalitions:
         yield "It would not hold even if all roles kept going."
         return

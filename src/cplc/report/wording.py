@@ -11,6 +11,7 @@ from cplc.system.rounds import Player
 from cplc.system.trace import Move
 from cplc.verification.interpreter import holds
 from cplc.verification.observers import ONLY_TIME
+from cplc.verification.results import Excluded, Remark
 
 HIDDEN = {"parity", "former", "follows"}
 """Variables that only serve the others."""
@@ -23,6 +24,20 @@ def value_text(value: Value) -> str:
 def place(span: Span | None) -> str:
     """Return the file and line."""
     return "" if span is None else f"{span.source.name}:{span.position[0]}"
+
+
+def remark_text(remark: Remark) -> str:
+    """Return a remark in one line, with the run that belongs to it."""
+    return remark.message if remark.excluded is None else f"{remark.message}; {excluded_run_text(remark.excluded)}"
+
+
+def excluded_run_text(excluded: Excluded) -> str:
+    """Return in one line how the first of the excluded states is reached."""
+    run = excluded.run
+    if not run.moves:
+        return "an initial state is the first of them"
+    steps = (step_text(excluded.system, *pair) for pair in zip(run.states, run.moves, strict=False))
+    return f"a shortest run to one of them: {', '.join(steps)}"
 
 
 def step_text(system: System, before: State, move: Move) -> str:

@@ -47,13 +47,10 @@ class Analysis:
     """What the file and its imports declare, and where that is used."""
     _instances: _Instances | None = field(default=None, repr=False, compare=False)
 
-    def resolve_formula(self, expr: ast.Expr) -> tuple[Term | None, tuple[str, ...], tuple[Diagnostic, ...]]:
-        """Return what a formula says in the scope of the protocol, and its quantifiers that say nothing.
-
-        There is no term if something is wrong with it.
-        """
+    def resolve_formula(self, expr: ast.Expr) -> ResolvedFormula:
+        """Return what a formula says in the scope of the protocol."""
         if self._instances is None:
-            return None, (), ()
+            return ResolvedFormula(None)
         return self._instances.formula(expr)
 
     def uniformity(self, parameter: str) -> Uniformity | None:
@@ -79,6 +76,18 @@ class Analysis:
 
 
 @dataclass(frozen=True, slots=True)
+class ResolvedFormula:
+    """A formula that does not stand in the file; ``term`` is None if something is wrong with it."""
+
+    term: Term | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    over_nothing: tuple[str, ...] = ()
+    """Its quantifiers that say nothing."""
+    constant_implications: tuple[str, ...] = ()
+    """What there is to say of its implications that a constant makes true."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Instances:
     """What is needed to understand one more formula."""
 
@@ -87,20 +96,24 @@ class _Instances:
     library: Library
     templates: Mapping[tree.Signature, statements.Template]
 
-    def formula(self, expr: ast.Expr) -> tuple[Term | None, tuple[str, ...], tuple[Diagnostic, ...]]:
+    def formula(self, expr: ast.Expr) -> ResolvedFormula:
         problems = Problems()
         signature = self.frame.template.signature
         expressions = Expressions(problems, self.library.reporting_to(problems).macro)
         found = expressions.condition(expr, Scope(signature.unit, signature), Purpose.FORMULA)
         problems.extend(misreadings(expr))
         if problems.errors:
-            return None, (), problems.sorted()
+            return ResolvedFormula(None, problems.sorted())
         world = replace(self.world, problems=problems, nodes=0, full=False)
         resolver = Resolver(world, self.frame, {})
         term = resolver.term(found)
-        found_wrong = any(diagnostic.is_error for diagnostic in problems.sorted())
-        nothing = resolver.ranges.nothing(world.fact_ranges)
-        return (None if found_wrong else term), nothing, problems.sorted()
+        is_wrong = any(diagnostic.is_error for diagnostic in problems.sorted())
+        return ResolvedFormula(
+            None if is_wrong else term,
+            problems.sorted(),
+            resolver.ranges.nothing(world.fact_ranges),
+            resolver.ranges.constant_implications(world.fact_ranges),
+        )
 
 
 def analyse(

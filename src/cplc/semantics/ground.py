@@ -321,10 +321,11 @@ class Ground:
                         if sender.name != receiver.name:
                             yield sender.name, receiver.name
 
-    def _fairness(self) -> Iterator[Term]:
+    def _fairness(self) -> Iterator[model.Fairness]:
         for job in self._world.others:
             if isinstance(job.body, statements.Fairness):
-                yield Resolver(self._world, job.frame, job.values).term(job.body.condition)
+                condition = Resolver(self._world, job.frame, job.values).term(job.body.condition)
+                yield model.Fairness(condition, span=job.body.span)
 
     def _properties(self) -> Iterator[model.Property]:
         for job in self._world.others:
@@ -337,8 +338,16 @@ class Ground:
             assuming = tuple(self._assuming(job.body.assuming, resolver))
             if self._world.problems.errors == before:
                 nothing = resolver.ranges.nothing(self._world.fact_ranges)
+                constant = resolver.ranges.constant_implications(self._world.fact_ranges)
                 yield model.Property(
-                    job.name, node.title, assuming, formula, node.expect == "holds", nothing, span=node.name.span
+                    job.name,
+                    node.title,
+                    assuming,
+                    formula,
+                    node.expect == "holds",
+                    nothing,
+                    constant,
+                    span=node.name.span,
                 )
 
     def _assuming(self, roles: Iterable[tree.RoleTree | tree.AllOf | None], resolver: Resolver) -> Iterable[str]:

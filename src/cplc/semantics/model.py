@@ -140,6 +140,14 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Fairness:
+    """A condition that holds infinitely often on every run considered."""
+
+    condition: Term
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class Property:
     name: str
     title: str | None
@@ -149,6 +157,8 @@ class Property:
     expect_holds: bool
     over_nothing: tuple[str, ...] = ()
     """Its quantifiers that have no instance, where it is true for want of one."""
+    constant_implications: tuple[str, ...] = ()
+    """What there is to say of its implications that a constant makes true."""
     span: Span = _span()
 
 
@@ -250,7 +260,7 @@ class CheckedModel:
     commitments: tuple[Commitment, ...]
     unordered: frozenset[tuple[str, str]]
     """Ordered pairs of role instances whose channel holds any number of messages."""
-    fairness: tuple[Term, ...]
+    fairness: tuple[Fairness, ...]
     properties: tuple[Property, ...]
     checks: tuple[Check, ...]
     claims: tuple[Claim, ...] = ()

@@ -299,8 +299,10 @@ class Resolver:
     def _implication(self, found: tree.Apply) -> Term:
         condition = self._below(found, 0)
         if is_constant(condition, False):
+            self.ranges.implication(found, false_left=True)
             return TRUE
         consequence = self._below(found, 1)
+        self.ranges.implication(found, true_right=is_constant(consequence, True))
         if is_constant(condition, True):
             return consequence
         return TRUE if is_constant(consequence, True) else t.Apply("->", (condition, consequence))

@@ -143,7 +143,7 @@ def _verdict(result: Result) -> Row:
         result.question.name,
         result.answer,
         (("kind", result.question.kind), ("engine", result.engine)),
-        result.reason or "",
+        "; ".join(filter(None, (result.reason, *(remark.message for remark in result.remarks)))),
         (result.as_expected or advisory) if known else None,
     )
 

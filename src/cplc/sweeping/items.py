@@ -77,7 +77,7 @@ class Row:
     answer: str
     figures: tuple[tuple[str, Cell], ...] = ()
     reason: str = ""
-    """Why it is unknown, or wrong."""
+    """Why it is unknown, or wrong, or what the verdict warns of."""
     expected: bool | None = None
     """Whether that is what the file expects; None where it expects nothing, or that is not known."""
 

@@ -75,14 +75,15 @@ class Exploration:
     def engine_for(self, formula: Formula) -> AnyEngine:
         """Return the engine that knows all that the formula depends on."""
         if self.method == "explicit":
-            return self._engine_of(self.system)
-        return self._engine_of(self._narrowed(self._wide(formula), formula))
+            return self.engine_of(self.system)
+        return self.engine_of(self._narrowed(self._wide(formula), formula))
 
     def wide_engine_for(self, formula: Formula) -> AnyEngine:
         """Return the engine that knows those as well who only look on."""
-        return self._engine_of(self._wide(formula))
+        return self.engine_of(self._wide(formula))
 
-    def _engine_of(self, system: System) -> AnyEngine:
+    def engine_of(self, system: System) -> AnyEngine:
+        """Return the engine of a part of the system; each is made once."""
         variables = frozenset(system.variable)
         engine = self._engines.get(variables)
         if engine is None:
@@ -96,6 +97,10 @@ class Exploration:
     def wide(self, engine: AnyEngine) -> System:
         """Return the part of the system that the engine's is without those who only look on."""
         return self.slices.of(self.slices.closed(engine.system.variable))
+
+    def beside(self, part: System) -> tuple[System, ...]:
+        """Return the independent components of the system that a union of components leaves out."""
+        return tuple(self.slices.of(one) for one in self.slices.components if not one <= part.variable.keys())
 
     def _narrowed(self, wide: System, formula: Formula) -> System:
         """Return the part without those who only look on, if it is large enough for that to matter.

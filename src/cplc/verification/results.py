@@ -10,7 +10,7 @@ from cplc.records import dataclass
 from cplc.source import Span
 from cplc.system.formula import Enforces, Formula
 from cplc.system.model import State, System
-from cplc.system.trace import Evidence
+from cplc.system.trace import Evidence, Run
 
 Answer = Literal["holds", "fails", "vacuous", "unknown"]
 Kind = Literal["property", "check", "formula", "model", "analysis"]
@@ -41,6 +41,8 @@ class Question:
     """The system with something observed in it that only this question needs; None for the system as it is."""
     over_nothing: tuple[str, ...] = ()
     """Quantifiers that have no instance, where the formula is true for want of one."""
+    constant_implications: tuple[str, ...] = ()
+    """What there is to say of implications that a constant in the text makes true, so that the formula lacks them."""
     findings: tuple[str, ...] = field(default=(), repr=False)
     """Of a conjunction, what the failure of each operand means."""
     places: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
@@ -48,12 +50,38 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Remark:
-    """Something the user should know of a verdict: a vacuous implication, an accessibility that is not serial."""
+class Excluded:
+    """The reachable states from which no fair run begins, so that no path quantifier covers them."""
 
-    code: Literal["vacuous-implication", "over-nothing", "not-serial", "advisory", "independent-atom", "no-fair-run"]
+    states: int | None
+    """How many there are; None if they were not counted, which means at least one."""
+    reachable: int | None
+    """How many reachable states there are, if they were counted."""
+    run: Run
+    """A shortest run to one of them."""
+    system: System = field(repr=False)
+    """The whole system that the question is asked of: counts and run are of this one, never of a part."""
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether no reachable state is left, as far as they were counted."""
+        return self.states is not None and self.states == self.reachable
+
+
+RemarkCode = Literal[
+    "vacuous-implication", "over-nothing", "trivial", "no-fair-run", "unrealizable-fairness",
+    "not-serial", "independent-atom", "advisory",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something the user should know of a verdict: a vacuous implication, states that fairness excludes."""
+
+    code: RemarkCode
     message: str
     state: State | None = None
+    excluded: Excluded | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +94,8 @@ class Blame:
     """Roles that on the run shown could send for ever and never did."""
     owed: tuple[str, ...]
     """Commitments open at the end of the run whose debtors are among those who stopped."""
+    is_realizable: bool = True
+    """Whether any fair run is left if all roles keep going; otherwise it is open what would hold then."""
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from dataclasses import replace
+from typing import Literal, Protocol
 
+from cplc.records import dataclass
 from cplc.system.expr import FALSE
 from cplc.system.formula import (
+    SOME_FAIR_RUN,
+    Adjacent,
+    And,
     Atom,
     Commits,
+    Enforces,
     Formula,
     Fulfils,
     Iff,
     Implies,
+    Knows,
     Not,
     OnPaths,
     Past,
+    Regardless,
     Taken,
     children,
     is_state_formula,
@@ -38,44 +46,68 @@ class Reachable(Protocol):
         ...
 
 
-def vacuous_implications(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
-    """Yield the implications in positive position whose left side never holds.
+def vacuous_implications(reachable: Reachable, formula: Formula, considered: Considered = "all") -> Iterator[Remark]:
+    """Yield the implications in positive position whose left side never holds where the formula asks for it.
 
     What is said of a path is so somewhere on a run if and only if some run begins with it, as long as it does not
-    speak of what came before; of that nothing is said here.
+    speak of what came before; of that nothing is said here. A fair run comes by those states alone that begin a fair
+    run: where these are not all, the left side has to hold in one of them.
     """
-    for left, along in dict.fromkeys(positive_lefts(formula)):
-        if is_state_formula(left):
-            where, never = left, "holds in no reachable state"
-        elif any(isinstance(part, Past) for part in _on_this_path(left)):
+    for left in dict.fromkeys(positive_lefts(formula)):
+        if is_state_formula(left.formula):
+            where, never = left.formula, "holds in no reachable state"
+            if considered == "fair" or (considered == "fair on runs" and left.on_runs):
+                where, never = And((where, replace(SOME_FAIR_RUN, along=left.along))), "holds nowhere on any fair run"
+        elif any(isinstance(part, Past) for part in _on_this_path(left.formula)):
             continue
         else:
-            where, never = OnPaths("E", left, along), "is true nowhere on any run"
+            where, never = OnPaths("E", left.formula, left.along), "is true nowhere on any run"
         if not reachable.occurs(where):
-            yield Remark("vacuous-implication", f"the left side of an implication, `{formula_text(left)}`, {never}")
+            text = formula_text(left.formula)
+            yield Remark("vacuous-implication", f"the left side of an implication, `{text}`, {never}")
 
 
-Left = tuple[Formula, Taken | None]
-"""The left side of an implication, and along which steps the runs go that it is said of."""
+Considered = Literal["all", "fair on runs", "fair"]
+"""Which reachable states count: all; on runs those that begin a fair run; or these alone."""
 
 
-def positive_lefts(formula: Formula, positive: bool = True, along: Taken | None = None) -> Iterator[Left]:
-    """Yield the left sides of the implications that the formula is the more true the truer they are."""
+@dataclass(frozen=True)
+class Left:
+    """The left side of an implication, and the states that it is asked of."""
+
+    formula: Formula
+    on_runs: bool = False
+    """They are those that runs come by; otherwise initial states, or those that an agent may take for the present."""
+    along: Taken | None = None
+    """The steps that these runs may take."""
+
+
+_INITIALLY = Left(Atom(FALSE, "false"))
+
+
+def positive_lefts(formula: Formula, positive: bool = True, at: Left = _INITIALLY) -> Iterator[Left]:
+    """Yield the left sides of the implications that the formula is the more true the truer they are.
+
+    What stands ``at`` some place is asked of the same states as that is.
+    """
     match formula:
         case Implies(left, right):
             if positive:
-                yield left, along
-            yield from positive_lefts(left, not positive, along)
-            yield from positive_lefts(right, positive, along)
+                yield replace(at, formula=left)
+            yield from positive_lefts(left, not positive, at)
+            yield from positive_lefts(right, positive, at)
         case Not(operand):
-            yield from positive_lefts(operand, not positive, along)
+            yield from positive_lefts(operand, not positive, at)
         case Iff():
             return
-        case OnPaths(_, path, steps):
-            yield from positive_lefts(path, positive, steps)
+        case OnPaths(_, path, along):
+            yield from positive_lefts(path, positive, replace(at, on_runs=True, along=along))
+        case Knows() | Commits() | Fulfils() | Enforces() | Adjacent() | Regardless():
+            for child in children(formula):
+                yield from positive_lefts(child, positive, replace(at, on_runs=False, along=None))
         case _:
             for child in children(formula):
-                yield from positive_lefts(child, positive, along)
+                yield from positive_lefts(child, positive, at)
 
 
 def _on_this_path(formula: Formula) -> Iterator[Formula]:

@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.records import dataclass
-from cplc.system.formula import Commits, Formula, Fulfils, subformulas
+from cplc.system.formula import Commits, Formula, Fulfils, Taken, subformulas
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence
 from cplc.verification.acting import with_actions
@@ -24,9 +25,18 @@ from cplc.verification.evidence import explain_initial
 from cplc.verification.exploration import EngineName, Exploration, Part, method_of
 from cplc.verification.independence import independent_atoms
 from cplc.verification.no_return import point_of_no_return
+from cplc.verification.realizability import (
+    Realizability,
+    excluding,
+    fair_run_text,
+    nothing_left,
+    restricted_initially,
+    restrictions,
+)
 from cplc.verification.replay import EvidenceError, replay
-from cplc.verification.results import Answer, Question, Remark, Result
-from cplc.verification.vacuity import Reachable, not_serial, vacuous_implications
+from cplc.verification.results import Answer, Excluded, Question, Remark, Result
+from cplc.verification.triviality import trivial_value
+from cplc.verification.vacuity import Considered, Reachable, not_serial, vacuous_implications
 from cplc.verification.widening import NotWidened, widened
 
 if TYPE_CHECKING:
@@ -52,16 +62,20 @@ class Verifier:
         self._auto = engine == "auto"
         self._explorations: dict[int, Exploration] = {}
 
+    @cached_property
+    def _realizability(self) -> Realizability:
+        return Realizability(self._explored(self.system))
+
     def answer(self, question: Question, *, vacuity: bool = False, settled: Settled = lambda *_: None) -> Result:
         """Return the answer with all that belongs to it; with ``vacuity`` also the atoms that do not matter.
 
         Whether it holds is told ``settled`` before the run that shows it is made, which may take longer.
         """
         began = time.perf_counter()
-        exploration = self._exploration(question)
+        exploration = self._explored(question.system or self.system)
         system = exploration.system
         try:
-            result = _Answering(question, exploration, vacuity, settled).result()
+            result = _Answering(question, exploration, self._realizability, vacuity, settled).result()
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
         except EvidenceError as error:
@@ -72,19 +86,21 @@ class Verifier:
     def decide(self, question: Question) -> Answer:
         """Return the answer alone: no evidence, nobody to blame."""
         try:
-            return _Answering(question, self._exploration(question)).answer()
+            exploration = self._explored(question.system or self.system)
+            return _Answering(question, exploration, self._realizability).answer()
         except ResourceExhausted:
             return "unknown"
 
-    def _exploration(self, question: Question) -> Exploration:
-        system = question.system or self.system
-        exploration = self._explorations.get(id(system))
-        if exploration is None:
-            exploration = self._explorations[id(system)] = Exploration(system, self.method, auto=self._auto)
-        return exploration
+    def excluding(self, question: Question) -> tuple[Remark, ...]:
+        """Return the remarks on reachable states from which no fair run begins."""
+        exploration = self._explored(question.system or self.system)
+        return _Answering(question, exploration, self._realizability).excluding()[0]
 
-
-NO_FAIR_RUN = Remark("no-fair-run", "no fair run begins in an initial state, so every formula holds of all of them")
+    def _explored(self, system: System) -> Exploration:
+        known = self._explorations.get(id(system))
+        if known is None:
+            known = self._explorations[id(system)] = Exploration(system, self.method, auto=self._auto)
+        return known
 
 
 @dataclass(frozen=True)
@@ -109,16 +125,25 @@ class _Answering:
         self,
         question: Question,
         exploration: Exploration,
+        realizability: Realizability,
         vacuity: bool = False,
         settled: Settled = lambda *_: None,
     ) -> None:
         self.question = question
+        self.realizability = realizability
         self.vacuity = vacuity
         self.settled = settled
         self.exploration = exploration
         self.assuming = question.assuming
+        # A check may add conditions of fairness to its own system, which are part of what it asks, or leave out those
+        # of the file, which are the ones to be realized.
+        judged = realizability.system if exploration.system.conditions else exploration.system
+        self.restrictions = restrictions(judged, question.formula)
+        self.initial_restrictions = restricted_initially(judged, question.formula)
 
     def result(self) -> Result:
+        for lacking in self._lacking(self.assuming):
+            return self._without_fair_run(lacking)
         parts = self.exploration.parts(self.question.formula)
         failing = self._failing(parts)
         self.settled(self.question, "fails" if failing else "holds")
@@ -131,23 +156,57 @@ class _Answering:
             evidence = self._evidence(first.formula)
             whole, shown = self.exploration.system, self.exploration.wide(engine)
             blamed = blame(whole, shown, self.question.formula, self.assuming, self._is_valid, evidence)
+            if blamed is not None and not blamed.coalitions and self._lacking(frozenset(whole.agent)):
+                blamed = replace(blamed, is_realizable=False)
             no_return = point_of_no_return(engine, evidence, self.assuming) if isinstance(engine, Engine) else None
         except ResourceExhausted as limit:
             blamed, no_return = None, None
             what = "the run could not be made" if evidence is None else "who is to blame was left open"
             problem = f"{what}: {limit}"
+        left_out, undecided = self.excluding()
         findings = dict.fromkeys(part.operand for part in failing)
         return replace(
             self._plain("fails", engine),
             evidence=evidence,
             blame=blamed,
             no_return=no_return,
-            remarks=self._not_serial(parts),
-            reason=problem,
+            remarks=self._trivial(False) + self._not_serial(parts) + left_out,
+            reason=problem or undecided,
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
         )
 
+    def _lacking(self, assuming: frozenset[str]) -> tuple[Taken | None, ...]:
+        """Return under which restrictions no fair run begins in any initial state."""
+        asked = self.initial_restrictions
+        return tuple(along for along in asked if not self.realizability.begins(assuming, along))
+
+    def _without_fair_run(self, lacking: Taken | None) -> Result:
+        """Return that there is no run the question could be asked of, so that neither answer would mean anything."""
+        return replace(
+            self._plain("unknown", None),
+            remarks=(nothing_left(lacking, self.assuming),),
+            reason=f"no {fair_run_text(lacking)} begins in an initial state",
+        )
+
+    def excluding(self) -> tuple[tuple[Remark, ...], str | None]:
+        """Return what there is to say of reachable states without fair run, and why it was left open."""
+        remarks: list[Remark] = []
+        counted: set[int | None] = set()
+        try:
+            for along in sorted(self.restrictions, key=lambda along: along is not None):
+                excluded = self.realizability.excluded(self.assuming, along)
+                # A run along some steps is one of all steps: as many states are the same ones.
+                if excluded is None or excluded.states in counted or (excluded.is_everywhere and along is not None):
+                    continue
+                counted |= {excluded.states} if along is None else set()
+                remarks.append(excluding(excluded, along))
+        except ResourceExhausted as limit:
+            return tuple(remarks), f"whether a fair run begins in every reachable state was left open: {limit}"
+        return tuple(remarks), None
+
     def answer(self) -> Answer:
+        if self._lacking(self.assuming):
+            return "unknown"
         parts = self.exploration.parts(self.question.formula)
         if self._failing(parts):
             return "fails"
@@ -175,6 +234,9 @@ class _Answering:
         return failing
 
     def _is_valid(self, assuming: frozenset[str]) -> bool:
+        """Whether the question would hold if these roles kept going; not for want of a fair run."""
+        if self._lacking(assuming):
+            return False
         parts = self.exploration.parts(self.question.formula)
         return all(self.exploration.is_valid(part.formula, assuming) for part in parts)
 
@@ -182,8 +244,6 @@ class _Answering:
         if not parts:
             return self._plain("holds", None)
         engine = self.exploration.engine_deciding(parts[0].formula, self.assuming)
-        if engine.is_empty(engine.beginning) if isinstance(engine, Engine) else not engine.begins:
-            return replace(self._plain("vacuous", engine), remarks=(NO_FAIR_RUN,))
         evidence, problem = None, None
         try:
             evidence = self._evidence(parts[0].formula)
@@ -198,8 +258,11 @@ class _Answering:
             if self.exploration.method not in {"onthefly", "reduced"}:
                 raise
             problem = f"whether it holds vacuously was left open: {limit}"
+        left_out, undecided = self.excluding()
         answer: Answer = "vacuous" if vacuous else "holds"
-        return replace(self._plain(answer, engine), evidence=evidence, remarks=remarks, reason=problem)
+        return replace(
+            self._plain(answer, engine), evidence=evidence, remarks=remarks + left_out, reason=problem or undecided
+        )
 
     def _independent(self, parts: Sequence[Part]) -> Iterator[Remark]:
         """Yield what there is to say of atoms that the property would hold without."""
@@ -220,7 +283,37 @@ class _Answering:
             Remark("over-nothing", f"there is nothing that `{quantifier}` ranges over")
             for quantifier in self.question.over_nothing
         )
-        return silent + self._remarks(parts, vacuous_implications)
+        constant = tuple(Remark("vacuous-implication", text) for text in self.question.constant_implications)
+        considered = self._considered
+        implications = self._remarks(parts, lambda met, formula: vacuous_implications(met, formula, considered))
+        shown = (silent or constant) + self._along_nothing() + implications
+        return shown or self._trivial(True)
+
+    def _trivial(self, value: bool) -> tuple[Remark, ...]:
+        """Return that the formula has this value whatever the protocol does, if that is so."""
+        if self.question.kind not in {"property", "formula"}:
+            return ()
+        if trivial_value(self.exploration.system, self.question.formula) is not value:
+            return ()
+        return (Remark("trivial", f"the formula is {str(value).lower()} whatever the protocol does"),)
+
+    @property
+    def _considered(self) -> Considered:
+        """Which reachable states count for implications."""
+        if None not in self.restrictions or self._excluded(None) is None:
+            return "all"
+        return "fair" if self.exploration.system.is_synchronous else "fair on runs"
+
+    def _along_nothing(self) -> tuple[Remark, ...]:
+        """Return along which steps no fair run begins anywhere, so that what is said of them is said of nothing."""
+        excluded = ((along, self._excluded(along)) for along in self.restrictions if along is not None)
+        return tuple(excluding(one, along) for along, one in excluded if one is not None and one.is_everywhere)
+
+    def _excluded(self, along: Taken | None) -> Excluded | None:
+        """Return the states that begin no fair run, as far as they are known; `excluding` says where they are not."""
+        with suppress(ResourceExhausted):
+            return self.realizability.excluded(self.assuming, along)
+        return None
 
     def _plain(self, answer: Answer, engine: AnyEngine | None) -> Result:
         whole = self.exploration.system

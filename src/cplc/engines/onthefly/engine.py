@@ -20,7 +20,7 @@ from cplc.engines.onthefly.world import World
 from cplc.engines.plans import Plan, plan_for
 from cplc.system.formula import Enforces, Formula, OnPaths, subformulas
 from cplc.system.model import State, System
-from cplc.system.trace import Evidence
+from cplc.system.trace import Evidence, Move, Run
 
 LIMIT = 2_000_000
 """How many states all searches together may remember."""
@@ -72,6 +72,26 @@ class OnTheFlyEngine:
         """Return a reachable state that satisfies the formula, if there is one."""
         trail = self._checker(assuming).met(formula)
         return None if trail is None else self._realm.world.state(trail[-1][1])
+
+    def count(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> tuple[int, int]:
+        """Return how many reachable states satisfy the formula, and how many there are."""
+        test = self._checker(assuming).test(formula)
+        values = [test(state) for state in self._realm.reached.alike(0, 0)]
+        return sum(values), len(values)
+
+    def run_to_first(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Run | None:
+        """Return a shortest run to a reachable state that satisfies the formula, if there is one.
+
+        States are met breadth-first and apart from those of other questions, whose searches follow estimates.
+        """
+        world, test = self._realm.world, self._checker(assuming).test(formula)
+        reached = Reached(world)
+        state = next(filter(test, reached.alike(0, 0)), None)
+        if state is None:
+            return None
+        (_, start), *steps = reached.way_to(state)
+        moves = (Move(step if world.rests else None, world.state(after)) for step, after in steps)
+        return Run(world.state(start), tuple(moves))
 
     def _checker(self, assuming: frozenset[str], formula: Formula | None = None) -> Checker:
         """Return what decides formulas in any state, or this one alone in the initial ones."""
