@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cplc.report.wording import step_text, value_text, variable_text
 from cplc.system.formula import Enforces, Finally, Globally, Next, Until
-from cplc.system.model import System
+from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Advice, Evidence, Move, Test
 from cplc.verification.results import NoReturn, Result
@@ -14,6 +14,7 @@ from cplc.verification.results import NoReturn, Result
 Data = dict[str, object]
 
 _MOST_ROWS = 12
+_MOST_INITIAL = 8
 
 
 def is_strategy(evidence: Evidence) -> bool:
@@ -28,10 +29,12 @@ def strategy_lines(system: System, evidence: Evidence) -> Iterator[str]:
     whose = " and ".join(formula.group)
     by_sight = ", by what each sees itself" if formula.uniform and len(formula.group) > 1 else ""
     by_sight = ", by what it sees itself" if formula.uniform and not by_sight else by_sight
+    where = _where_from(system, evidence)
     if not evidence.strategy:
-        yield f"strategy of {whose}: {_without_choice(system) if system.is_synchronous else _without_sends(formula)}"
+        what = _without_choice(system) if system.is_synchronous else _without_sends(formula)
+        yield f"strategy of {whose}{where}: {what}"
     else:
-        yield f"strategy of {whose}{by_sight}:"
+        yield f"strategy of {whose}{by_sight}{where}:"
         rows = [row for advice in evidence.strategy for row in _rows(system, advice)]
         width = max(len(what) for what, _ in rows)
         for what, when in rows[:_MOST_ROWS]:
@@ -39,8 +42,32 @@ def strategy_lines(system: System, evidence: Evidence) -> Iterator[str]:
         if len(rows) > _MOST_ROWS:
             yield f"  and {len(rows) - _MOST_ROWS} more cases"
         yield "  otherwise anything" if system.is_synchronous else "  otherwise wait"
+    if evidence.scope == "one initial":
+        yield "no single strategy wins from all initial states"
+    elif evidence.scope == "undecided":
+        yield "whether a single strategy wins from all initial states was left open"
     if evidence.exhaustive:
         yield "this is how it begins; that it succeeds was found by exploring everything, and not by playing it"
+
+
+def _where_from(system: System, evidence: Evidence) -> str:
+    """Return which of several initial states the strategy is for."""
+    match evidence.scope:
+        case "state":
+            return ""
+        case "all initial":
+            is_one = all(len(variable.initial) == 1 for variable in system.variables)
+            return "" if is_one else ", from every initial state"
+        case "one initial" | "undecided":
+            return f", where initially {', '.join(initial_values(system, evidence.run.start))}"
+
+
+def initial_values(system: System, state: State) -> Iterator[str]:
+    """Yield the values in an initial state that might have been others."""
+    several = [variable for variable in system.variables if len(variable.initial) > 1]
+    yield from (_test_text(system, (variable.name, state[variable.name], True)) for variable in several[:_MOST_INITIAL])
+    if len(several) > _MOST_INITIAL:
+        yield f"and {len(several) - _MOST_INITIAL} more"
 
 
 def _without_choice(system: System) -> str:
@@ -105,6 +132,16 @@ def strategy_data(system: System, evidence: Evidence) -> list[Data] | None:
         }
         for advice in evidence.strategy
     ]
+
+
+def scope_data(evidence: Evidence) -> Data | None:
+    """Return for JSON which states the strategy is for; None where the evidence is none of a strategy.
+
+    It is played from ``states``: by what the members see themselves also from those that look the same to them.
+    """
+    if not is_strategy(evidence):
+        return None
+    return {"for": evidence.scope, "states": len(evidence.starts), "start": evidence.run.start}
 
 
 def _action_data(system: System, advice: Advice) -> Data:
