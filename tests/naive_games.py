@@ -86,7 +86,7 @@ class Game(Generic[S]):
 
     def won_by_some_strategy(self, goal: Path, sees: Sees[S], limit: int = 300) -> frozenset[S]:
         """Return where some strategy that looks at the whole state brings the goal about."""
-        options = dict.fromkeys(self.moves, self.own)
+        options: dict[Situation, frozenset[int]] = dict.fromkeys(self.moves, self.own)
         return frozenset().union(*self._results(options, lambda state, _: state, goal, sees, limit))
 
     def won_uniformly(
@@ -98,11 +98,11 @@ class Game(Generic[S]):
         """
         won: frozenset[S] = frozenset()
         for succeeding in self.successes_of_uniform_strategies(look, goal, sees, limit):
-            lost = {self._together(look, state) for state in self.moves if state not in succeeding}
-            won |= frozenset(state for state in succeeding if self._together(look, state) not in lost)
+            lost = {self.together(look, state) for state in self.moves if state not in succeeding}
+            won |= frozenset(state for state in succeeding if self.together(look, state) not in lost)
         return won
 
-    def _together(self, look: Callable[[str, S], Hashable], state: S) -> tuple[Hashable, ...]:
+    def together(self, look: Callable[[str, S], Hashable], state: S) -> tuple[Hashable, ...]:
         return tuple(look(member, state) for member in self.sends)
 
     def successes_of_uniform_strategies(
@@ -132,7 +132,11 @@ class Game(Generic[S]):
                 state: frozenset(step for step in self.own if strategy.get(situation(state, step)) == step)
                 for state in self.moves
             }
-            yield frozenset(self.moves) - self._left(insists).satisfying(no(goal), sees)
+            yield self.succeeding(insists, goal, sees)
+
+    def succeeding(self, insists: Mapping[S, frozenset[int]], goal: Path, sees: Sees[S]) -> frozenset[S]:
+        """Return where all just runs reach the goal on which the coalition insists on these sends."""
+        return frozenset(self.moves) - self._left(insists).satisfying(no(goal), sees)
 
     def _strategies(
         self, sends: Mapping[Situation, frozenset[int]], situation: Callable[[S, int], Situation], limit: int
