@@ -135,13 +135,10 @@ def strategy_data(system: System, evidence: Evidence) -> list[Data] | None:
 
 
 def scope_data(evidence: Evidence) -> Data | None:
-    """Return for JSON which states the strategy is for; None where the evidence is none of a strategy.
-
-    It is played from ``states``: by what the members see themselves also from those that look the same to them.
-    """
+    """Return for JSON which states the strategy is for; None where the evidence is none of a strategy."""
     if not is_strategy(evidence):
         return None
-    return {"for": evidence.scope, "states": len(evidence.starts), "start": evidence.run.start}
+    return {"for": evidence.scope, "start": evidence.run.start}
 
 
 def _action_data(system: System, advice: Advice) -> Data:

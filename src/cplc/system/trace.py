@@ -88,7 +88,7 @@ class Evidence:
     """How a group enforces its goal from all of ``starts``. Together with ``exhaustive``, how it begins."""
     starts: tuple[State, ...] = ()
     """The states that the strategy wins from, that of the run first. By what the members see themselves, these are all
-    states that look the same to them together."""
+    states that look the same to them together; together with ``exhaustive`` some of them."""
     scope: Scope = "state"
     lasting: Evidence | None = None
     """That a fair run begins in the other state of a pair, where a state counts for nothing if none does."""

@@ -49,10 +49,13 @@ def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: froze
             return plain_truth(operand, here)
         return engine.contains(engine.satisfying(operand, assuming), here)
 
-    play = Play(system, formula, shown.starts, choose, truth)
+    play = Play(system, formula, shown.starts if are_all else shown.starts[:1], choose, truth)
+    is_played = play.is_complete and are_all
+    if are_all and not play.is_complete and len(starts) > 1:
+        play = Play(system, formula, shown.starts[:1], choose, truth)
     explored = len(play.moves) if play.is_complete else min(_FIRST, len(play.moves))
     met = [here for here, over in zip(play.states[:explored], play.over, strict=False) if not over]
-    is_shown = play.is_complete and are_all and all(map(is_plain, children(formula.goal)))
+    is_shown = is_played and all(map(is_plain, children(formula.goal)))
     advice = tuple(_tables(system, formula, met, choose))
     return replace(shown, exhaustive=not is_shown, strategy=advice)
 
@@ -107,10 +110,13 @@ def _enforced_in_rounds(
         joint = next((joint for joint, where in plan.chosen if engine.contains(where, here)), ())
         return {choice: (action,) for choice, action in joint}
 
-    play = RoundPlay(system, formula, shown.starts, advised, truth)
+    play = RoundPlay(system, formula, shown.starts if are_all else shown.starts[:1], advised, truth)
+    is_played = play.is_complete and are_all
+    if are_all and not play.is_complete and len(shown.starts) > 1:
+        play = RoundPlay(system, formula, shown.starts[:1], advised, truth)
     met = [here for here, over in zip(play.states, play.over, strict=False) if not over]
     advice = tuple(_round_tables(system, formula, met[: None if play.is_complete else _FIRST], advised))
-    is_shown = play.is_complete and are_all and all(map(is_plain, children(formula.goal)))
+    is_shown = is_played and all(map(is_plain, children(formula.goal)))
     return replace(shown, exhaustive=not is_shown, strategy=advice)
 
 
