@@ -92,7 +92,6 @@ def _searched(search: StrategySearch[S, V], searches: Sequence[StrategySearch[S,
 def _joint(searches: Sequence[StrategySearch[S, V]], starts: S) -> Plan[S] | None:
     """Return one strategy that wins from all of these states, by the first search that finds one."""
     for search in searches:
-        search.solved = 0
         plan = search.joint(starts)
         if plan is not None:
             return plan

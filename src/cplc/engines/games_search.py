@@ -23,6 +23,8 @@ V = TypeVar("V")
 
 MAX_SOLVED = 20_000
 """How many games are solved before the search gives up."""
+MAX_SOLVED_JOINTLY = 1_000
+"""How many are solved to find one strategy that wins from many states; the verdict does not depend on it."""
 
 Sight = tuple[str, tuple[tuple[str, Value], ...]]
 """A member, or what names its choice, and its local state."""
@@ -124,6 +126,7 @@ class StrategySearch(Generic[S, V]):
 
     def joint(self, starts: S) -> Plan[S] | None:
         """Return one uniform strategy that wins from all of these states; None if there is none."""
+        self.solved, self.limit = 0, MAX_SOLVED_JOINTLY
         self._joint: Plan[S] | None = None
         search({}, lambda chosen: self._covering(starts, chosen))
         return self._joint
