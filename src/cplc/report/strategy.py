@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cplc.report.wording import step_text, value_text, variable_text
+from cplc.report.wording import initial_values, step_text, value_text, variable_text
 from cplc.system.formula import Enforces, Finally, Globally, Next, Until
-from cplc.system.model import State, System
+from cplc.system.model import System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Advice, Evidence, Move, Test
 from cplc.verification.results import NoReturn, Result
@@ -14,7 +14,6 @@ from cplc.verification.results import NoReturn, Result
 Data = dict[str, object]
 
 _MOST_ROWS = 12
-_MOST_INITIAL = 8
 
 
 def is_strategy(evidence: Evidence) -> bool:
@@ -60,14 +59,6 @@ def _where_from(system: System, evidence: Evidence) -> str:
             return "" if is_one else ", from every initial state"
         case "one initial" | "undecided":
             return f", where initially {', '.join(initial_values(system, evidence.run.start))}"
-
-
-def initial_values(system: System, state: State) -> Iterator[str]:
-    """Yield the values in an initial state that might have been others."""
-    several = [variable for variable in system.variables if len(variable.initial) > 1]
-    yield from (_test_text(system, (variable.name, state[variable.name], True)) for variable in several[:_MOST_INITIAL])
-    if len(several) > _MOST_INITIAL:
-        yield f"and {len(several) - _MOST_INITIAL} more"
 
 
 def _without_choice(system: System) -> str:

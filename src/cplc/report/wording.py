@@ -12,6 +12,7 @@ from cplc.system.trace import Move
 from cplc.verification.interpreter import holds
 from cplc.verification.observers import ONLY_TIME
 
+_MOST_INITIAL = 12
 HIDDEN = {"parity", "former", "follows"}
 """Variables that only serve the others."""
 
@@ -59,6 +60,16 @@ def _received(system: System, step: Step, after: State) -> str:
 
 def _parameter(variable: Variable) -> str:
     return variable.name.rpartition("@")[0].removeprefix(f"{variable.about}.")
+
+
+def initial_values(system: System, state: State) -> Iterator[str]:
+    """Yield the values in the first state of a run that might have been others."""
+    several = [
+        variable.name for variable in system.variables if len(variable.initial) > 1 and variable.kind not in HIDDEN
+    ]
+    yield from (f"{name} = {value_text(state[name])}" for name in several[:_MOST_INITIAL])
+    if len(several) > _MOST_INITIAL:
+        yield f"and {len(several) - _MOST_INITIAL} more"
 
 
 def variable_text(system: System, variable: Variable) -> str:
