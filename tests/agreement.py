@@ -33,14 +33,14 @@ from tests.reference.logic import holds as holds_of_the_protocol
 from tests.reference.semantics import Reference
 from tests.reference.states import TooLarge
 from tests.strategies import roles, systems
-from tests.strategies_formulas import Sample, protocols
+from tests.strategies_formulas import Sample, protocols, strategic_protocols
 from tests.strategies_guessing import guessing_games, guessing_goals
 from tests.strategies_logic import games, logic_formulas, operators
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.engines.onthefly import engine as onthefly
-from cplc.pipeline import Compilation, EngineName, IsplReading
+from cplc.pipeline import Compilation, EngineName, IsplReading, Strategies
 from cplc.source import Source
 from cplc.system.formula import Enforces, Formula, state_subformulas
 from cplc.system.model import System
@@ -203,21 +203,24 @@ def _code(value: object) -> str:
 # --- protocols
 
 
-def compare_protocol(sample: Sample, engines: Collection[EngineName], figures: Figures) -> bool:
+def compare_protocol(
+    sample: Sample, engines: Collection[EngineName], figures: Figures, *, uniform: bool = False, limit: int = STATES
+) -> bool:
     """Compare verdicts on every property; return whether the protocol was small enough, and never out of range."""
-    compilation = Compilation(Source("generated.cpl", sample.text))
+    strategies: Strategies = "uniform" if uniform else "full"
+    compilation = Compilation(Source("generated.cpl", sample.text), strategies=strategies)
     if not compilation.ok:
         raise Disagreement("\n".join([*(d.concise() for d in compilation.diagnostics), sample.text]))
     reference = Reference(compilation.model)
     try:
-        graph = reference.explore(STATES)
+        graph = reference.explore(limit)
     except TooLarge:
         return False
     if reference.out_of_range:
         return False
     for declared in compilation.model.properties:
         with figures.timed("reference"):
-            expected = holds_of_the_protocol(reference, graph, declared.formula, declared.assuming)
+            expected = holds_of_the_protocol(reference, graph, declared.formula, declared.assuming, uniform=uniform)
         with figures.timed("lowering"):
             asked = compilation.questions([declared.name])
         for engine in engines:
@@ -353,6 +356,17 @@ def protocol_games_compared(figures: Figures, engines: Sequence[str]) -> Callabl
     return compare
 
 
+def strategic_protocols_compared(figures: Figures, engines: Sequence[EngineName]) -> Callable[[st.DataObject], None]:
+    """Compare verdicts about uniform strategies with those of the reference interpreter, which lowers nothing."""
+    methods = [name for name in engines if name != "onthefly"]
+
+    def compare(data: st.DataObject) -> None:
+        with suppress(TooManyStrategies):
+            compare_protocol(data.draw(strategic_protocols()), methods, figures, uniform=True, limit=GAME_STATES)
+
+    return compare
+
+
 def round_games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[st.DataObject], None]:
     """Compare what uniform strategies of groups can do in models in which all act together."""
     engines = [name for name in engines if name != "onthefly"]
@@ -410,6 +424,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.only == "games":
         batches.append((games_compared(figures, asked.engines), BATCH))
         batches.append((protocol_games_compared(figures, asked.engines), BATCH))
+        batches.append((strategic_protocols_compared(figures, named), BATCH))
         batches.append((round_games_compared(figures, asked.engines), BATCH))
     number, begin = asked.seed * 1_000_003, perf_counter()
     while figures.pairs < asked.pairs:

@@ -40,7 +40,10 @@ class NotComparable(Exception):
 class Logic:
     """The states that satisfy a formula, on the runs where the assumed roles keep going."""
 
-    def __init__(self, reference: Reference, graph: Graph, assuming: Collection[str] = ()) -> None:
+    def __init__(
+        self, reference: Reference, graph: Graph, assuming: Collection[str] = (), *, uniform: bool = False
+    ) -> None:
+        self.uniform = uniform
         self.reference, self.graph = reference, graph
         self.assuming = frozenset(assuming)
         self.all: States = frozenset(range(len(graph.states)))
@@ -89,6 +92,8 @@ class Logic:
                 return self.field.some_run(path, along)
             case t.OverPaths(_, path, along):
                 return self.field.every_run(path, along)
+            case t.Strategic(group, goal) if self.uniform:
+                return self.field.enforced_uniformly(group, goal, lambda role, n: self._looks(role)[n])
             case t.Strategic(group, goal):
                 return self.field.enforced(group, goal)
             case t.Social("C", debtor, creditor, body):
@@ -343,12 +348,14 @@ class Logic:
                         yield frozenset(part)
 
 
-def holds(reference: Reference, graph: Graph, formula: Term, assuming: Collection[str] = ()) -> bool:
-    """Whether the formula holds, with the observers that it asks for."""
+def holds(
+    reference: Reference, graph: Graph, formula: Term, assuming: Collection[str] = (), *, uniform: bool = False
+) -> bool:
+    """Whether the formula holds, with the observers that it asks for; groups may be limited to uniform strategies."""
     model = reference.model
     asked = [mention for term in (formula, *model.fairness) for mention in mentioned(model, term)]
     missing = {(at.commitment, at.view) for at in asked if at.view is not None} - set(reference.views)
     if missing:
         reference = Reference(model, {*reference.views, *missing})
         graph = reference.explore()
-    return Logic(reference, graph, assuming).is_valid(formula)
+    return Logic(reference, graph, assuming, uniform=uniform).is_valid(formula)
