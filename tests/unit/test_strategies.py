@@ -165,11 +165,11 @@ def test_uniform_strategy_is_played_from_all_that_looks_alike(engine: EngineName
 @pytest.mark.parametrize("strategies", ["full", "uniform"])
 def test_scope_of_a_strategy_in_every_format(strategies: Strategies) -> None:
     result = _coin(strategies, "first", "explicit")
-    said = (
+    heading = (
         f"strategy of Guest{', by what it sees itself' if strategies == 'uniform' else ''}, from every initial state:"
     )
-    assert said in result_text(result, detail="everything")
-    assert said in fragment(1, result, "as expected")
+    assert heading in result_text(result, detail="everything")
+    assert heading in fragment(1, result, "as expected")
     data = result_data(result)["evidence"]
     assert data["strategy_scope"] == {"for": "all initial", "start": _evidence(result).run.start}  # type: ignore[index]
 
