@@ -3,7 +3,8 @@
 ``python -m tests.agreement --pairs 20000 --seed 1`` draws systems with a formula of the whole logic each, protocols
 with properties and models in ISPL with formulas, asks every engine about every state, and prints figures. Systems are
 judged by ``tests/naive.py``, those of models by ``tests/naive_rounds.py``, protocols by the interpreter of
-``tests/reference``. A disagreement is printed as small as
+``tests/reference``. With ``--only games`` what groups can bring about is compared, most of it by uniform strategies,
+and each strategy that is shown is judged by ``tests/naive_strategies.py``. A disagreement is printed as small as
 Hypothesis can make it, as Python or as a file to be verified; the run goes on with other examples.
 """
 
@@ -27,21 +28,24 @@ from tests.ispl_models import Wanted, model
 from tests.naive import Frozen, Naive, States
 from tests.naive_games import TooManyStrategies
 from tests.naive_rounds import NaiveRounds
+from tests.naive_strategies import strategy_mistakes
 from tests.reference.logic import begins
 from tests.reference.logic import holds as holds_of_the_protocol
 from tests.reference.semantics import Reference
 from tests.reference.states import TooLarge
 from tests.strategies import roles, systems
-from tests.strategies_formulas import Sample, protocols
+from tests.strategies_formulas import Sample, protocols, strategic_protocols
 from tests.strategies_guessing import guessing_games, guessing_goals
 from tests.strategies_logic import games, logic_formulas, operators
 
+from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.engines.onthefly import engine as onthefly
-from cplc.pipeline import Compilation, EngineName, IsplReading
+from cplc.pipeline import Compilation, EngineName, IsplReading, Strategies
 from cplc.source import Source
-from cplc.system.formula import Formula, state_subformulas
+from cplc.system.formula import Enforces, Formula, state_subformulas
 from cplc.system.model import System
+from cplc.verification.evidence import explain
 
 USUAL = ("explicit", "symbolic-oxidd", "onthefly")
 """The engines asked about every pair; the others are asked about one in ``RARELY``."""
@@ -52,6 +56,9 @@ STATES = 1500
 """How many states a protocol may have here."""
 ROUNDS = 300
 """And a model in ISPL, in which a state may have many rounds."""
+GAME_STATES = 150
+"""And a protocol or model whose games are compared."""
+ROUND_GOALS = ("X p0", "F p1", "G p0", "F (p0 and p2)", "(p0 U p1)", "(!p1 U p2)", "X <h> F p1", "F <k> X p0")
 HOLDS = {"holds": True, "vacuous": True, "fails": False}
 
 
@@ -197,21 +204,24 @@ def _code(value: object) -> str:
 # --- protocols
 
 
-def compare_protocol(sample: Sample, engines: Collection[EngineName], figures: Figures) -> bool:
+def compare_protocol(
+    sample: Sample, engines: Collection[EngineName], figures: Figures, *, uniform: bool = False, limit: int = STATES
+) -> bool:
     """Compare verdicts on every property; return whether the protocol was small enough, and never out of range."""
-    compilation = Compilation(Source("generated.cpl", sample.text))
+    strategies: Strategies = "uniform" if uniform else "full"
+    compilation = Compilation(Source("generated.cpl", sample.text), strategies=strategies)
     if not compilation.ok:
         raise Disagreement("\n".join([*(d.concise() for d in compilation.diagnostics), sample.text]))
     reference = Reference(compilation.model)
     try:
-        graph = reference.explore(STATES)
+        graph = reference.explore(limit)
     except TooLarge:
         return False
     if reference.out_of_range:
         return False
     for declared in compilation.model.properties:
         with figures.timed("reference"):
-            expected = holds_of_the_protocol(reference, graph, declared.formula, declared.assuming)
+            expected = holds_of_the_protocol(reference, graph, declared.formula, declared.assuming, uniform=uniform)
         with figures.timed("lowering"):
             asked = compilation.questions([declared.name])
         for engine in engines:
@@ -306,6 +316,7 @@ def systems_compared(
 
 def games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[st.DataObject], None]:
     """Compare what groups can do on systems so small that every strategy can be tried."""
+    engines = [name for name in engines if name != "onthefly"]
 
     def compare(data: st.DataObject) -> None:
         formula: Formula
@@ -314,8 +325,68 @@ def games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[st.Dat
         else:
             system = data.draw(systems(lifelike=True, states=24))
             formula = data.draw(games(system, uniform=data.draw(st.booleans())))
+        compare_game(system, formula, engines, figures)
+
+    return compare
+
+
+def compare_game(system: System, formula: Formula, engines: Sequence[str], figures: Figures) -> None:
+    """Compare a formula about a group at every state, and judge the strategies that show it at the initial ones."""
+    with suppress(TooManyStrategies):
+        compare_system(system, formula, frozenset(), engines, figures)
+        oracle = (NaiveRounds if system.is_synchronous else Naive)(system)
+        for name in engines:
+            engine = ENGINES[name](system)
+            for part in state_subformulas(formula):
+                won = oracle.satisfying(part) if isinstance(part, Enforces) else frozenset()
+                for state in sorted(oracle.initial & won, key=repr)[:3]:
+                    evidence = explain(engine, part, oracle.thaw(state), True)
+                    for mistake in strategy_mistakes(oracle, evidence):
+                        raise Disagreement(
+                            f"{mistake}: {evidence}\n"
+                            + reproducer(system, part, frozenset(), name, frozenset(), frozenset(), oracle)
+                        )
+                    figures.verdicts[f"strategy for {evidence.scope}"] += 1
+
+
+def protocol_games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[st.DataObject], None]:
+    """Compare what uniform strategies of groups can do in small protocols, families among them."""
+    engines = [name for name in engines if name != "onthefly"]
+
+    def compare(data: st.DataObject) -> None:
+        compilation = Compilation(Source("generated.cpl", data.draw(protocols(formula_count=0)).text))
+        with suppress(ResourceExhausted):
+            if compilation.ok and ExplicitEngine(compilation.system, GAME_STATES).reachable:
+                formula = data.draw(games(compilation.system, uniform=True))
+                compare_game(compilation.system, formula, engines, figures)
+
+    return compare
+
+
+def strategic_protocols_compared(figures: Figures, engines: Sequence[EngineName]) -> Callable[[st.DataObject], None]:
+    """Compare verdicts about uniform strategies with those of the reference interpreter, which lowers nothing."""
+    methods = [name for name in engines if name != "onthefly"]
+
+    def compare(data: st.DataObject) -> None:
         with suppress(TooManyStrategies):
-            compare_system(system, formula, frozenset(), engines, figures)
+            compare_protocol(data.draw(strategic_protocols()), methods, figures, uniform=True, limit=GAME_STATES)
+
+    return compare
+
+
+def round_games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[st.DataObject], None]:
+    """Compare what uniform strategies of groups can do in models in which all act together."""
+    engines = [name for name in engines if name != "onthefly"]
+
+    def compare(data: st.DataObject) -> None:
+        text = model(Random(data.draw(st.integers(0, 2**32))), Wanted(fairness=False)).partition("Formulae")[0]
+        group, goal = data.draw(st.sampled_from("ghk")), data.draw(st.sampled_from(ROUND_GOALS))
+        text = f"{text}Formulae <{group}> {goal}; end Formulae"
+        reading = IsplReading(Source("generated.ispl", text), strategies="uniform")
+        if reading.ok and not reading.unverifiable and len(NaiveRounds(reading.system).rounds) <= GAME_STATES:
+            for asked in reading.questions():
+                if isinstance(asked.question.formula, Enforces):
+                    compare_game(reading.system, asked.question.formula, engines, figures)
 
     return compare
 
@@ -343,7 +414,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pairs", type=int, default=2000, help="pairs of a system and a formula, or a property")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--engines", nargs="*", default=list(USUAL), choices=[*ENGINES, "onthefly"])
-    parser.add_argument("--only", choices=["systems", "protocols", "models"])
+    parser.add_argument("--only", choices=["systems", "protocols", "models", "games"])
     asked = parser.parse_args(arguments)
     figures = Figures()
     methods: tuple[EngineName, ...] = ("explicit", "symbolic", "onthefly")
@@ -357,6 +428,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         batches.append((protocols_compared(figures, named), BATCH // 10))
     if asked.only in (None, "models"):
         batches.append((models_compared(figures, asked.engines, named), BATCH // 10))
+    if asked.only == "games":
+        batches.append((games_compared(figures, asked.engines), BATCH))
+        batches.append((protocol_games_compared(figures, asked.engines), BATCH))
+        batches.append((strategic_protocols_compared(figures, named), BATCH))
+        batches.append((round_games_compared(figures, asked.engines), BATCH))
     number, begin = asked.seed * 1_000_003, perf_counter()
     while figures.pairs < asked.pairs:
         for compare, examples in batches:

@@ -86,12 +86,29 @@ class Game(Generic[S]):
 
     def won_by_some_strategy(self, goal: Path, sees: Sees[S], limit: int = 300) -> frozenset[S]:
         """Return where some strategy that looks at the whole state brings the goal about."""
-        return self._won(dict.fromkeys(self.moves, self.own), lambda state, _: state, goal, sees, limit)
+        options: dict[Situation, frozenset[int]] = dict.fromkeys(self.moves, self.own)
+        return frozenset().union(*self._results(options, lambda state, _: state, goal, sees, limit))
 
     def won_uniformly(
         self, look: Callable[[str, S], Hashable], goal: Path, sees: Sees[S], limit: int = 300
     ) -> frozenset[S]:
-        """Return where some strategy does, by which every member decides by what it looks at alone."""
+        """Return where some strategy does, by which every member decides by what it looks at alone.
+
+        It does so from all states that all members see alike, or not at all.
+        """
+        won: frozenset[S] = frozenset()
+        for succeeding in self.successes_of_uniform_strategies(look, goal, sees, limit):
+            lost = {self.together(look, state) for state in self.moves if state not in succeeding}
+            won |= frozenset(state for state in succeeding if self.together(look, state) not in lost)
+        return won
+
+    def together(self, look: Callable[[str, S], Hashable], state: S) -> tuple[Hashable, ...]:
+        return tuple(look(member, state) for member in self.sends)
+
+    def successes_of_uniform_strategies(
+        self, look: Callable[[str, S], Hashable], goal: Path, sees: Sees[S], limit: int = 300
+    ) -> Iterator[frozenset[S]]:
+        """Yield for each uniform strategy the states from which all just runs that it leaves reach the goal."""
         sends: dict[Situation, frozenset[int]] = {}
         for member, its_sends in self.sends.items():
             sends |= {(member, look(member, state)): its_sends for state in self.moves}
@@ -100,24 +117,26 @@ class Game(Generic[S]):
         def situation(state: S, step: int) -> Situation:
             return owner[step], look(owner[step], state)
 
-        return self._won(sends, situation, goal, sees, limit)
+        return self._results(sends, situation, goal, sees, limit)
 
-    def _won(
+    def _results(
         self,
         sends: Mapping[Situation, frozenset[int]],
         situation: Callable[[S, int], Situation],
         goal: Path,
         sees: Sees[S],
         limit: int,
-    ) -> frozenset[S]:
-        won: frozenset[S] = frozenset()
+    ) -> Iterator[frozenset[S]]:
         for strategy in self._strategies(sends, situation, limit):
             insists = {
                 state: frozenset(step for step in self.own if strategy.get(situation(state, step)) == step)
                 for state in self.moves
             }
-            won |= frozenset(self.moves) - self._left(insists).satisfying(no(goal), sees)
-        return won
+            yield self.succeeding(insists, goal, sees)
+
+    def succeeding(self, insists: Mapping[S, frozenset[int]], goal: Path, sees: Sees[S]) -> frozenset[S]:
+        """Return where all just runs reach the goal on which the coalition insists on these sends."""
+        return frozenset(self.moves) - self._left(insists).satisfying(no(goal), sees)
 
     def _strategies(
         self, sends: Mapping[Situation, frozenset[int]], situation: Callable[[S, int], Situation], limit: int

@@ -10,12 +10,19 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 from tests.naive import Frozen, States, _greatest, _least, evaluate
-from tests.naive_rounds import NaiveRounds, Round
+from tests.naive_games import TooManyStrategies
 
 from cplc.system import formula as f
 from cplc.system.rounds import Player
+
+if TYPE_CHECKING:
+    from tests.naive_rounds import NaiveRounds, Round
+
+STRATEGIES = 600
+"""How many uniform strategies are tried."""
 
 Chosen = dict[str, str]
 """What members do, by the names of their choices."""
@@ -58,9 +65,10 @@ class NaiveRoundGame:
         )
 
     def winning(self, goal: f.Path) -> States:
-        return self._solved(goal, self.forced)
+        return self.solved(goal, self.forced)
 
-    def _solved(self, goal: f.Path, step: Step) -> States:
+    def solved(self, goal: f.Path, step: Step) -> States:
+        """Return the fixpoint of the goal; ``step`` says from where only some states follow."""
         satisfying = self.naive.satisfying
         match goal:
             case f.Next(operand):
@@ -99,7 +107,16 @@ class NaiveRoundGame:
             yield {(choice, seen): action for (choice, seen, _), action in zip(sights, actions, strict=True)}
 
     def winning_uniformly(self, goal: f.Path) -> States:
-        found: States = frozenset()
+        won: States = frozenset()
+        for succeeding in self.successes_of_uniform_strategies(goal):
+            lost = {self.together(state) for state in self.naive.rounds if state not in succeeding}
+            won |= frozenset(state for state in succeeding if self.together(state) not in lost)
+        return won
+
+    def successes_of_uniform_strategies(self, goal: f.Path) -> Iterator[States]:
+        """Yield for each uniform strategy the states from which it succeeds."""
+        if self.strategies > STRATEGIES:
+            raise TooManyStrategies
         for strategy in self._strategies():
 
             def step(states: States, strategy: dict[tuple[str, Frozen], str] = strategy) -> States:
@@ -113,10 +130,7 @@ class NaiveRoundGame:
                     )
                 )
 
-            won = self._solved(goal, step)
-            lost = {self._together(state) for state in self.naive.rounds if state not in won}
-            found |= frozenset(state for state in won if self._together(state) not in lost)
-        return found
+            yield self.solved(goal, step)
 
-    def _together(self, state: Frozen) -> tuple[Frozen, ...]:
+    def together(self, state: Frozen) -> tuple[Frozen, ...]:
         return tuple(self.local(player, state) for player in self.members)

@@ -12,6 +12,7 @@ from itertools import product
 
 from tests.naive import Frozen, Naive, States, _greatest, _least, evaluate
 from tests.naive_paths import Runs
+from tests.naive_round_games import NaiveRoundGame
 
 from cplc.system import formula as f
 from cplc.system.expr import Expr, Value
@@ -101,6 +102,9 @@ class NaiveRounds(Naive):
             case OnPaths(quantifier):
                 path = None if self.system.conditions else f.ctl_path(formula)
                 return self.by_tableau(formula) if path is None else self._ctl(quantifier, path)
+            case f.Enforces(group, aim, uniform):
+                game = NaiveRoundGame(self, group)
+                return game.winning_uniformly(aim) if uniform else game.winning(aim)
             case f.Regardless():
                 return self._recurrent(formula) & self.reachable
             case f.Adjacent(operand, same, choice, back):

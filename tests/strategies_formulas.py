@@ -182,6 +182,23 @@ def protocols(draw: st.DrawFn, formula_count: int = 0) -> Sample:
 
 
 @st.composite
+def strategic_protocols(draw: st.DrawFn) -> Sample:
+    """Draw a protocol with properties that ask what groups can bring about, at first or wherever something is so."""
+    plan = draw(plans())
+    tail, drawn = [], []
+    for number in range(3):
+        condition, depth = draw(_atoms(plan)), draw(st.sampled_from((0, 0, 1)))
+        around = draw(
+            st.sampled_from(["", f"AG (({condition}) -> ", f"AG (({condition}) -> ", f"EF (({condition}) & "])
+        )
+        formula = f"{around}{draw(_games(plan, depth))}{')' if around else ''}"
+        assuming = f" assuming {draw(st.sampled_from(plan.everything()))}" if one_in(draw, 3) else ""
+        tail.append(f"property p{number}{assuming}: {formula}")
+        drawn.append(formula)
+    return Sample(text_of(plan, tail), tuple(drawn))
+
+
+@st.composite
 def validities(draw: st.DrawFn) -> Sample:
     """Draw a protocol with properties that hold of every protocol whatever."""
     plan = draw(plans())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.strategies import comparisons_over
@@ -13,6 +15,7 @@ from cplc.system.formula import Formula
 from cplc.system.model import Agent, Justice, Step, StepKind, System, Variable
 
 _HIDDEN = Variable("hidden", (0, 1, 2), (0,), "commitment", "Env", "hidden")
+_HIDDEN_AT_FIRST = ((0,), (0,), (1, 2), (0, 1, 2))
 _OUTCOME = Variable("outcome", ("open", "won", "lost"), ("open",), "commitment", "Env", "outcome")
 _NOTES = {name: Variable(f"note{name}", (0, 1), (0,), "own", name, "note") for name in "AB"}
 _OPEN = Equal(Read("outcome"), Const("open"))
@@ -20,17 +23,22 @@ _OPEN = Equal(Read("outcome"), Const("open"))
 
 @st.composite
 def guessing_games(draw: DrawFn) -> System:
-    """Something is hidden, and the sends of A and B turn out well or ill by it; each sees its own note alone."""
+    """Something is hidden, and the sends of A and B turn out well or ill by it; each sees its own note alone.
+
+    There may be several initial states, and some of them look the same to A, or to both.
+    """
     steps = [_change(draw, n) for n in range(draw(st.sampled_from((2, 1))))]
     steps += [_send(draw, "A", n) for n in range(draw(st.sampled_from((2, 1, 3))))]
     steps += [_send(draw, "B", n) for n in range(draw(st.integers(0, 2)))]
     if draw(st.booleans()):
         told = Ite(Equal(Read("hidden"), Const(1)), Const(1), Const(0))
         steps.append(Step("told", "receive", "A", "told", (), draw(_guards("A")), ((_NOTES["A"].name, told),)))
+    hidden = replace(_HIDDEN, initial=draw(st.sampled_from(_HIDDEN_AT_FIRST)))
+    notes = [replace(note, initial=draw(st.sampled_from(((0,), (0,), (0, 1))))) for note in _NOTES.values()]
     return System(
         "Guessing",
         (),
-        (_HIDDEN, _OUTCOME, *_NOTES.values()),
+        (hidden, _OUTCOME, *notes),
         tuple(Agent(name, name, (note.name,)) for name, note in _NOTES.items()),
         (),
         (),

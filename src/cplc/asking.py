@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Channels = Literal["sync", "async"]
 Strategies = Literal["full", "uniform"]
-"""Whether agents who enforce something know the whole state, or what they see themselves."""
+"""Strategies of groups use the whole state, or only what each member observes."""
 EngineName = Literal["auto", "symbolic", "explicit", "onthefly", "reduced"]
 
 

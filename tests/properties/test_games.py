@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.engines.every_engine import MakeEngine, members, on_every_engine
 from tests.naive import Naive
 from tests.naive_games import TooManyStrategies
+from tests.naive_strategies import strategy_mistakes
 from tests.strategies import atoms, roles, systems
+from tests.strategies_guessing import guessing_games, guessing_goals
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import Engine
@@ -112,7 +115,9 @@ def test_choices_that_have_to_be_tried(make: MakeEngine, data: st.DataObject) ->
     engine = make(system)
     assert _found(engine, formula, frozenset()) == Naive(system).satisfying(formula)
     for state in members(engine, engine.satisfying(formula)):
-        assert not list(strategy_problems(system, explain(engine, formula, state, True), frozenset()))
+        evidence = explain(engine, formula, state, True)
+        assert not list(strategy_problems(system, evidence, frozenset()))
+        assert not list(strategy_mistakes(Naive(system), evidence))
 
 
 @settings(max_examples=40)
@@ -154,12 +159,18 @@ def test_laws(data: st.DataObject) -> None:
 @settings(max_examples=40)
 @given(data=st.data())
 def test_strategies_win_when_played(data: st.DataObject) -> None:
-    """In every state in which the group wins there is a strategy to show, and it wins."""
-    system = data.draw(systems(fairness=False))
-    formula = data.draw(games(system, st.booleans()))
-    assuming = data.draw(roles(system))
+    """In every state in which the group wins there is a strategy to show, and it wins; from all initial ones if any."""
+    if data.draw(st.booleans()):
+        system, formula, assuming = data.draw(guessing_games()), data.draw(guessing_goals()), frozenset[str]()
+    else:
+        system = data.draw(systems(fairness=False))
+        formula = data.draw(games(system, st.booleans()))
+        assuming = data.draw(roles(system))
     engine = data.draw(st.sampled_from((ExplicitEngine, SymbolicEngine)))(system)
+    naive = Naive(system)
     for state in list(members(engine, engine.satisfying(formula, assuming)))[:8]:
         evidence = explain(engine, formula, state, True, assuming)
         assert not evidence.exhaustive
         assert not list(strategy_problems(system, evidence, assuming))
+        with suppress(TooManyStrategies):
+            assert not list(strategy_mistakes(naive, evidence, assuming))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
+
 import pytest
-from hypothesis import assume, given, note
+from hypothesis import assume, given, note, settings
+from tests.naive_games import TooManyStrategies
 from tests.reference.lockstep import Apart, Lockstep, hazardous
 from tests.reference.logic import begins, holds
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
-from tests.strategies_formulas import Sample, protocols, validities
+from tests.strategies_formulas import Sample, protocols, strategic_protocols, validities
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.pipeline import Compilation
@@ -17,6 +21,7 @@ from cplc.system.formula import OnPaths, subformulas
 
 HOLDS = {"holds": True, "vacuous": True, "fails": False}
 STATES = 3000
+GAME_STATES = 200
 
 
 def compiled(text: str) -> Compilation:
@@ -54,9 +59,9 @@ def check_lowering(compilation: Compilation) -> tuple[Reference, Graph] | None:
     return reference, graph
 
 
-def check_verdicts(compilation: Compilation, reference: Reference, graph: Graph) -> None:
+def check_verdicts(compilation: Compilation, reference: Reference, graph: Graph, *, uniform: bool = False) -> None:
     for declared in compilation.model.properties:
-        expected = holds(reference, graph, declared.formula, declared.assuming)
+        expected = holds(reference, graph, declared.formula, declared.assuming, uniform=uniform)
         asked = compilation.questions([declared.name])
         is_about_runs = any(isinstance(part, OnPaths) for part in subformulas(asked[0].question.formula))
         is_decided = begins(reference, graph, declared.assuming) or not is_about_runs
@@ -82,6 +87,22 @@ def test_every_engine_gives_the_verdicts_of_the_reference(sample: Sample) -> Non
     found = check_lowering(compilation)
     if found is not None:
         check_verdicts(compilation, *found)
+
+
+@settings(max_examples=100)
+@given(strategic_protocols())
+def test_uniform_strategies_win_where_the_reference_finds_one(sample: Sample) -> None:
+    note(sample.text)
+    compilation = replace(compiled(sample.text), strategies="uniform")
+    reference = Reference(compilation.model)
+    try:
+        graph = reference.explore(GAME_STATES)
+    except TooLarge:
+        assume(False)
+        raise
+    assume(not reference.out_of_range)
+    with suppress(TooManyStrategies):
+        check_verdicts(compilation, reference, graph, uniform=True)
 
 
 @given(validities())

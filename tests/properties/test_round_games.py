@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from random import Random
 
 import pytest
@@ -9,18 +10,31 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.engines.every_engine import ENGINES, members
 from tests.ispl_models import Wanted, model
+from tests.naive_games import TooManyStrategies
 from tests.naive_round_games import NaiveRoundGame
 from tests.naive_rounds import NaiveRounds
+from tests.naive_strategies import strategy_mistakes
 
 from cplc.pipeline import IsplReading
 from cplc.source import Source
 from cplc.system.formula import Enforces
+from cplc.verification.evidence import explain
+from cplc.verification.playing import strategy_problems
 
 _seeds = st.integers(0, 1_000_000)
 _STATES = 60
-_STRATEGIES = 600
 _ENGINES = [name for name in ENGINES if name in ("explicit", "symbolic-oxidd")]
-_GOALS = ("X p0", "F p1", "G p0", "F (p0 and p2)", "G (p1 or p2)", "(p0 U p1)", "(!p1 U p2)")
+_GOALS = (
+    "X p0",
+    "F p1",
+    "G p0",
+    "F (p0 and p2)",
+    "G (p1 or p2)",
+    "(p0 U p1)",
+    "(!p1 U p2)",
+    "X <h> F p1",
+    "F <k> X p0",
+)
 
 
 def _reading(seed: int, *, uniform: bool = False) -> IsplReading:
@@ -58,8 +72,24 @@ def test_every_uniform_strategy_is_tried(name: str, seed: int) -> None:
     engine = ENGINES[name](reading.system)
     for asked in reading.questions():
         formula = asked.question.formula
+        with suppress(TooManyStrategies):
+            found = {tuple(state.values()) for state in members(engine, engine.satisfying(formula))}
+            assert found == naive.satisfying(formula), asked.question.text
+
+
+@pytest.mark.parametrize("uniform", [False, True], ids=["full", "uniform"])
+@settings(max_examples=20)
+@given(_seeds)
+def test_strategies_win_when_played(uniform: bool, seed: int) -> None:
+    reading = _reading(seed, uniform=uniform)
+    naive = NaiveRounds(reading.system)
+    assume(len(naive.rounds) <= _STATES)
+    engine = ENGINES[_ENGINES[seed % len(_ENGINES)]](reading.system)
+    for asked in reading.questions():
+        formula = asked.question.formula
         if isinstance(formula, Enforces):
-            game = NaiveRoundGame(naive, formula.group)
-            if game.strategies <= _STRATEGIES:
-                found = {tuple(state.values()) for state in members(engine, engine.satisfying(formula))}
-                assert found == game.winning_uniformly(formula.goal), asked.question.text
+            for state in list(members(engine, engine.satisfying(formula)))[:4]:
+                evidence = explain(engine, formula, state, True)
+                assert evidence.exhaustive or not list(strategy_problems(reading.system, evidence, frozenset()))
+                with suppress(TooManyStrategies):
+                    assert not list(strategy_mistakes(naive, evidence)), asked.question.text

@@ -40,7 +40,10 @@ class NotComparable(Exception):
 class Logic:
     """The states that satisfy a formula, on the runs where the assumed roles keep going."""
 
-    def __init__(self, reference: Reference, graph: Graph, assuming: Collection[str] = ()) -> None:
+    def __init__(
+        self, reference: Reference, graph: Graph, assuming: Collection[str] = (), *, uniform: bool = False
+    ) -> None:
+        self.uniform = uniform
         self.reference, self.graph = reference, graph
         self.assuming = frozenset(assuming)
         self.all: States = frozenset(range(len(graph.states)))
@@ -89,6 +92,8 @@ class Logic:
                 return self.field.some_run(path, along)
             case t.OverPaths(_, path, along):
                 return self.field.every_run(path, along)
+            case t.Strategic(group, goal) if self.uniform:
+                return self.field.enforced_uniformly(group, goal, lambda role, n: self._looks(role)[n])
             case t.Strategic(group, goal):
                 return self.field.enforced(group, goal)
             case t.Social("C", debtor, creditor, body):
@@ -343,9 +348,11 @@ class Logic:
                         yield frozenset(part)
 
 
-def holds(reference: Reference, graph: Graph, formula: Term, assuming: Collection[str] = ()) -> bool:
-    """Whether the formula holds, with the observers that it asks for."""
-    return _with_observers(reference, graph, formula, assuming).is_valid(formula)
+def holds(
+    reference: Reference, graph: Graph, formula: Term, assuming: Collection[str] = (), *, uniform: bool = False
+) -> bool:
+    """Whether the formula holds, with the observers that it asks for; groups may be limited to uniform strategies."""
+    return _with_observers(reference, graph, formula, assuming, uniform=uniform).is_valid(formula)
 
 
 def begins(reference: Reference, graph: Graph, assuming: Collection[str] = ()) -> bool:
@@ -354,7 +361,9 @@ def begins(reference: Reference, graph: Graph, assuming: Collection[str] = ()) -
     return bool(logic.fair & frozenset(logic.graph.initial))
 
 
-def _with_observers(reference: Reference, graph: Graph, formula: Term, assuming: Collection[str]) -> Logic:
+def _with_observers(
+    reference: Reference, graph: Graph, formula: Term, assuming: Collection[str], *, uniform: bool = False
+) -> Logic:
     model = reference.model
     asked = [
         mention for term in (formula, *(one.condition for one in model.fairness)) for mention in mentioned(model, term)
@@ -363,4 +372,4 @@ def _with_observers(reference: Reference, graph: Graph, formula: Term, assuming:
     if missing:
         reference = Reference(model, {*reference.views, *missing})
         graph = reference.explore()
-    return Logic(reference, graph, assuming)
+    return Logic(reference, graph, assuming, uniform=uniform)

@@ -1,7 +1,7 @@
 """What is said of runs and of those who choose among them, on the graph of the reference interpreter.
 
-Any path formula goes to the tableau of `tests/naive_paths.py`; that, and nothing else, is shared with the oracle for
-systems. What a group can bring about is computed here, from the definition.
+Any path formula goes to the tableau of `tests/naive_paths.py`; that, and the trying of all uniform strategies, is
+shared with the oracle for systems. What a group can bring about otherwise is computed here, from the definition.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from operator import eq
 from typing import cast
 
 from tests import naive_paths as way
+from tests.naive_games import Game
 from tests.naive_paths import Path, Runs
 from tests.reference.states import Graph, Move
 
@@ -178,6 +179,24 @@ class Field:
                 return self._attained(group, self.decided(left), self.decided(right))
             case _:
                 raise AssertionError(f"no goal: {goal}")
+
+    def enforced_uniformly(self, group: tuple[str, ...], goal: Term, look: Callable[[str, int], Hashable]) -> States:
+        """Return where some strategy of the group brings it about by which each decides by what it looks at alone.
+
+        All strategies are tried. One wins if it succeeds from all states that look the same to all of the group.
+        """
+        moves = list(dict.fromkeys(move for steps in self.graph.steps for move, _ in steps))
+        number = {move: n for n, move in enumerate(moves)}
+        game = Game(
+            {n: [(number[move], target) for move, target in steps] for n, steps in enumerate(self.graph.steps)},
+            {role: frozenset(number[move] for move in moves if self._is_ours((role,), move)) for role in group},
+            tuple(frozenset(number[move] for move in moves if just(move)) for just in self.justice),
+        )
+
+        def sees(what: Hashable, state: int, move: int | None) -> bool:
+            return self._sees(what, state, None if move is None else moves[move])
+
+        return game.won_uniformly(look, path_of(goal), sees)
 
     def _is_ours(self, group: tuple[str, ...], move: Move) -> bool:
         return move.kind in ("send", "exchange") and self.model.message[move.event].sender in group

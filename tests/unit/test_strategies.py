@@ -7,14 +7,44 @@ from dataclasses import replace
 
 import pytest
 
-from cplc.pipeline import Compilation, Strategies
+from cplc.engines.games_search import StrategySearch
+from cplc.engines.interface import ResourceExhausted
+from cplc.pipeline import Compilation, EngineName, IsplReading, Strategies
 from cplc.report.data import result_data
+from cplc.report.html import fragment
 from cplc.report.text import result_text
 from cplc.source import Source
 from cplc.system.trace import Advice, Evidence
 from cplc.verification import playing
 from cplc.verification.playing import strategy_problems
 from cplc.verification.results import Result
+
+FORGET = """
+Agent Environment
+  Vars: coin : boolean; end Vars
+  Actions = {wait};
+  Protocol: Other : {wait}; end Protocol
+  Evolution: coin = true if coin = true; end Evolution
+end Agent
+Agent P
+  Vars: saw : {left, right, nothing}; told : {none, left, right}; end Vars
+  Actions = {l, r};
+  Protocol: Other : {l, r}; end Protocol
+  Evolution:
+    saw = nothing if !(saw = nothing);
+    told = left if saw = nothing and told = none and Action = l;
+    told = right if saw = nothing and told = none and Action = r;
+  end Evolution
+end Agent
+Evaluation
+  won if (P.told = left and Environment.coin = true) or (P.told = right and Environment.coin = false);
+end Evaluation
+InitStates
+  P.told = none and ((P.saw = left and Environment.coin = true) or (P.saw = right and Environment.coin = false));
+end InitStates
+Groups p = {P}; end Groups
+Formulae <p> F won; end Formulae
+"""
 
 SHOP = """
 protocol Shop {
@@ -78,6 +108,88 @@ def test_advice_that_nobody_can_follow() -> None:
     assert _problems(served, [Advice(receipt, ((),), actor)]) == [
         "the strategy insists on what is no send of the group"
     ]
+
+
+COIN = """
+protocol Coin {
+  role Host { var coin: 1..2 }
+  role Guest
+  Guest -> Host : pick(coin: 1..2)
+  fact found = pick & pick.coin = Host.coin
+  property guess: <<Guest>> F found
+  property first: <<Guest>> F (found | pick & pick.coin = 1)
+}
+"""
+
+
+def _coin(strategies: Strategies, name: str, engine: EngineName) -> Result:
+    compilation = Compilation(Source("coin.cpl", COIN), strategies=strategies)
+    (result,) = compilation.verify(compilation.questions([name]), engine)
+    return result
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_strategy_wins_from_every_initial_state(engine: EngineName) -> None:
+    result = _coin("full", "guess", engine)
+    evidence = _evidence(result)
+    assert evidence.scope == "all initial"
+    assert sorted(state["Host.coin"] for state in evidence.starts) == [1, 2]
+    assert not _problems(result, evidence.strategy)
+
+
+def test_strategy_that_wins_from_one_initial_state_is_refused() -> None:
+    result = _coin("full", "guess", "explicit")
+    evidence = _evidence(result)
+    (first, *_) = evidence.strategy
+    blind = replace(first, cases=((),))
+    assert _problems(result, [blind]) == ["a just run never reaches the goal under the strategy"]
+    for start in evidence.starts:
+        one = replace(evidence, starts=(start,), strategy=(blind,))
+        assert "the strategy is not played from every initial state" in strategy_problems(
+            result.system, one, frozenset()
+        )
+    elsewhere = replace(evidence, scope="one initial", starts=evidence.starts[1:])
+    assert list(strategy_problems(result.system, elsewhere, frozenset())) == [
+        "the strategy is not played from the state that it is shown for"
+    ]
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_uniform_strategy_is_played_from_all_that_looks_alike(engine: EngineName) -> None:
+    assert _coin("uniform", "guess", engine).answer == "fails"
+    evidence = _evidence(_coin("uniform", "first", engine))
+    assert evidence.scope == "all initial"
+    assert {state["Host.coin"] for state in evidence.starts} == {1, 2}
+
+
+@pytest.mark.parametrize("strategies", ["full", "uniform"])
+def test_scope_of_a_strategy_in_every_format(strategies: Strategies) -> None:
+    result = _coin(strategies, "first", "explicit")
+    heading = (
+        f"strategy of Guest{', by what it sees itself' if strategies == 'uniform' else ''}, from every initial state:"
+    )
+    assert heading in result_text(result, detail="everything")
+    assert heading in fragment(1, result, "as expected")
+    data = result_data(result)["evidence"]
+    assert data["strategy_scope"] == {"for": "all initial", "start": _evidence(result).run.start}  # type: ignore[index]
+
+
+def test_search_for_one_strategy_meets_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = IsplReading(Source("forget.ispl", FORGET), strategies="uniform")
+    (result,) = reading.verify(reading.questions(), "explicit")
+    assert _evidence(result).scope == "one initial"
+    assert "no single strategy wins from all initial states" in result_text(result, detail="everything")
+
+    def exhausted(*_: object) -> None:
+        raise ResourceExhausted("too many")
+
+    monkeypatch.setattr(StrategySearch, "joint", exhausted)
+    (result,) = IsplReading(Source("forget.ispl", FORGET), strategies="uniform").verify(reading.questions(), "explicit")
+    assert result.answer == "holds"
+    assert _evidence(result).scope == "undecided"
+    assert "whether a single strategy wins from all initial states was left open" in result_text(
+        result, detail="everything"
+    )
 
 
 def test_too_many_situations_to_play(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ Examples:
     type=click.Choice(["full", "uniform"]),
     default="full",
     show_default=True,
-    help="What agents go by who can bring something about.",
+    help="Strategies use the whole state (full) or only what each agent observes (uniform).",
 )
 @click.option("--exact", is_flag=True, help="For analyze: compute with fractions.")
 @click.option(

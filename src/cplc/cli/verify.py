@@ -93,7 +93,8 @@ Examples:
     type=click.Choice(["full", "uniform"]),
     default="full",
     show_default=True,
-    help="What agents go by who can bring something about: the whole state, or what each sees itself.",
+    help="Strategies use the whole state (full) or only what each agent observes (uniform); a uniform strategy has to "
+    "win from all states that the agents of the group cannot tell apart.",
 )
 @click.option("--vacuity", is_flag=True, help="Say of each property that holds which atoms it does not depend on.")
 @strict_option

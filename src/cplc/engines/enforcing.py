@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from cplc.engines.games import Arena, Game, Plan, Solution
 from cplc.engines.games_rounds import Goal, RoundArena, RoundGame
 from cplc.engines.games_rounds_uniform import UniformSearch
+from cplc.engines.games_search import StrategySearch, certain, seen_together
 from cplc.engines.games_uniform import Search
 from cplc.engines.interface import ResourceExhausted, S
 from cplc.system.expr import reads
@@ -14,14 +17,16 @@ from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, Next
 from cplc.system.model import System
 from cplc.system.slicing import Slices
 
+V = TypeVar("V")
+
 
 def solution(
     arena: Arena[S], system: System, formula: Enforces, assuming: frozenset[str], satisfying: Callable[[Formula], S]
 ) -> Solution[S]:
     """Return where the group can enforce its goal; ``satisfying`` says where what the goal speaks of is so.
 
-    What is so now, or next, is best kept by refraining, and refraining takes no knowledge: there uniform strategies
-    win wherever any do.
+    What is so now, or next, is best kept by refraining, and to refrain is one uniform strategy: it wins where it
+    succeeds from all states that the members together cannot tell apart.
     """
     game = Game(arena, system, formula.group, assuming)
     match formula.goal:
@@ -33,6 +38,8 @@ def solution(
             return _reaching(game, formula, assuming, arena.everything, satisfying(operand))
         case Until(left, right):
             return _reaching(game, formula, assuming, satisfying(left), satisfying(right))
+    if formula.uniform:
+        won = certain(arena, seen_together(system, formula.group), won, arena.everything)
     return Solution(won, (Plan(won),))
 
 
@@ -52,7 +59,7 @@ def round_solution(
         recurrent = [*map(arena.where, system.fairness), *map(satisfying, system.recurring)]
         return Solution(game.fairly(goal, recurrent), ())
     if formula.uniform:
-        return UniformSearch(game, goal).solution()
+        return _searched(UniformSearch(game, goal))
     plan = game.solve(goal)
     return Solution(plan.won, (plan,))
 
@@ -67,12 +74,28 @@ def _reaching(game: Game[S], formula: Enforces, assuming: frozenset[str], throug
     if not formula.uniform:
         return Solution(plan.won, (plan,))
     arena = game.arena
+    possible = certain(arena, seen_together(game.system, formula.group), plan.won, arena.everything)
+    searches = [Search(game, through, goal)]
     near = _near(game.system, formula)
     if near is not None:
-        narrow = Search(Game(arena, game.system, formula.group, assuming, near), through, goal).solution()
-        if arena.is_empty(arena.without(plan.won, narrow.won)):
-            return narrow
-    return Search(game, through, goal).solution()
+        searches.insert(0, Search(Game(arena, game.system, formula.group, assuming, near), through, goal))
+        narrow = searches[0].solution()
+        if arena.is_empty(arena.without(possible, narrow.won)):
+            return replace(narrow, joint=lambda starts: _joint(searches, starts))
+    return _searched(searches[-1], searches)
+
+
+def _searched(search: StrategySearch[S, V], searches: Sequence[StrategySearch[S, V]] = ()) -> Solution[S]:
+    return replace(search.solution(), joint=lambda starts: _joint(searches or (search,), starts))
+
+
+def _joint(searches: Sequence[StrategySearch[S, V]], starts: S) -> Plan[S] | None:
+    """Return one strategy that wins from all of these states, by the first search that finds one."""
+    for search in searches:
+        plan = search.joint(starts)
+        if plan is not None:
+            return plan
+    return None
 
 
 def _near(system: System, formula: Enforces) -> frozenset[str] | None:

@@ -32,6 +32,10 @@ class ExplicitSets(Sets[States]):
         self.everything = engine.reachable
         self._graph = graph
 
+    @property
+    def reachable(self) -> States:
+        return self.everything
+
     def both(self, left: States, right: States) -> States:
         return self.engine.both(left, right)
 

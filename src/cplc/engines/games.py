@@ -19,7 +19,7 @@ temporal picture", 1991.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Generic
 
@@ -36,6 +36,10 @@ class Sets(ABC, Generic[S]):
     """Sets of states. A set may hold states that are not reachable."""
 
     everything: S
+
+    @property
+    @abstractmethod
+    def reachable(self) -> S: ...
 
     @abstractmethod
     def both(self, left: S, right: S) -> S: ...
@@ -115,15 +119,22 @@ class Plan(Generic[S]):
     """In rounds: what those members do who have a choice, and where; no state has two."""
 
 
+def _no_other(_: object) -> None:
+    """Return that no strategy wins from more states together than those that are there."""
+
+
 @dataclass(frozen=True)
 class Solution(Generic[S]):
     """Where the group can enforce the goal, and strategies of which some wins from each such state.
 
-    There are no strategies where conditions of fairness decide who wins in rounds.
+    There are no strategies where conditions of fairness decide who wins in rounds. With full observation there is one
+    that wins from all of the states.
     """
 
     won: S
     plans: tuple[Plan[S], ...]
+    joint: Callable[[S], Plan[S] | None] = _no_other
+    """Searches one strategy that wins from all of these states, where no single one of the ``plans`` does."""
 
 
 @dataclass(frozen=True)

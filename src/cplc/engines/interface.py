@@ -16,7 +16,7 @@ from cplc.system.limits import TooLarge
 from cplc.system.model import Justice, State, System
 
 if TYPE_CHECKING:
-    from cplc.engines.games import Solution
+    from cplc.engines.games import Plan, Solution
 
 S = TypeVar("S")
 
@@ -91,6 +91,17 @@ class Engine(ABC, Generic[S]):
     @abstractmethod
     def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[S]:
         """Return where a group can enforce its goal and by what strategies; the sets may hold unreachable states."""
+
+    def strategy(self, formula: Enforces, starts: S, assuming: frozenset[str] = frozenset()) -> Plan[S] | None:
+        """Return one strategy that wins from all of these states; None if there is none.
+
+        Where conditions of fairness decide who wins in rounds there is none to show.
+        """
+        solution = self.enforcing(formula, assuming)
+        for plan in solution.plans:
+            if self.is_empty(self.without(starts, plan.won)):
+                return plan
+        return solution.joint(starts)
 
     @abstractmethod
     def accessible(self, debtor: str, creditor: str, states: S) -> S:

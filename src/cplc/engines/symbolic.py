@@ -21,7 +21,7 @@ from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
 from cplc.engines.enforcing import round_solution, solution
 from cplc.engines.fairness import FairRuns
-from cplc.engines.games import Solution
+from cplc.engines.games import Plan, Solution
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.engines.order import Order, variable_order
 from cplc.engines.rounds import Round, choices, written
@@ -343,6 +343,10 @@ class SymbolicEngine(Engine[Node]):
     @_bounded
     def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[Node]:
         return self._enforcing(formula, assuming)
+
+    @_bounded
+    def strategy(self, formula: Enforces, starts: Node, assuming: frozenset[str] = frozenset()) -> Plan[Node] | None:
+        return super().strategy(formula, starts, assuming)
 
     def _enforcing(self, formula: Enforces, assuming: frozenset[str]) -> Solution[Node]:
         known = self._solved.get((formula, assuming))

@@ -24,6 +24,10 @@ class SymbolicSets(Sets[Node]):
         self._sweeps = sweeps
         self.everything = encoding.true
 
+    @property
+    def reachable(self) -> Node:
+        return self._sweeps.reachable
+
     def both(self, left: Node, right: Node) -> Node:
         return left & right
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cplc.report.story import decisive, story, tells
-from cplc.report.strategy import no_return_data, strategy_data
+from cplc.report.strategy import no_return_data, scope_data, strategy_data
 from cplc.report.text import blame_sentences
 from cplc.report.wording import changes, step_text
 from cplc.source import Span
@@ -135,6 +135,7 @@ def _evidence(system: System, evidence: Evidence, depth: int) -> Data | None:
         ],
         "agents": list(evidence.agents),
         "strategy": strategy_data(system, evidence),
+        "strategy_scope": scope_data(evidence),
         "elsewhere": None if evidence.elsewhere is None else run_data(system, evidence.elsewhere),
         "there": None if evidence.there is None else _evidence(system, evidence.there, depth + 1),
     }

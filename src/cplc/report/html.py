@@ -106,6 +106,7 @@ def template(name: str) -> Template:
 def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:
     question = result.question
     run = _shown(result)
+    is_told = result.evidence is not None and tells(result.evidence)
     return _Verdict(
         anchor=f"q{number}",
         name=question.name,
@@ -123,7 +124,7 @@ def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:
         remarks=tuple(remarks(result)),
         closing=tuple(blame_sentences(result)),
         run=run,
-        text=result_text(result, detail="everything") if run is not None or not result.as_expected else "",
+        text=result_text(result, detail="everything") if is_told or not result.as_expected else "",
     )
 
 

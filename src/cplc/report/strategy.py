@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cplc.report.wording import step_text, value_text, variable_text
+from cplc.report.wording import initial_values, step_text, value_text, variable_text
 from cplc.system.formula import Enforces, Finally, Globally, Next, Until
 from cplc.system.model import System
 from cplc.system.printer import formula_text
@@ -28,10 +28,12 @@ def strategy_lines(system: System, evidence: Evidence) -> Iterator[str]:
     whose = " and ".join(formula.group)
     by_sight = ", by what each sees itself" if formula.uniform and len(formula.group) > 1 else ""
     by_sight = ", by what it sees itself" if formula.uniform and not by_sight else by_sight
+    where = _where_from(system, evidence)
     if not evidence.strategy:
-        yield f"strategy of {whose}: {_without_choice(system) if system.is_synchronous else _without_sends(formula)}"
+        what = _without_choice(system) if system.is_synchronous else _without_sends(formula)
+        yield f"strategy of {whose}{where}: {what}"
     else:
-        yield f"strategy of {whose}{by_sight}:"
+        yield f"strategy of {whose}{by_sight}{where}:"
         rows = [row for advice in evidence.strategy for row in _rows(system, advice)]
         width = max(len(what) for what, _ in rows)
         for what, when in rows[:_MOST_ROWS]:
@@ -39,8 +41,24 @@ def strategy_lines(system: System, evidence: Evidence) -> Iterator[str]:
         if len(rows) > _MOST_ROWS:
             yield f"  and {len(rows) - _MOST_ROWS} more cases"
         yield "  otherwise anything" if system.is_synchronous else "  otherwise wait"
+    if evidence.scope == "one initial":
+        yield "no single strategy wins from all initial states"
+    elif evidence.scope == "undecided":
+        yield "whether a single strategy wins from all initial states was left open"
     if evidence.exhaustive:
         yield "this is how it begins; that it succeeds was found by exploring everything, and not by playing it"
+
+
+def _where_from(system: System, evidence: Evidence) -> str:
+    """Return which of several initial states the strategy is for."""
+    match evidence.scope:
+        case "state":
+            return ""
+        case "all initial":
+            is_one = all(len(variable.initial) == 1 for variable in system.variables)
+            return "" if is_one else ", from every initial state"
+        case "one initial" | "undecided":
+            return f", where initially {', '.join(initial_values(system, evidence.run.start))}"
 
 
 def _without_choice(system: System) -> str:
@@ -105,6 +123,13 @@ def strategy_data(system: System, evidence: Evidence) -> list[Data] | None:
         }
         for advice in evidence.strategy
     ]
+
+
+def scope_data(evidence: Evidence) -> Data | None:
+    """Return for JSON which states the strategy is for; None where the evidence is none of a strategy."""
+    if not is_strategy(evidence):
+        return None
+    return {"for": evidence.scope, "start": evidence.run.start}
 
 
 def _action_data(system: System, advice: Advice) -> Data:

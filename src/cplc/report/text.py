@@ -8,7 +8,7 @@ from typing import Literal
 
 from cplc.report.story import Story, decisive, said, story, tells
 from cplc.report.strategy import no_return_sentence, strategy_lines
-from cplc.report.wording import HIDDEN, changes, place, step_text, stopped, value_text, variable_text
+from cplc.report.wording import HIDDEN, changes, initial_values, place, step_text, stopped, value_text, variable_text
 from cplc.system.formula import Adjacent, Commits, Enforces, Formula, Fulfils, Knows, Not
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
@@ -24,7 +24,6 @@ Detail = Literal["verdicts", "failures", "everything"]
 _MOST_FINDINGS = 10
 _MOST_ASIDES = 5
 _DEEPEST = 3
-_MOST_FIRST = 12
 _LONGEST = 200
 
 
@@ -203,8 +202,8 @@ def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style:
     def between(text: str) -> str:
         return style(f"{'':{digits}}  {text}", "strong")
 
-    if system.is_synchronous and (begun := list(_begun(system, run.start))):
-        yield style(f"{'':{digits}}  at first {', '.join(begun)}", "faint")
+    if first := list(initial_values(system, run.start)):
+        yield style(f"{'':{digits}}  at first {', '.join(first)}", "faint")
     if not rows:
         yield between("already in the first state:")
     for number in range(len(rows) + 1):
@@ -224,14 +223,6 @@ def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style:
         yield between(f"{_repeating(run.loop + 1, len(rows))} for ever")
     elif idle := stopped(system, run.states[-1]):
         yield between(f"here all stop: {_joined(idle, 'and')} can do nothing")
-
-
-def _begun(system: System, state: State) -> Iterator[str]:
-    """Yield the values in the first state of a run that might have been others."""
-    several = [variable.name for variable in system.variables if len(variable.initial) > 1]
-    yield from (f"{name} = {value_text(state[name])}" for name in several[:_MOST_FIRST])
-    if len(several) > _MOST_FIRST:
-        yield f"and {len(several) - _MOST_FIRST} more"
 
 
 def _repeating(first: int, last: int) -> str:

@@ -13,6 +13,7 @@ from cplc.verification.interpreter import holds
 from cplc.verification.observers import ONLY_TIME
 from cplc.verification.results import Excluded, Remark
 
+_MOST_INITIAL = 12
 HIDDEN = {"parity", "former", "follows"}
 """Variables that only serve the others."""
 
@@ -74,6 +75,16 @@ def _received(system: System, step: Step, after: State) -> str:
 
 def _parameter(variable: Variable) -> str:
     return variable.name.rpartition("@")[0].removeprefix(f"{variable.about}.")
+
+
+def initial_values(system: System, state: State) -> Iterator[str]:
+    """Yield the values in the first state of a run that might have been others."""
+    several = [
+        variable.name for variable in system.variables if len(variable.initial) > 1 and variable.kind not in HIDDEN
+    ]
+    yield from (f"{name} = {value_text(state[name])}" for name in several[:_MOST_INITIAL])
+    if len(several) > _MOST_INITIAL:
+        yield f"and {len(several) - _MOST_INITIAL} more"
 
 
 def variable_text(system: System, variable: Variable) -> str:

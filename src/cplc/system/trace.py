@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.formula import Formula
@@ -57,6 +59,11 @@ class Advice:
         return any(all((state[name] == value) == is_so for name, value, is_so in case) for case in self.cases)
 
 
+Scope = Literal["state", "all initial", "one initial", "undecided"]
+"""Which states a strategy is for: one that is not initial; every initial state; one initial state, since no strategy
+wins from all of them; or one initial state where that was left undecided."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Why ``formula`` has the value ``holds`` at the first state of ``run``.
@@ -78,6 +85,10 @@ class Evidence:
     exhaustive: bool = False
     """It rests on all runs or all states; there is nothing more to show."""
     strategy: tuple[Advice, ...] = ()
-    """How a group enforces its goal from the first state of the run on. Together with ``exhaustive``, how it begins."""
+    """How a group enforces its goal from all of ``starts``. Together with ``exhaustive``, how it begins."""
+    starts: tuple[State, ...] = ()
+    """The states that the strategy wins from, that of the run first. By what the members see themselves, these are all
+    states that look the same to them together; together with ``exhaustive`` some of them."""
+    scope: Scope = "state"
     lasting: Evidence | None = None
     """That a fair run begins in the other state of a pair, where a state counts for nothing if none does."""

@@ -6,8 +6,9 @@ group insists on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count
+from math import prod
 
 from cplc.system.formula import (
     And,
@@ -26,11 +27,13 @@ from cplc.system.formula import (
 )
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Advice, Evidence
-from cplc.verification.interpreter import Interpreter, Key, holds, key
+from cplc.verification.interpreter import Interpreter, Key, holds, interpreter_of, key
 from cplc.verification.round_play import round_strategy_problems
 
 MET = 20_000
 """How many states are looked at."""
+MAX_INITIAL = 100_000
+"""How many combinations of initial values are looked at, to see that a strategy is played from every initial state."""
 _WORK = 600_000
 """How often it is asked whether a step is possible."""
 
@@ -72,24 +75,25 @@ def is_send_of(step: Step, group: Collection[str]) -> bool:
 
 
 class Play:
-    """The states that are met from one on, until the goal is reached, and the moves between them."""
+    """The states that are met from some on, until the goal is reached, and the moves between them."""
 
     def __init__(
         self,
         system: System,
         formula: Enforces,
-        start: State,
+        starts: Sequence[State],
         insisted: Callable[[State], Collection[int]],
         truth: Truth = plain_truth,
     ) -> None:
         self.system = system
         self.formula = formula
-        self.states = [start]
+        self.states = list({key(start): start for start in starts}.values())
         self.moves: list[list[tuple[int, int]]] = []
         """For each state that was looked at, the steps and the positions of the states that they lead to."""
         self.over: list[bool] = []
         """Whether the goal is reached there."""
         self._truth = truth
+        self._starts = len(self.states)
         self._explore(insisted)
 
     @property
@@ -100,7 +104,7 @@ class Play:
         interpreter = Interpreter(self.system)
         others = [number for number, step in enumerate(self.system.steps) if not is_send_of(step, self.formula.group)]
         most = min(MET, _WORK // (len(self.system.steps) + 1) + 1)
-        number: dict[Key, int] = {key(self.states[0]): 0}
+        number: dict[Key, int] = {key(state): position for position, state in enumerate(self.states)}
         for position in count():
             if position >= min(len(self.states), most):
                 return
@@ -123,7 +127,7 @@ class Play:
             case Globally():
                 return False
             case Next():
-                return position > 0
+                return position >= self._starts
 
     # --- the goal
 
@@ -204,6 +208,10 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
     if not isinstance(formula, Enforces) or not evidence.holds or evidence.run.moves:
         yield "a strategy is given for what needs none"
         return
+    missing = [*_missing_starts(system, evidence)]
+    yield from missing
+    if missing:
+        return
     if system.is_synchronous:
         if all(map(is_plain, children(formula.goal))):
             yield from round_strategy_problems(system, evidence, plain_truth)
@@ -221,7 +229,29 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
     def insisted(state: State) -> list[int]:
         return [advice.step for advice in strategy if advice.applies(state)]
 
-    yield from Play(system, formula, evidence.run.start, insisted).problems(assuming)
+    yield from Play(system, formula, evidence.starts, insisted).problems(assuming)
+
+
+def can_list_initial_states(system: System) -> bool:
+    """Whether there are few enough combinations of initial values to look at each."""
+    return prod(len(variable.initial) for variable in system.variables) <= MAX_INITIAL
+
+
+def _missing_starts(system: System, evidence: Evidence) -> Iterator[str]:
+    """Yield why the strategy is not played from where it should be.
+
+    That no other states look the same as these is taken from the engine, like all that is said of all states.
+    """
+    interpreter = interpreter_of(system)
+    starts = set(map(key, evidence.starts))
+    if key(evidence.run.start) not in starts:
+        yield "the strategy is not played from the state that it is shown for"
+    if not all(map(interpreter.is_state, evidence.starts)):
+        yield "the strategy is played from what is not a state"
+    if evidence.scope == "all initial" and not (
+        can_list_initial_states(system) and all(key(state) in starts for state in interpreter.initial_states())
+    ):
+        yield "the strategy is not played from every initial state"
 
 
 def _wrong_advice(system: System, formula: Enforces, strategy: tuple[Advice, ...]) -> Iterator[str]:

@@ -24,29 +24,30 @@ Advised = Callable[[State], Mapping[str, Collection[str]]]
 
 
 class RoundPlay:
-    """The states that are met from one on, until the goal is reached, and the rounds between them."""
+    """The states that are met from some on, until the goal is reached, and the rounds between them."""
 
     def __init__(
         self,
         system: System,
         formula: Enforces,
-        start: State,
+        starts: Sequence[State],
         advised: Advised,
         truth: Callable[[Formula, State], bool],
     ) -> None:
         self.system = system
         self.formula = formula
-        self.states = [start]
+        self.states = list({key(start): start for start in starts}.values())
         self.after: list[list[int] | None] = []
         """For each state that was looked at those that follow; None where somebody has nothing to do."""
         self.over: list[bool] = []
         self.is_complete = True
         self._truth = truth
+        self._starts = len(self.states)
         self._explore(advised)
 
     def _explore(self, advised: Advised) -> None:
         interpreter = Interpreter(self.system)
-        number: dict[Key, int] = {key(self.states[0]): 0}
+        number: dict[Key, int] = {key(state): position for position, state in enumerate(self.states)}
         played = position = 0
         while position < len(self.states):
             state = self.states[position]
@@ -81,7 +82,7 @@ class RoundPlay:
             case Finally(goal) | Until(_, goal):
                 return self._truth(goal, state)
             case Next():
-                return position > 0
+                return position >= self._starts
             case Globally():
                 return False
 
@@ -96,7 +97,7 @@ class RoundPlay:
             yield "the strategy leads to where somebody has nothing to do"
         match self.formula.goal:
             case Next(operand):
-                follow = self.after[0] or ()
+                follow = {number for after in self.after[: self._starts] for number in after or ()}
                 if not all(self._truth(operand, self.states[number]) for number in follow):
                     yield "the strategy does not bring about what it should"
             case Globally(operand):
@@ -159,5 +160,5 @@ def round_strategy_problems(
         if advice.agent != (player.agent if formula.uniform else None) or not tested <= set(seen):
             yield f"the strategy asks {player.agent} to decide by what it does not see"
             return
-    play = RoundPlay(system, formula, evidence.run.start, advised_by(evidence.strategy, system), truth)
+    play = RoundPlay(system, formula, evidence.starts, advised_by(evidence.strategy, system), truth)
     yield from play.problems()

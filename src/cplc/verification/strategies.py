@@ -12,17 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import log2
 
-from cplc.engines.games import Plan, Solution
-from cplc.engines.interface import Engine, S
+from cplc.engines.games import Plan
+from cplc.engines.interface import Engine, ResourceExhausted, S
 from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.formula import Enforces, Formula, children
 from cplc.system.model import State, System, VariableKind
-from cplc.system.trace import Advice, Evidence, Run, Test
+from cplc.system.trace import Advice, Evidence, Run, Scope, Test
 from cplc.verification.interpreter import Interpreter, holds
-from cplc.verification.playing import Play, is_plain, is_send_of, plain_truth
+from cplc.verification.playing import Play, can_list_initial_states, is_plain, is_send_of, plain_truth
 from cplc.verification.round_play import RoundPlay
 
+MAX_STARTS = 1_000
+"""From how many states a strategy is played; where it is for more, its success is not shown by playing it."""
 _FIRST = 200
 """Of how many situations a strategy is shown that is met in too many."""
 _SAMPLE = 200
@@ -33,10 +35,13 @@ _Choice = int | None
 def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]) -> Evidence:
     """Return how the group enforces its goal from a reachable state; the engine has decided that it can."""
     system = engine.system
-    solution = engine.enforcing(formula, assuming)
+    plan, scope = _strategy(engine, formula, state, assuming)
+    starts = _starts(engine, formula, state, scope)
+    are_all = len(starts) <= MAX_STARTS and can_list_initial_states(system)
+    shown = Evidence(formula, True, Run(state, ()), starts=starts[:MAX_STARTS], scope=scope)
     if system.is_synchronous:
-        return _enforced_in_rounds(engine, formula, solution, state, assuming)
-    plan = next(plan for plan in solution.plans if engine.contains(plan.won, state))
+        return _enforced_in_rounds(engine, formula, plan, shown, assuming, are_all)
+    assert plan is not None, "what is not won is not shown"
     choose = _choosing(engine, plan)
 
     def truth(operand: Formula, here: State) -> bool:
@@ -44,25 +49,57 @@ def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: froze
             return plain_truth(operand, here)
         return engine.contains(engine.satisfying(operand, assuming), here)
 
-    play = Play(system, formula, state, choose, truth)
+    play = Play(system, formula, shown.starts if are_all else shown.starts[:1], choose, truth)
+    is_played = play.is_complete and are_all
+    if are_all and not play.is_complete and len(starts) > 1:
+        play = Play(system, formula, shown.starts[:1], choose, truth)
     explored = len(play.moves) if play.is_complete else min(_FIRST, len(play.moves))
     met = [here for here, over in zip(play.states[:explored], play.over, strict=False) if not over]
-    is_shown = play.is_complete and all(map(is_plain, children(formula.goal)))
+    is_shown = is_played and all(map(is_plain, children(formula.goal)))
     advice = tuple(_tables(system, formula, met, choose))
-    return Evidence(formula, True, Run(state, ()), exhaustive=not is_shown, strategy=advice)
+    return replace(shown, exhaustive=not is_shown, strategy=advice)
+
+
+def _strategy(
+    engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]
+) -> tuple[Plan[S] | None, Scope]:
+    """Return a strategy that wins from the state: from all initial states if it is one and some strategy does."""
+    scope: Scope = "state"
+    initial = engine.beginning
+    if engine.contains(initial, state):
+        scope = "one initial"
+        try:
+            plan = engine.strategy(formula, initial, assuming)
+        except ResourceExhausted:
+            scope = "undecided"
+        else:
+            if plan is not None:
+                return plan, "all initial"
+    return engine.strategy(formula, engine.single(state), assuming), scope
+
+
+def _starts(engine: Engine[S], formula: Enforces, state: State, scope: Scope) -> tuple[State, ...]:
+    """Return the states that a strategy has to win from, this one first; one more than are played if there are more."""
+    states = engine.beginning if scope == "all initial" else engine.single(state)
+    if formula.uniform:
+        states = engine.indistinguishable(formula.group, states)
+    starts, rest = [state], engine.without(states, engine.single(state))
+    while len(starts) <= MAX_STARTS and not engine.is_empty(rest):
+        starts.append(engine.pick(rest))
+        rest = engine.without(rest, engine.single(starts[-1]))
+    return tuple(starts)
 
 
 def _enforced_in_rounds(
-    engine: Engine[S], formula: Enforces, solution: Solution[S], state: State, assuming: frozenset[str]
+    engine: Engine[S], formula: Enforces, plan: Plan[S] | None, shown: Evidence, assuming: frozenset[str], are_all: bool
 ) -> Evidence:
     """Return the same where all act at once: what the members do who have a choice, each in a table of its own.
 
     Where conditions of fairness decide who wins there is no strategy to be shown.
     """
     system = engine.system
-    plan = next((plan for plan in solution.plans if engine.contains(plan.won, state)), None)
     if plan is None:
-        return Evidence(formula, True, Run(state, ()), exhaustive=True)
+        return replace(shown, exhaustive=True, scope="state")
 
     def truth(operand: Formula, here: State) -> bool:
         if is_plain(operand):
@@ -73,11 +110,14 @@ def _enforced_in_rounds(
         joint = next((joint for joint, where in plan.chosen if engine.contains(where, here)), ())
         return {choice: (action,) for choice, action in joint}
 
-    play = RoundPlay(system, formula, state, advised, truth)
+    play = RoundPlay(system, formula, shown.starts if are_all else shown.starts[:1], advised, truth)
+    is_played = play.is_complete and are_all
+    if are_all and not play.is_complete and len(shown.starts) > 1:
+        play = RoundPlay(system, formula, shown.starts[:1], advised, truth)
     met = [here for here, over in zip(play.states, play.over, strict=False) if not over]
     advice = tuple(_round_tables(system, formula, met[: None if play.is_complete else _FIRST], advised))
-    is_shown = play.is_complete and all(map(is_plain, children(formula.goal)))
-    return Evidence(formula, True, Run(state, ()), exhaustive=not is_shown, strategy=advice)
+    is_shown = is_played and all(map(is_plain, children(formula.goal)))
+    return replace(shown, exhaustive=not is_shown, strategy=advice)
 
 
 def _round_tables(

@@ -1,0 +1,84 @@
+"""What one role can enforce in a protocol: MCMAS says the same of the game, by full observation and by local states.
+
+The game is written out state by state; insisting on a send, and justice, become conditions of fairness. Groups of
+several are left out with uniform strategies, for there MCMAS is wrong: it takes a state and a choice of all members for
+part of a strategy if one member does in it what it should, so two who see nothing guess a coin.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.naive import Naive
+from tests.reference_tools.games_as_ispl import game_as_ispl
+from tests.reference_tools.mcmas import MCMAS, asked
+from tests.strategies import atoms, systems
+from tests.strategies_formulas import protocols
+from tests.strategies_guessing import guessing_games, guessing_goals
+
+from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.interface import Engine, ResourceExhausted
+from cplc.engines.symbolic import SymbolicEngine
+from cplc.pipeline import Compilation
+from cplc.source import Source
+from cplc.system.formula import Enforces, Finally, Globally, Next, Until
+from cplc.system.model import System
+
+_mcmas = pytest.mark.skipif(not MCMAS, reason="CPLC_MCMAS is not set")
+_STATES = 40
+
+
+@st.composite
+def _one_role(draw: st.DrawFn) -> tuple[System, Enforces]:
+    """Draw a system, a guessing game or a protocol with few states, and what one role wants there."""
+    kind = draw(st.sampled_from(("system", "guess", "protocol")))
+    if kind == "guess":
+        return draw(guessing_games()), replace(draw(guessing_goals()), group=("A",))
+    if kind == "system":
+        system = draw(systems(fairness=False, lifelike=True, states=24))
+    else:
+        compilation = Compilation(Source("generated.cpl", draw(protocols(formula_count=0)).text))
+        assume(compilation.ok)
+        system = replace(compilation.system, fairness=())
+    p = atoms(system)
+    reaching = st.builds(Until, p, p) | st.builds(Finally, p)
+    goal = draw(reaching | reaching | st.builds(Globally, p) | st.builds(Next, p))
+    return system, Enforces((draw(st.sampled_from([agent.name for agent in system.agents])),), goal)
+
+
+@_mcmas
+@settings(max_examples=60)
+@given(_one_role())
+def test_one_role(drawn: tuple[System, Enforces]) -> None:
+    system, wanted = drawn
+    try:
+        ExplicitEngine(system, _STATES).satisfying(wanted)
+    except ResourceExhausted:
+        assume(False)
+    naive = Naive(system)
+    engines: tuple[Engine[Any], ...] = (ExplicitEngine(system), SymbolicEngine(system))
+    for uniform in (False, True):
+        formula = replace(wanted, uniform=uniform)
+        text = game_as_ispl(naive, formula)
+        try:
+            states, theirs, _ = asked(text, "-atlk", "2" if uniform else "1", seconds=20)
+        except subprocess.TimeoutExpired:
+            return
+        assert states is not None, text
+        for engine in engines:
+            if theirs and not (uniform and _wins_at_the_goal_alone(engine, formula)):
+                assert engine.is_valid(formula) == theirs[0], (uniform, text)
+
+
+def _wins_at_the_goal_alone(engine: Engine[Any], formula: Enforces) -> bool:
+    """Whether MCMAS does not begin to look for uniform strategies: nothing is won but where the goal is."""
+    if not isinstance(formula.goal, Until | Finally):
+        return False
+    goal = formula.goal.right if isinstance(formula.goal, Until) else formula.goal.operand
+    won = engine.both(engine.enforcing(replace(formula, uniform=False)).won, engine.reachable)
+    return engine.is_empty(engine.without(won, engine.satisfying(goal)))
