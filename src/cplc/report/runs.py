@@ -40,7 +40,7 @@ def run_text(system: System, run: Run, style: Style = plain, *, length: int = 0)
     names = {life.name: f"{life.name} ({life.parties})" for life in lives}
     width = max(map(len, names.values()), default=0)
     for life in lives:
-        states = [f"{value} ({at})" if at else value for value, at, _ in life.spans if value != "null"]
+        states = [f"{value} ({at})" if at else value for value, at, _ in life.spans if at or value != "null"]
         course = ["…", *states[-_MOST_STATES:]] if len(states) > _MOST_STATES else states
         yield f"    {names[life.name]:<{width}}  {' -> '.join(course)}"
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
 from typing import Literal
 
+from cplc.records import dataclass
 from cplc.report.story import Story, decisive, said, story, tells
 from cplc.report.strategy import no_return_sentence, strategy_lines
-from cplc.report.wording import HIDDEN, changes, place, step_text, stopped, value_text, variable_text
+from cplc.report.wording import HIDDEN, changes, life_of, place, step_text, stopped, value_text, variable_text
 from cplc.system.formula import Adjacent, Commits, Enforces, Formula, Fulfils, Knows, Not
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
@@ -26,6 +26,8 @@ _MOST_ASIDES = 5
 _DEEPEST = 3
 _MOST_FIRST = 12
 _LONGEST = 200
+_CHANGES_WIDTH = 56
+"""Columns for what a step changes; more changes than fit take several lines."""
 
 
 def plain(text: str, part: Part) -> str:
@@ -175,7 +177,10 @@ def _evidence(
 def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style: Style) -> Iterator[str]:
     """Yield the numbered steps; the loop, and what holds or fails where, between them."""
     rows = [_row(system, before, move) for before, move in zip(run.states, run.moves, strict=False)]
-    widths = [min(max((len(row[column]) for row in rows), default=0), most) for column, most in ((0, 48), (1, 66))]
+    widths = (
+        min(max((len(row.what) for row in rows), default=0), 48),
+        min(max((len(line) for row in rows for line in row.changes), default=0), _CHANGES_WIDTH),
+    )
     digits = len(str(len(rows)))
 
     def between(text: str) -> str:
@@ -197,7 +202,7 @@ def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style:
         if number < len(rows) and (number == 0 or not _is_pause(run, number - 1, number)):
             last = next(n for n in range(number, len(rows)) if n + 1 == len(rows) or not _is_pause(run, n, n + 1))
             label = f"{number + 1}" if last == number else f"{number + 1}-{last + 1}"
-            yield _step(label, rows[number], widths, digits, style)
+            yield from _step(label, rows[number], widths, digits, style)
     if run.loop is not None:
         yield between(f"{_repeating(run.loop + 1, len(rows))} for ever")
     elif idle := stopped(system, run.states[-1]):
@@ -231,12 +236,32 @@ def _rest(system: System, run: Run) -> str | None:
     return None
 
 
-_Row = tuple[str, str, str]
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One step of a run as it is printed."""
+
+    what: str
+    changes: tuple[str, ...]
+    """The text of the second column, in lines."""
+    where: str
 
 
 def _row(system: System, before: State, move: Move) -> _Row:
     where = "" if move.step is None else place(system.steps[move.step].span)
-    return step_text(system, before, move), ", ".join(changes(system, before, move)), where
+    return _Row(step_text(system, before, move), tuple(_in_lines(list(changes(system, before, move)))), where)
+
+
+def _in_lines(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the parts separated by commas, in lines that break between two parts only."""
+    line = ""
+    for number, part in enumerate(parts, 1):
+        text = part if number == len(parts) else f"{part},"
+        if line and len(line) + 1 + len(text) > _CHANGES_WIDTH:
+            yield line
+            line = text
+        else:
+            line = f"{line} {text}" if line else text
+    yield line
 
 
 def _is_pause(run: Run, first: int, second: int) -> bool:
@@ -246,32 +271,33 @@ def _is_pause(run: Run, first: int, second: int) -> bool:
     )
 
 
-def _step(label: str, row: _Row, widths: Sequence[int], digits: int, style: Style) -> str:
-    what, changed, where = row
-    line = f"{label:>{digits}}. {what:<{widths[0]}}  {changed:<{widths[1]}}".rstrip()
-    if not where:
-        return line
-    return f"{line:<{digits + sum(widths) + 4}}  {style(where, 'place')}"
+def _step(label: str, row: _Row, widths: tuple[int, int], digits: int, style: Style) -> Iterator[str]:
+    first, *more = row.changes
+    line = f"{label:>{digits}}. {row.what:<{widths[0]}}  {first:<{widths[1]}}".rstrip()
+    yield f"{line:<{digits + sum(widths) + 4}}  {style(row.where, 'place')}" if row.where else line
+    for text in more:
+        yield f"{'':{digits + 2 + max(widths[0], len(row.what))}}  {text}"
 
 
 def _lives(system: System, told: Story, style: Style) -> Iterator[str]:
     """Yield the life of each commitment and claim along the run."""
-    yield from _courses(system.commitments, "commitments", told, style)
-    yield from _courses(system.claims, "claims", told, style)
+    yield from _courses(system, system.commitments, told, style)
+    yield from _courses(system, system.claims, told, style)
 
 
-def _courses(lives: Sequence[Commitment | Claim], kind: str, told: Story, style: Style) -> Iterator[str]:
+def _courses(system: System, lives: Sequence[Commitment | Claim], told: Story, style: Style) -> Iterator[str]:
     lines = []
     for kept in lives:
-        values = [value_text(state[kept.variable]) for state in told.run.states]
-        life = [(value, next(group)[0]) for value, group in groupby(enumerate(values), key=lambda pair: pair[1])]
+        life = life_of(system, kept, told.run)
         if len(life) > 1 or life[0][0] != "null":
-            steps = " -> ".join(f"{value} ({number})" if number else value for value, number in life if value != "null")
+            shown = life[1:] if life[0][0] == "null" else life
+            steps = " -> ".join(f"{value} ({number})" if number else value for value, number in shown)
             first, second = (kept.maker, kept.addressee) if isinstance(kept, Claim) else (kept.debtor, kept.creditor)
-            lines.append((f"{kept.name} ({first} to {second})", steps or "null"))
+            lines.append((f"{kept.name} ({first} to {second})", steps))
     if not lines:
         return
     width = max(len(name) for name, _ in lines)
+    kind = "claims" if isinstance(lives[0], Claim) else "commitments"
     yield style(f"{kind}, with the step after which they are so:", "faint")
     for name, steps in lines:
         yield f"  {name:<{width}}  {steps}"

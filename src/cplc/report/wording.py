@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from cplc.source import Span
 from cplc.system.expr import Value
-from cplc.system.model import State, Step, System, Variable
+from cplc.system.model import Claim, Commitment, State, Step, System, Variable
 from cplc.system.rounds import Player
-from cplc.system.trace import Move
+from cplc.system.trace import Move, Run
 from cplc.verification.interpreter import holds
 from cplc.verification.observers import ONLY_TIME
 
@@ -111,19 +111,24 @@ def changes(system: System, before: State, move: Move) -> Iterator[str]:
     step = system.steps[move.step]
     after = move.state
     for variable in system.variables:
-        old, new = before[variable.name], after[variable.name]
-        if old == new or variable.kind in HIDDEN or (variable.owner == "Env" and variable.about == ""):
+        if variable.kind in HIDDEN or (variable.owner == "Env" and variable.about == ""):
             continue
-        shown = _change(system, step, variable, old, new, after)
+        if before[variable.name] == after[variable.name]:
+            if is_created_again(system, variable, before, move):
+                yield f"{variable.about}: {before[variable.name]} -> {after[variable.name]} (created again)"
+            continue
+        shown = _change(system, step, variable, before, after)
         if shown:
             yield shown
 
 
-def _change(system: System, step: Step, variable: Variable, old: Value, new: Value, after: State) -> str:
+def _change(system: System, step: Step, variable: Variable, before: State, after: State) -> str:
+    old, new = before[variable.name], after[variable.name]
     match variable.kind:
-        case "commitment" | "claim" if new != "null":
-            return f"{variable.about}: {old} -> {new}"
-        case "view" if step.kind != "restart":
+        case "commitment" | "claim":
+            forgotten = " (forgotten by a new round)" if forgets(system, step, variable, before) else ""
+            return f"{variable.about}: {old} -> {new}{forgotten}"
+        case "view":
             kept = system.commitment.get(variable.about) or system.claim.get(variable.about)
             is_news = kept is None or after[kept.variable] != new
             return f"{variable_text(system, variable)}: {old} -> {new}" if is_news else ""
@@ -135,6 +140,41 @@ def _change(system: System, step: Step, variable: Variable, old: Value, new: Val
             return f"resets {variable.about}" if variable.owner == step.actor else ""
         case _:
             return ""
+
+
+def is_created_again(system: System, lifecycle: Variable, before: State, move: Move) -> bool:
+    """Whether the step creates a closed commitment or claim anew, and that ends in the same state at once."""
+    if move.step is None or lifecycle.kind not in ("commitment", "claim"):
+        return False
+    operations = (one for one in system.steps[move.step].operations if one.commitment == lifecycle.about)
+    return before[lifecycle.name] == move.state[lifecycle.name] and any(
+        one.verb == "create" and holds(one.applicable, before) for one in operations
+    )
+
+
+def life_of(system: System, one: Commitment | Claim, run: Run) -> list[tuple[str, int]]:
+    """Return each state that it enters on the run, and the number of the step after which it does; 0 for the first."""
+    variable = system.variable[one.variable]
+    entered = [(value_text(run.start[one.variable]), 0)]
+    for number, (before, move) in enumerate(zip(run.states, run.moves, strict=False), 1):
+        value = value_text(move.state[one.variable])
+        if value != entered[-1][0] or is_created_again(system, variable, before, move):
+            entered.append((value, number))
+    return entered
+
+
+def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> bool:
+    """Whether the step is a restart that erases a commitment in force: active, or pending and active before."""
+    if step.kind != "restart" or lifecycle.kind != "commitment" or lifecycle.name not in step.writes:
+        return False
+    match before[lifecycle.name]:
+        case "active":
+            return True
+        case "pending":
+            former = (v for v in system.variables if v.kind == "former" and v.about == lifecycle.about)
+            return any(before[variable.name] == "active" for variable in former)
+        case _:
+            return False
 
 
 def _ticks(system: System, name: str, ticks: Value, after: State) -> str:
