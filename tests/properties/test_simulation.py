@@ -22,7 +22,6 @@ from cplc.pipeline import Compilation
 from cplc.report.data import run_data
 from cplc.report.itf import run_trace
 from cplc.simulation.bias import Bias
-from cplc.simulation.ltl_progression import NotProgressible, progression
 from cplc.simulation.recorded import recording
 from cplc.simulation.replaying import replayed
 from cplc.simulation.run_verdicts import RunVerdicts
@@ -33,6 +32,7 @@ from cplc.system.formula import And, Atom, Finally, Formula, Globally, Next, Not
 from cplc.system.model import State, System
 from cplc.system.trace import Run
 from cplc.verification.interpreter import Interpreter, holds
+from cplc.verification.ltl_progression import NotProgressible, progression
 
 _BIASES: tuple[Bias, ...] = ("coverage", "uniform")
 _OPEN = ("conditional", "active", "pending")

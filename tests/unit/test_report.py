@@ -53,6 +53,7 @@ def test_a_result_as_data() -> None:
         "coalitions": [["A"]],
         "stopped": ["A"],
         "owed": ["c"],
+        "avoidance": None,
         "text": "A stopped: it could send done for ever and never did; it still owed c to B. "
         "It would hold if A kept going (assuming A).",
     }

@@ -55,14 +55,13 @@ def command(
     figures: dict[str, object] = {}
 
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
-        from cplc.ispl_reading import IsplReading
-        from cplc.pipeline import count_reachable
+        from cplc.pipeline import Compilation, count_reachable
 
         compilation, found = reading_of(file, definitions, channels, protocol)
         yield found
         if compilation:
             yield _sizes(compilation.system)
-            if not isinstance(compilation, IsplReading):
+            if isinstance(compilation, Compilation):
                 yield {"instances_left_out": compilation.model.left_out}
             yield {"reachable_states": count_reachable(compilation.system, engine)}
 

@@ -9,7 +9,8 @@ from typing import Final
 from cplc.report.charts import lives_of
 from cplc.report.data import Data, run_data
 from cplc.report.story import Story
-from cplc.report.text import Style, plain, printable, run_lines
+from cplc.report.text import Style, plain, run_lines
+from cplc.report.wording import printable
 from cplc.simulation.tally import Course, Ending, Statistics
 from cplc.system.model import System
 from cplc.system.trace import Run

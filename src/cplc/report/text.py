@@ -1,4 +1,4 @@
-"""Results as protocol designers read them: the verdict, the run that shows it, who is to blame."""
+"""Results as text: the verdict, and the run that shows it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,28 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from cplc.records import dataclass
+from cplc.report.explanation import closing_sentences, wrapped
 from cplc.report.story import Story, decisive, said, story, tells
-from cplc.report.strategy import no_return_sentence, strategy_lines
-from cplc.report.wording import HIDDEN, changes, life_of, place, step_text, stopped, value_text, variable_text
+from cplc.report.strategy import strategy_lines
+from cplc.report.wording import (
+    HIDDEN,
+    changes,
+    counted,
+    joined,
+    life_of,
+    place,
+    printable,
+    shortened,
+    step_text,
+    stopped,
+    value_text,
+    variable_text,
+)
 from cplc.system.formula import Adjacent, Commits, Enforces, Formula, Fulfils, Knows, Not
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
-from cplc.verification.blame import could_send, endless
-from cplc.verification.results import QUICK, Answer, Blame, Remark, Result
+from cplc.verification.results import QUICK, Answer, Remark, Result
 
 Part = Literal["good", "bad", "warning", "strong", "faint", "place"]
 Style = Callable[[str, Part], str]
@@ -25,7 +38,6 @@ _MOST_FINDINGS = 10
 _MOST_ASIDES = 5
 _DEEPEST = 3
 _MOST_FIRST = 12
-_LONGEST = 200
 _CHANGES_WIDTH = 56
 """Columns for what a step changes; more changes than fit take several lines."""
 
@@ -33,11 +45,6 @@ _CHANGES_WIDTH = 56
 def plain(text: str, part: Part) -> str:
     """Return the text as it is: no colours."""
     return text
-
-
-def printable(text: str) -> str:
-    """Return the text with everything that is not printable shown as a mark."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def verdict_part(result: Result) -> Part:
@@ -76,14 +83,14 @@ def _result(result: Result, style: Style, detail: Detail) -> Iterator[str]:
         for line in _evidence(result.system, result.evidence, style, 0, named):
             yield f"  {line}" if line else ""
         if result.left_out:
-            yield style(f"  {_count(result.left_out, 'variable')} that this does not depend on left out", "faint")
+            yield style(f"  {counted(result.left_out, 'variable')} that this does not depend on left out", "faint")
     elif shown and result.answer == "fails" and not result.findings:
         yield from _nothing_helps(result)
-    closing = [*filter(None, (no_return_sentence(result),)), *blame_sentences(result)]
+    closing = list(closing_sentences(result, with_run=shown))
     if closing:
         yield ""
-        for line in closing:
-            yield f"  {line}"
+        for sentence in closing:
+            yield from wrapped(sentence)
     if shown or closing:
         yield ""
 
@@ -109,12 +116,6 @@ def headline(result: Result, style: Style = plain) -> str:
     end = style(f"  {where}", "place") if where else ""
     cached = style("  (cached)", "faint") if result.cached else ""
     return f"{verdict} {style(question.name, 'strong')}{assuming}: {shortened(question.text)}{expected}{end}{cached}"
-
-
-def shortened(text: str) -> str:
-    """Return the text, or its beginning if it is longer than people read."""
-    shown = printable(text)
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 2]} …"
 
 
 _WORDS: dict[Answer, str] = {"holds": "holds", "fails": "fails", "vacuous": "vacuous", "unknown": "unknown"}
@@ -206,7 +207,7 @@ def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style:
     if run.loop is not None:
         yield between(f"{_repeating(run.loop + 1, len(rows))} for ever")
     elif idle := stopped(system, run.states[-1]):
-        yield between(f"here all stop: {_joined(idle, 'and')} can do nothing")
+        yield between(f"here all stop: {joined(idle, 'and')} can do nothing")
 
 
 def _begun(system: System, state: State) -> Iterator[str]:
@@ -383,38 +384,3 @@ def _described(system: System, state: State) -> Iterator[str]:
             continue
         name = variable_text(system, variable)
         yield name if value is True else f"{name} = {value_text(value)}"
-
-
-# --- blame
-
-
-def blame_sentences(result: Result) -> Iterator[str]:
-    """Yield who stopped, what was still owed, and with whose co-operation it would hold."""
-    blamed = result.blame
-    if blamed is None:
-        return
-    ending = None if result.evidence is None else endless(result.evidence)
-    able = {} if ending is None else could_send(result.system, ending)
-    for role in blamed.stopped:
-        owed = [c for c in result.system.commitments if c.name in blamed.owed and c.debtor == role]
-        debts = _joined([f"{commitment.name} to {commitment.creditor}" for commitment in owed], "and")
-        stopped = f"{role} stopped: it could send {_joined(able.get(role, ()), 'or')} for ever and never did"
-        yield f"{stopped}; it still owed {debts}." if debts else f"{stopped}."
-    yield from _remedy(blamed)
-
-
-def _remedy(blamed: Blame) -> Iterator[str]:
-    if not blamed.coalitions:
-        yield "It would not hold even if all roles kept going."
-        return
-    ways = [_joined(roles, "and") for roles in blamed.coalitions]
-    assumptions = [f"assuming {', '.join(roles)}" for roles in blamed.coalitions]
-    yield f"It would hold if {'; or if '.join(ways)} kept going ({'; '.join(assumptions)})."
-
-
-def _joined(names: Sequence[str], word: str) -> str:
-    return f" {word} ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

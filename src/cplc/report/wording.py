@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cplc.source import Span
 from cplc.system.expr import Value
@@ -12,6 +12,7 @@ from cplc.system.trace import Move, Run
 from cplc.verification.interpreter import holds
 from cplc.verification.observers import ONLY_TIME
 
+_LONGEST = 200
 HIDDEN = {"parity", "former", "follows"}
 """Variables that only serve the others."""
 
@@ -183,3 +184,22 @@ def _ticks(system: System, name: str, ticks: Value, after: State) -> str:
     if kept is not None:
         limit = kept.within if after[kept.variable] == "active" else kept.expires
     return f"{ticks} ticks" if limit is None else f"{ticks} of {limit} ticks"
+
+
+def printable(text: str) -> str:
+    """Return the text with everything that is not printable shown as a mark."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def shortened(text: str) -> str:
+    """Return the text, or its beginning if it is longer than people read."""
+    shown = printable(text)
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 2]} …"
+
+
+def joined(names: Sequence[str], word: str) -> str:
+    return f" {word} ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -14,15 +14,6 @@ from typing import Final, Literal
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import ResourceExhausted
 from cplc.records import dataclass
-from cplc.simulation.ltl_progression import (
-    UNSATISFIABLE,
-    VALID,
-    NotProgressible,
-    conjunction,
-    disjunction,
-    negation,
-    progression,
-)
 from cplc.system.expr import TRUE
 from cplc.system.formula import (
     And,
@@ -49,6 +40,15 @@ from cplc.system.model import State, System
 from cplc.system.slicing import Slices
 from cplc.system.trace import Move, Run
 from cplc.verification.interpreter import Interpreter
+from cplc.verification.ltl_progression import (
+    UNSATISFIABLE,
+    VALID,
+    NotProgressible,
+    conjunction,
+    disjunction,
+    negation,
+    progression,
+)
 from cplc.verification.replay import some_fair_run
 
 LIMIT: Final = 100_000
