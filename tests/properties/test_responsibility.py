@@ -66,7 +66,7 @@ class _Judge:
 
 
 @given(st.data(), protocols())
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_responsibility_is_what_brute_force_finds(data: st.DataObject, system: System) -> None:
     if not system.messages:
         return

@@ -141,7 +141,7 @@ _PATHS: Final = Logic(games=False, social=False, weight=3, depth=1)
 
 
 @given(st.data(), systems(fairness=False), st.integers(0, 2**32))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_progression_equals_the_formula_over_the_whole_path(data: st.DataObject, system: System, seed: int) -> None:
     """Judged by the engine: a path that begins with the run is one that a chain of next operators describes."""
     drawn, _ = next(draw(system, "coverage", None, seed=seed, runs=1, most=4, keep=1))
@@ -172,7 +172,7 @@ def _in_state(system: System, state: State) -> Formula:
 
 
 @given(st.data(), st.one_of(protocols(), systems()), st.sampled_from(_BIASES), st.integers(0, 2**32))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_run_verdict_is_the_verdict_wherever_a_run_decides(
     data: st.DataObject, system: System, bias: Bias, seed: int
 ) -> None:

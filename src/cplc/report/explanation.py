@@ -16,6 +16,7 @@ from cplc.verification.blame import Violation, could_send, endless, violations
 from cplc.verification.results import Avoidance, Blame, Result
 
 _COLUMNS: Final = 80
+_MAX_UNBROKEN: Final = 60
 _MAX_VIOLATIONS: Final = 5
 _MAX_WAYS_OUT: Final = 3
 
@@ -33,9 +34,9 @@ def closing_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]
 
 
 def wrapped(sentence: str) -> list[str]:
-    """Return a sentence in indented lines that fit a terminal; what is in backquotes is not broken."""
+    """Return a sentence in indented lines that fit a terminal; only long formulas are broken."""
     parts = sentence.split("`")
-    parts[1::2] = [part.replace(" ", "\0") for part in parts[1::2]]
+    parts[1::2] = [part.replace(" ", "\0") if len(part) <= _MAX_UNBROKEN else part for part in parts[1::2]]
     lines = wrap("`".join(parts), _COLUMNS, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
     return [line.replace("\0", " ") for line in lines]
 

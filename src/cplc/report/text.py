@@ -14,6 +14,7 @@ from cplc.report.wording import (
     changes,
     counted,
     joined,
+    life_lines,
     life_of,
     place,
     printable,
@@ -287,21 +288,18 @@ def _lives(system: System, told: Story, style: Style) -> Iterator[str]:
 
 
 def _courses(system: System, lives: Sequence[Commitment | Claim], told: Story, style: Style) -> Iterator[str]:
-    lines = []
-    for kept in lives:
-        life = life_of(system, kept, told.run)
-        if len(life) > 1 or life[0][0] != "null":
-            shown = life[1:] if life[0][0] == "null" else life
-            steps = " -> ".join(f"{value} ({number})" if number else value for value, number in shown)
-            first, second = (kept.maker, kept.addressee) if isinstance(kept, Claim) else (kept.debtor, kept.creditor)
-            lines.append((f"{kept.name} ({first} to {second})", steps))
-    if not lines:
-        return
-    width = max(len(name) for name, _ in lines)
-    kind = "claims" if isinstance(lives[0], Claim) else "commitments"
-    yield style(f"{kind}, with the step after which they are so:", "faint")
-    for name, steps in lines:
-        yield f"  {name:<{width}}  {steps}"
+    names: list[str] = []
+    entered: list[list[tuple[str, int]]] = []
+    for one in lives:
+        life = life_of(system, one, told.run)
+        if life != [("null", 0)]:
+            first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+            names.append(f"{one.name} ({first} to {second})")
+            entered.append(life)
+    if names:
+        kind = "claims" if isinstance(lives[0], Claim) else "commitments"
+        yield style(f"{kind}, with the step after which they are so:", "faint")
+        yield from life_lines(names, entered)
 
 
 # --- pairs of states

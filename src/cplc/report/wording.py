@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from cplc.source import Span
 from cplc.system.expr import Value
@@ -13,6 +14,7 @@ from cplc.verification.interpreter import holds
 from cplc.verification.observers import ONLY_TIME
 
 _LONGEST = 200
+_COLUMNS = 80
 HIDDEN = {"parity", "former", "follows"}
 """Variables that only serve the others."""
 
@@ -162,6 +164,21 @@ def life_of(system: System, one: Commitment | Claim, run: Run) -> list[tuple[str
         if value != entered[-1][0] or is_created_again(system, variable, before, move):
             entered.append((value, number))
     return entered
+
+
+def life_lines(names: Sequence[str], lives: Sequence[Sequence[tuple[str, int]]]) -> Iterator[str]:
+    """Yield each life after its name, in as many lines as fit a terminal: no state that is entered is left out.
+
+    A first state `null` goes without saying where others follow.
+    """
+    width = max(map(len, names), default=0)
+    for name, life in zip(names, lives, strict=True):
+        shown = life[1:] if len(life) > 1 and life[0][0] == "null" else life
+        states = [f"{value} ({number})" if number else value for value, number in shown]
+        text = " -> ".join(state.replace(" ", "\0") for state in states).replace(" -> ", " ->\0")
+        lines = wrap(text, max(_COLUMNS - width - 6, 40), break_long_words=False, break_on_hyphens=False)
+        for at, line in enumerate(lines):
+            yield f"  {'' if at else name:<{width}}  {'   ' if at else ''}{line}".replace("\0", " ")
 
 
 def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> bool:
