@@ -14,6 +14,7 @@ from typing import Final
 from cplc.engines.explicit import ExplicitEngine
 from cplc.engines.interface import ResourceExhausted
 from cplc.system.formula import Finally, Formula, Not, OnPaths
+from cplc.system.kept import kept_for_system
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Move, Run
 from cplc.verification.interpreter import Interpreter, interpreter_of
@@ -25,6 +26,16 @@ LIMIT: Final = 20_000
 """Reachable states that are explored at most to find out what is still possible."""
 MAX_POSITIONS: Final = 200
 """States of the run at most at which that is asked."""
+
+
+@kept_for_system
+def explored(system: System) -> ExplicitEngine | None:
+    """Return the engine that decides what is still possible; None if the system has too many states."""
+    engine = ExplicitEngine(system, LIMIT)
+    try:
+        return engine if engine.size else None
+    except ResourceExhausted:
+        return None
 
 
 def avoidance(system: System, evidence: Evidence) -> Avoidance | None:
@@ -39,10 +50,10 @@ def avoidance(system: System, evidence: Evidence) -> Avoidance | None:
         return None
     run = _joined(chain)
     offset = len(run.moves) - len(ending.run.moves)
-    if len(run.moves) > MAX_POSITIONS:
+    if len(run.moves) > MAX_POSITIONS or (engine := explored(system)) is None:
         return None
     try:
-        goal = _Goal(system, path)
+        goal = _Goal(system, path, engine)
         begin = run.states[offset]
         possible = [goal.is_possible(state, (), state) for state in run.states[:offset]]
         possible += [
@@ -94,12 +105,12 @@ def _joined(chain: list[Evidence]) -> Run:
 class _Goal:
     """What is asked of a path, and whether it is still possible where all roles keep going."""
 
-    def __init__(self, system: System, path: Formula) -> None:
+    def __init__(self, system: System, path: Formula, engine: ExplicitEngine) -> None:
         self.system = system
         self.interpreter = interpreter_of(system)
         self._path = path
         self._everybody = frozenset(justice.role for justice in system.justice if justice.role is not None)
-        self._engine = ExplicitEngine(system, LIMIT)
+        self._engine = engine
 
     def is_possible(self, state: State, since: tuple[Move, ...], start: State) -> bool:
         """Whether some fair run from the state on meets what is left of the goal after these moves."""

@@ -25,6 +25,7 @@ from cplc.verification.exploration import EngineName, Exploration, Part, method_
 from cplc.verification.independence import independent_atoms
 from cplc.verification.no_return import point_of_no_return
 from cplc.verification.replay import EvidenceError, replay
+from cplc.verification.responsibility import explored
 from cplc.verification.results import Answer, Blame, Question, Remark, Result
 from cplc.verification.vacuity import Reachable, not_serial, vacuous_implications
 from cplc.verification.widening import NotWidened, widened
@@ -136,7 +137,8 @@ class _Answering:
             evidence = self._evidence(first.formula)
             whole, shown = self.exploration.system, self.exploration.wide(engine)
             blamed = self._blame(whole, shown, evidence)
-            if blamed is not None and not (blamed.coalitions or blamed.avoidance) and endless(evidence) is not None:
+            is_open = blamed is not None and not (blamed.coalitions or blamed.avoidance)
+            if is_open and endless(evidence) is not None and explored(shown) is not None:
                 fair = self._failing_for_all(failing, evidence)
                 if fair is not None:
                     first, evidence = fair
