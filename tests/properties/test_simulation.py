@@ -6,11 +6,12 @@ import json
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import systems
+from tests.strategies import roles, systems
+from tests.strategies_logic import Logic, logic_formulas, path_formulas
 from tests.strategies_plans import text_of
 from tests.strategies_protocols import plans
 
@@ -21,18 +22,19 @@ from cplc.pipeline import Compilation
 from cplc.report.data import run_data
 from cplc.report.itf import run_trace
 from cplc.simulation.bias import Bias
-from cplc.simulation.prospects import Prospects
 from cplc.simulation.recorded import recording
 from cplc.simulation.replaying import replayed
+from cplc.simulation.run_verdicts import RunVerdicts
 from cplc.simulation.walks import draw
 from cplc.source import Source
-from cplc.system.formula import Atom, Finally, Globally, OnPaths
-from cplc.system.model import System
+from cplc.system.expr import Const, Equal, Read, conj
+from cplc.system.formula import And, Atom, Finally, Formula, Globally, Next, Not, OnPaths, Taken
+from cplc.system.model import State, System
 from cplc.system.trace import Run
 from cplc.verification.interpreter import Interpreter, holds
+from cplc.verification.ltl_progression import NotProgressible, progression
 
 _BIASES: tuple[Bias, ...] = ("coverage", "uniform")
-_QUANTIFIERS: Final[tuple[Literal["A", "E"], ...]] = ("A", "E")
 _OPEN = ("conditional", "active", "pending")
 
 
@@ -135,26 +137,77 @@ def test_what_is_written_down_replays(system: System, bias: Bias, seed: int) -> 
         assert again.run == Run(drawn.run.start, drawn.run.moves[:at])
 
 
+_PATHS: Final = Logic(games=False, social=False, weight=3, depth=1)
+
+
+@given(st.data(), systems(fairness=False), st.integers(0, 2**32))
+@settings(max_examples=40)
+def test_progression_equals_the_formula_over_the_whole_path(data: st.DataObject, system: System, seed: int) -> None:
+    """Judged by the engine: a path that begins with the run is one that a chain of next operators describes."""
+    drawn, _ = next(draw(system, "coverage", None, seed=seed, runs=1, most=4, keep=1))
+    assert drawn is not None
+    run, path = drawn.run, data.draw(path_formulas(system, _PATHS))
+    engine = ExplicitEngine(system, limit=20_000)
+
+    def begins(formula: Formula, state: State) -> bool:
+        satisfying = engine.satisfying(OnPaths("E", Finally(formula, 0)))
+        return not engine.is_empty(engine.both(engine.single(state), satisfying))
+
+    def truth(formula: Formula, at: int) -> bool:
+        return not engine.is_empty(engine.both(engine.single(run.states[at]), engine.satisfying(formula)))
+
+    chain: Formula = _in_state(system, run.states[-1])
+    for before, move in reversed(list(zip(run.states, run.moves, strict=False))):
+        assert move.step is not None
+        step = Taken(frozenset({system.steps[move.step].name}), "step")
+        chain = And((_in_state(system, before), step, Next(chain)))
+    names = [system.steps[move.step].name for move in run.moves if move.step is not None]
+    with suppress(ResourceExhausted, NotProgressible):
+        rest = progression(path, names, truth)
+        assert begins(rest, run.states[-1]) == begins(And((chain, path)), run.start)
+
+
+def _in_state(system: System, state: State) -> Formula:
+    return Atom(conj(Equal(Read(v.name), Const(state[v.name])) for v in system.variables), "here")
+
+
+@given(st.data(), st.one_of(protocols(), systems()), st.sampled_from(_BIASES), st.integers(0, 2**32))
+@settings(max_examples=60)
+def test_run_verdict_is_the_verdict_wherever_a_run_decides(
+    data: st.DataObject, system: System, bias: Bias, seed: int
+) -> None:
+    drawn, _ = next(draw(system, bias, None, seed=seed, runs=1, most=8, keep=1))
+    assert drawn is not None
+    formula = data.draw(logic_formulas(system, Logic(games=False, weight=3)))
+    assuming = data.draw(roles(system))
+    with suppress(ResourceExhausted):
+        engine = ExplicitEngine(system, limit=20_000)
+        whole = engine.is_empty(engine.without(engine.initial, engine.satisfying(formula, assuming)))
+        shown = RunVerdicts(system, 20_000).verdict(formula, assuming, drawn.run).verdict
+        assert shown in ("undecided", "unknown", "holds" if whole else "fails")
+
+
 @given(protocols(), st.integers(0, 2**32))
 @settings(max_examples=25)
-def test_prospects_are_what_the_whole_system_says(system: System, seed: int) -> None:
+def test_no_run_refutes_a_possibility_or_proves_a_necessity(system: System, seed: int) -> None:
     drawn, _ = next(draw(system, "coverage", None, seed=seed, runs=1, most=10, keep=1))
     assert drawn is not None
-    state = drawn.run.states[-1]
-    whole, prospects = ExplicitEngine(system, limit=20_000), Prospects(system)
-    with suppress(ResourceExhausted):
-        here = whole.single(state)
-        for message in system.messages:
-            sent = Atom(message.received, message.name)
-            for path in (Finally(sent), Globally(sent), Globally(Finally(sent))):
-                on_all, on_some = (
-                    not whole.is_empty(whole.both(here, whole.satisfying(OnPaths(quantifier, path))))
-                    for quantifier in _QUANTIFIERS
-                )
-                expected = "holds" if on_all else "open" if on_some else "fails"
-                assert prospects.prospect(OnPaths("A", path), frozenset(), state).standing == expected
-                found = prospects.prospect(OnPaths("E", path), frozenset(), state).standing
-                assert found == ("holds" if on_some else "fails")
+    verdicts = RunVerdicts(system)
+    for message in system.messages:
+        sent = Atom(message.received, message.name)
+        for path in (Finally(sent), Globally(sent), Globally(Finally(sent))):
+            assert verdicts.verdict(OnPaths("A", path), frozenset(), drawn.run).verdict != "holds"
+            assert verdicts.verdict(OnPaths("E", path), frozenset(), drawn.run).verdict != "fails"
+        if any(holds(message.received, state) for state in drawn.run.states):
+            shown = verdicts.verdict(OnPaths("E", Finally(sent)), frozenset(), drawn.run).verdict
+            assert shown == ("holds" if all(len(one.initial) == 1 for one in system.variables) else "undecided")
+            assert verdicts.verdict(OnPaths("A", Globally(Not(sent))), frozenset(), drawn.run).verdict == "fails"
+
+
+def _is_in_force(system: System, name: str, state: State) -> bool:
+    former = [v.name for v in system.variables if v.kind == "former" and v.about == name]
+    value = state[system.commitment[name].variable]
+    return value == "active" or (value == "pending" and all(state[one] == "active" for one in former))
 
 
 def _endings(system: System, run: Run, name: str) -> list[str]:
@@ -168,6 +221,8 @@ def _endings(system: System, run: Run, name: str) -> list[str]:
             for operation in system.steps[move.step].operations
         )
         new = move.state[variable]
+        if new == "null" and _is_in_force(system, name, before):
+            current = "forgotten"
         if current != "null" and (created or new == "null" or (current not in _OPEN and new in _OPEN)):
             endings.append(str(current))
         current = new

@@ -1,4 +1,4 @@
-"""Who could have made a property true, who stopped, and what was still owed."""
+"""Responsibility: who could have made a property true, who stopped or went round, what was owed and violated."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from itertools import combinations
 import pytest
 
 from cplc.pipeline import Compilation
+from cplc.report.explanation import blame_sentences, violation_sentences, violations_of
+from cplc.report.story import story
 from cplc.source import Source
 from cplc.system.model import System
 from cplc.verification.blame import MOST_ASKED, coalitions
@@ -90,7 +92,93 @@ def test_no_co_operation_helps_against_a_choice() -> None:
 }
 """
     (result,) = answers("property kept: AG (offer -> AF good)", source=text)
-    assert result.blame == Blame((), ("A",), ("c",))
+    assert result.blame is not None
+    assert result.blame.avoidance is not None
+    assert (result.blame.coalitions, result.blame.stopped, result.blame.owed) == ((), (), ("c",))
+    assert result.evidence is not None
+    lost = story(result.system, result.evidence).run.moves[(result.blame.avoidance.lost or 0) - 1]
+    assert result.system.steps[lost.step or 0].name == "send bad"
+
+
+CLEARING = """protocol Clearing sync {
+  role Customer
+  role Merchant
+  role BankA
+  role BankB
+  commitment goods = C(Merchant, Customer, settled, deliver)
+  Merchant -> Customer : offer                    means create goods
+  Customer -> BankA    : order     after offer
+  BankA    -> BankB    : forward   after order    resets back
+  BankB    -> BankA    : back      after forward  resets forward
+  BankB    -> Merchant : settled   after forward
+  Merchant -> Customer : deliver   after settled
+  Merchant -> Customer : cancel    after offer    means withdraw goods
+  Merchant -> Customer : advert    after offer    repeatable
+  %s
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic"])
+def test_livelock_names_the_roles_that_go_round_and_the_one_that_could_leave(engine: str) -> None:
+    """Not the merchant, who could always send something that helps nobody."""
+    results = answers(
+        "property paid: AG (order -> AF settled)\n  property fair assuming BankA, BankB: AG (order -> AF settled)",
+        engine,
+        CLEARING,
+    )
+    for result in results:
+        assert result.blame is not None
+        assert (result.blame.coalitions, result.blame.stopped, result.blame.owed) == ((), (), ())
+        avoided = result.blame.avoidance
+        assert avoided is not None
+        assert (avoided.lost, set(avoided.acting)) == (None, {"BankA", "BankB"})
+        assert [(way.role, way.message, way.ensures) for way in avoided.ways_out] == [("BankB", "settled", True)]
+        assert not any("Merchant" in sentence for sentence in blame_sentences(result))
+
+
+def test_a_conditional_commitment_is_not_owed() -> None:
+    (result,) = answers("property asked: AG (offer -> AF order)", source=CLEARING)
+    assert result.blame is not None
+    assert (result.blame.coalitions, result.blame.owed) == ((("Customer",),), ())
+
+
+def test_a_member_is_named_only_if_its_stopping_matters() -> None:
+    text = """protocol Queue {
+  role Server { var served: 0..2 = 0 }
+  role Client[2]
+  for c in Client {
+    c -> Server : ask
+    Server -> c : reply  after ask  set Server.served := Server.served + 1
+  }
+  property first assuming Server: AF ask[1]
+  %s
+}
+"""
+    (result, _) = answers("property second: AF reply[2]", source=text)
+    assert result.blame is not None
+    assert result.blame.coalitions == (("Client",),)
+    assert result.blame.stopped == ("Client[1]",)
+
+
+def test_violations_on_the_run_name_debtor_step_and_cause() -> None:
+    text = """protocol Late {
+  role A
+  role B
+  commitment c = C(A, B, true, done)  within 2
+  commitment d = C(A, B, true, never)
+  A -> B : offer   means create c, create d
+  A -> B : break_  after offer  means violate d
+  A -> B : done    after offer
+  A -> B : never   after break_
+  %s
+}
+"""
+    (broken, late) = answers("property safe: AG !violated(d)\n  property timely: AG !violated(c)", source=text)
+    assert [(v.name, v.by, v.towards, v.message) for v in violations_of(broken)] == [("d", "A", "B", "break_")]
+    assert [(v.name, v.by, v.message) for v in violations_of(late)] == [("c", "A", None)]
+    assert list(violation_sentences(broken)) == ["A violated d towards B at step 4, by `A -> B : break_`."]
+    assert list(violation_sentences(late)) == ["A violated c towards B at step 4: its deadline of 2 ticks ran out."]
 
 
 def test_many_roles_are_reduced_instead_of_tried() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 from cplc.pipeline import Compilation
 from cplc.report.concise import concise
 from cplc.report.data import result_data
+from cplc.report.html import fragment
 from cplc.report.itf import trace
 from cplc.report.text import plain, result_text
 from cplc.source import Source
@@ -51,6 +53,7 @@ def test_a_result_as_data() -> None:
         "coalitions": [["A"]],
         "stopped": ["A"],
         "owed": ["c"],
+        "avoidance": None,
         "text": "A stopped: it could send done for ever and never did; it still owed c to B. "
         "It would hold if A kept going (assuming A).",
     }
@@ -139,3 +142,30 @@ def test_one_line_names_the_part_of_a_conjunction_that_fails() -> None:
     assert not isinstance(asked, tuple)
     (result,) = compilation.verify([asked])
     assert concise(result).endswith(": AG (done -> offer) & AF done & EF go; `AF done` fails")
+
+
+FORGETTING = """protocol Forget {
+  role A
+  role B
+  commitment c = C(A, B, true, done)
+  A -> B : offer   means create c
+  A -> B : done    after offer
+  A -> B : forget  after offer  restart
+  property lasting: A G !(active(c) & X null(c))
+}
+"""
+
+
+def test_a_restart_that_erases_a_debt_is_shown_in_data_and_page() -> None:
+    compilation = Compilation(Source("forget.cpl", FORGETTING))
+    (result,) = compilation.verify(compilation.questions())
+    story = result_data(result)["story"]
+    assert isinstance(story, dict)
+    assert story["steps"][-1]["changes"] == ["c: active -> null (forgotten by a new round)"]
+    shown = fragment(1, result, "not as expected")
+    assert "c: active -&gt; null (forgotten by a new round)" in shown
+    assert [state for state in re.findall('<td class="state-([a-z]+)"', shown) if state in ("null", "active")] == [
+        "null",
+        "active",
+        "null",
+    ]

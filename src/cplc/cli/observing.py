@@ -92,6 +92,8 @@ def observe(
 
     def told(finding: Finding) -> None:
         match finding:
+            case Changed(now="null"):
+                pass  # not a state that a commitment comes into
             case Changed():
                 found.states[finding.commitment, finding.now] += 1
             case Rejected():

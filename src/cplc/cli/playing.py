@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from cplc.pipeline import Compilation
     from cplc.report.text import Part, Style
     from cplc.simulation.dice import Dice
-    from cplc.simulation.prospects import Prospect, Prospects, Standing
     from cplc.simulation.replaying import Replayed
+    from cplc.simulation.run_verdicts import RunVerdict, RunVerdicts, Verdict
     from cplc.simulation.session import Choice, Session
     from cplc.system.expr import Value
     from cplc.system.model import System
+    from cplc.system.trace import Run
     from cplc.verification.results import Question
 
 _SHOWN: Final = 40
@@ -37,7 +38,7 @@ _HELP: Final = """\
   view [AGENT]       what an agent sees, or each
   commitments        how each commitment stands
   state              every variable that is not as at first
-  properties         which properties still can hold
+  properties         which properties and checks the run so far decides, and how
   run                the run so far
   start [X=VALUE]    begin anew, with this value of what is not initialised
   save FILE          write the run as `cplc replay` reads it
@@ -118,7 +119,7 @@ class _Play:
         self._session = session
         self._dice = dice
         self._style: Style = output.result_colours if output.has_colour(colour) else plain
-        self._prospects: dict[int, Prospects] = {}
+        self._run_verdicts: dict[int, RunVerdicts] = {}
 
     def loop(self) -> None:
         self._show(_SHOWN)
@@ -294,25 +295,26 @@ class _Play:
         asked = [one for one in asked_of(self._compilation, ()) if one.question.kind in ("property", "check")]
         if not asked:
             self._say("the file asks nothing")
+        width = max(map(len, _VERDICTS.values()))
         for one in asked:
             question = one.question
-            found = self._prospect(one.system if question.system is None else question.system, question)
-            standing = self._style(f"{found.standing:<8}", _PARTS[found.standing])
-            reason = f"  ({found.reason})" if found.reason else ""
-            said = f" assuming {', '.join(sorted(question.assuming))}" if question.assuming else ""
-            self._say(f"  {standing} {question.name}{said}{reason}")
+            shown = self._verdict(one.system if question.system is None else question.system, question)
+            verdict = self._style(f"{_VERDICTS[shown.verdict]:<{width}}", _PARTS[shown.verdict])
+            reason = f"  ({shown.reason})" if shown.reason else ""
+            assuming = f" assuming {', '.join(sorted(question.assuming))}" if question.assuming else ""
+            self._say(f"  {verdict}  {question.name}{assuming}{reason}")
 
-    def _prospect(self, system: System, question: Question) -> Prospect:
-        from cplc.simulation.prospects import Prospect, Prospects, carried_over
+    def _verdict(self, system: System, question: Question) -> RunVerdict:
+        from cplc.simulation.run_verdicts import RunVerdict, RunVerdicts, carried_over
 
-        state = self._session.state
+        run: Run | None = self._session.run
         if system is not self._system:
-            carried = carried_over(self._session.run, self._system, system)
-            if carried is None:
-                return Prospect("unknown", "it is asked of a system that takes other steps")
-            state = carried
-        prospects = self._prospects.setdefault(id(system), Prospects(system))
-        return prospects.prospect(question.formula, question.assuming, state)
+            run = carried_over(self._session.run, self._system, system)
+            if run is None:
+                return RunVerdict("unknown", "it is asked of a system that takes other steps")
+        assert run is not None
+        verdicts = self._run_verdicts.setdefault(id(system), RunVerdicts(system))
+        return verdicts.verdict(question.formula, question.assuming, run)
 
     # --- keeping
 
@@ -352,7 +354,10 @@ class _Play:
             self._say(line)
 
 
-_PARTS: Final[dict[Standing, Part]] = {"holds": "good", "open": "warning", "fails": "bad", "unknown": "faint"}
+_PARTS: Final[dict[Verdict, Part]] = {"holds": "good", "undecided": "faint", "fails": "bad", "unknown": "faint"}
+_VERDICTS: Final[dict[Verdict, str]] = {
+    "holds": "holds", "fails": "fails", "undecided": "not decided by this run", "unknown": "unknown",
+}  # fmt: skip
 
 
 def _text(value: Value) -> str:

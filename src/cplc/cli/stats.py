@@ -55,12 +55,14 @@ def command(
     figures: dict[str, object] = {}
 
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
-        from cplc.pipeline import count_reachable
+        from cplc.pipeline import Compilation, count_reachable
 
         compilation, found = reading_of(file, definitions, channels, protocol)
         yield found
         if compilation:
             yield _sizes(compilation.system)
+            if isinstance(compilation, Compilation):
+                yield {"instances_left_out": compilation.model.left_out}
             yield {"reachable_states": count_reachable(compilation.system, engine)}
 
     def take(event: tuple[Diagnostic, ...] | dict[str, object]) -> None:
@@ -122,7 +124,8 @@ def _sizes(system: System) -> dict[str, object]:
 
 
 def _table(figures: dict[str, object]) -> str:
-    """Return one line for each figure, their names aligned."""
+    """Return one line for each figure, their names aligned; nothing left out is not worth a line."""
+    figures = {name: value for name, value in figures.items() if (name, value) != ("instances_left_out", 0)}
     width = max(map(len, figures), default=0)
     return "".join(f"{name.replace('_', ' '):{width}}  {_figure(value)}\n" for name, value in figures.items())
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.records import dataclass
-from cplc.report.text import plain, printable
+from cplc.report.text import plain
+from cplc.report.wording import printable
 
 if TYPE_CHECKING:
     from cplc.monitoring.findings import Finding

@@ -9,6 +9,7 @@ from cplc.monitoring.cases import Case, Life, Totals
 from cplc.monitoring.clock import Clock
 from cplc.monitoring.findings import Changed, Finding, KeptTooLate, Violated
 from cplc.monitoring.machine import Machine, Outcome
+from cplc.simulation.tally import FORGOTTEN
 from cplc.system.model import Claim
 
 _OPEN: Final = ("conditional", "active", "pending")
@@ -50,15 +51,16 @@ class Chronicle:
         one = self._machine.kept[position]
         life = case.lives.get(position)
         is_told = position < len(self._machine.told)
+        before, since = ("null", None) if life is None else (life.state, life.time)
+        is_erased = state == "null" and before in ("active", "pending") and not isinstance(one, Claim)
         if life is not None and (is_new or state == "null") and is_told:
-            self.totals.endings[one.name, life.state] += 1
+            self.totals.endings[one.name, FORGOTTEN if is_erased else life.state] += 1
         if state == "null":
             case.lives.pop(position, None)
+        else:
+            case.lives[position] = Life(state, time, place, message, _ran(life, state, time))
+        if not is_told or (life is None and state == "null"):
             return
-        case.lives[position] = Life(state, time, place, message, _ran(life, state, time))
-        if not is_told:
-            return
-        before, since = ("null", None) if life is None else (life.state, life.time)
         debtor, creditor = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
         if state == "violated" and not isinstance(one, Claim):
             due = self._clock.due(position, life) if message is None else None
@@ -66,6 +68,11 @@ class Chronicle:
             yield Violated(place, name, time, one.name, debtor, creditor, before, state, message, since, due)
         else:
             yield Changed(place, name, time, one.name, debtor, creditor, before, state, message, since)
+
+    def restart(self, name: str, case: Case) -> Iterator[Finding]:
+        """Take back all commitments and claims of the case: a new round begins, and nothing else can happen."""
+        for position in tuple(case.lives):
+            yield from self._entered(name, case, position, "null", False, None, case.place, case.time)
 
     def close(self, case: Case, state: str | None = None) -> None:
         """Count what its commitments and claims have come to: what they are, or this."""

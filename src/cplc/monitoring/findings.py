@@ -147,6 +147,10 @@ class Changed(Finding):
 
     @property
     def text(self) -> str:
+        if self.now == "null":
+            effect = "forgotten" if self.before in ("active", "pending") else "taken back"
+            parties = f"({self.debtor} to {self.creditor})"
+            return f"`{self.commitment}` {parties} is {effect} by a new round; it was {self.before}"
         what = "begins anew" if self.before == self.now else f"was {self.before}" if self.before != "null" else "is new"
         cause = f"after `{self.after}`" if self.after else "as time passes"
         return f"`{self.commitment}` ({self.debtor} to {self.creditor}) is {self.now} {cause}; it {what}"

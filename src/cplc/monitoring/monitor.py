@@ -371,6 +371,8 @@ class Monitor:
         ending = self._machine.ending(case.states, self._inferring)
         if ending is not None:
             yield from self._arrived(name, case)
+            if ending == "anew":
+                yield from self._chronicle.restart(name, case)
             self._cases.pop(name, None)
             self._chronicle.close(case)
             self._end(name, ending)

@@ -9,10 +9,11 @@ from cplc.logs.vocabulary import family_of
 from cplc.monitoring.findings import Rejected
 from cplc.monitoring.monitor import Monitor
 from cplc.records import dataclass
+from cplc.simulation.tally import FORGOTTEN
 
 _ORDER = (
     "fulfilled", "violated", "compensated", "released", "expired", "withdrawn", "delegated", "assigned",
-    "satisfied", "accepted", "refused",
+    FORGOTTEN, "satisfied", "accepted", "refused",
     "conditional", "active", "pending", "open", "challenged", "justified", "attacked", "defended", "unknown",
 )  # fmt: skip
 

@@ -7,9 +7,9 @@ from typing import Final, Literal
 
 from cplc.records import dataclass
 from cplc.report.story import Story
-from cplc.report.wording import HIDDEN, changes, place, step_text, value_text, variable_text
+from cplc.report.wording import HIDDEN, changes, life_of, place, step_text, value_text, variable_text
 from cplc.source import Span
-from cplc.system.model import State, System
+from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Move
 
 _LEFT: Final = 70
@@ -170,17 +170,17 @@ class _Drawing:
 
 def lives_of(system: System, told: Story) -> tuple[Life, ...]:
     """Return what becomes of each commitment and claim that ever leaves its first state, or is in one."""
-    states = told.run.states
-    found: list[Life] = []
-    kept = [
-        *((c.name, f"{c.debtor} to {c.creditor}", c.variable) for c in system.commitments),
-        *((c.name, f"{c.maker} to {c.addressee}", c.variable) for c in system.claims),
-    ]
-    for name, parties, variable in kept:
-        values = [str(state.get(variable, "null")) for state in states]
-        if set(values) != {"null"}:
-            found.append(Life(name, parties, tuple(_spans(values))))
-    return tuple(found)
+    end = len(told.run.states)
+    lives: list[Life] = []
+    bonds: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+    for one in bonds:
+        first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+        entered = life_of(system, one, told.run)
+        if entered != [("null", 0)]:
+            until = [*(at for _, at in entered[1:]), end]
+            spans = tuple((value, at, to - at) for (value, at), to in zip(entered, until, strict=True))
+            lives.append(Life(one.name, f"{first} to {second}", spans))
+    return tuple(lives)
 
 
 def sights_of(system: System, told: Story) -> tuple[Sight, ...]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from cplc.report.reasons import said
 from cplc.report.story import decisive
-from cplc.report.text import expectation, printable, shortened
-from cplc.report.wording import place, remark_text
+from cplc.report.text import expectation
+from cplc.report.wording import place, printable, remark_text, shortened
 from cplc.system.formula import And, Not
 from cplc.verification.results import Result
 

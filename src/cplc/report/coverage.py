@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from cplc.quality.coverage import Outcome, Verdict
 from cplc.report.data import Data, place_data
-from cplc.report.text import Part, Style, plain, printable
-from cplc.report.wording import place
+from cplc.report.text import Part, Style, plain
+from cplc.report.wording import place, printable
 
 _PARTS: dict[Verdict, Part] = {"noticed": "good", "unnoticed": "bad", "no effect": "warning", "unknown": "warning"}
 

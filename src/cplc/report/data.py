@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cplc.report.explanation import blame_sentences, violation_text, violations_of
 from cplc.report.story import decisive, story, tells
 from cplc.report.strategy import no_return_data, scope_data, strategy_data
-from cplc.report.text import blame_sentences
 from cplc.report.wording import changes, step_text
 from cplc.source import Span
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
-from cplc.verification.results import Remark, Result, SizeCoverage
+from cplc.verification.blame import Violation
+from cplc.verification.results import Avoidance, Remark, Result, SizeCoverage
 
 Data = dict[str, object]
 
@@ -43,6 +44,7 @@ def result_data(result: Result) -> Data:
         "size_coverage": None if result.sizes is None else _coverage(result.sizes),
         "findings": list(result.findings),
         "remarks": [_remark(remark) for remark in result.remarks],
+        "violations": [_violation(result.system, one) for one in violations_of(result)],
         "blame": _blame(result),
         "no_return": no_return_data(result),
         "story": _story(result.system, evidence) if evidence is not None and tells(evidence) else None,
@@ -107,7 +109,33 @@ def _blame(result: Result) -> Data | None:
         "coalitions": [list(roles) for roles in blamed.coalitions],
         "stopped": list(blamed.stopped),
         "owed": list(blamed.owed),
+        "avoidance": _avoidance(blamed.avoidance),
         "text": " ".join(blame_sentences(result)),
+    }
+
+
+def _avoidance(avoided: Avoidance | None) -> Data | None:
+    if avoided is None:
+        return None
+    return {
+        "goal": formula_text(avoided.goal),
+        "lost": avoided.lost,
+        "acting": list(avoided.acting),
+        "ways_out": [
+            {"role": way.role, "message": way.message, "after": way.after, "ensures": way.ensures}
+            for way in avoided.ways_out
+        ],
+    }
+
+
+def _violation(system: System, violation: Violation) -> Data:
+    return {
+        "commitment": violation.name,
+        "by": violation.by,
+        "towards": violation.towards,
+        "step": violation.step,
+        "message": violation.message,
+        "text": f"{violation_text(system, violation)}.",
     }
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from cplc.records import dataclass
 from cplc.report.numbers import MOST, number_text, wrapped
-from cplc.report.text import printable
-from cplc.report.wording import value_text, variable_text
+from cplc.report.wording import printable, value_text, variable_text
 from cplc.risk.results import Advice, Figure, Sensitivity, Situation
 from cplc.system.expr import Value
 from cplc.system.model import System

@@ -12,9 +12,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from cplc.diagnostics.render import rendered
 from cplc.records import dataclass
 from cplc.report.charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
+from cplc.report.explanation import closing_sentences
 from cplc.report.outcome import Outcome, Standing, remarks
 from cplc.report.story import story, tells
-from cplc.report.text import blame_sentences, expectation, result_text
+from cplc.report.text import expectation, result_text
 from cplc.report.wording import place
 from cplc.verification.results import Result
 
@@ -122,7 +123,7 @@ def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:
         engine=result.engine,
         seconds=f"{result.seconds:.2f}",
         remarks=tuple(remarks(result)),
-        closing=tuple(blame_sentences(result)),
+        closing=tuple(closing_sentences(result)),
         run=run,
         text=result_text(result, detail="everything") if is_told or not result.as_expected else "",
     )

@@ -7,8 +7,7 @@ from typing import Literal
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
-from cplc.report.text import printable
-from cplc.report.wording import remark_text
+from cplc.report.wording import printable, remark_text
 from cplc.verification.results import Result
 
 Standing = Literal["as expected", "with a warning", "not as expected", "unknown"]

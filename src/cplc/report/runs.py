@@ -9,7 +9,8 @@ from typing import Final
 from cplc.report.charts import lives_of
 from cplc.report.data import Data, run_data
 from cplc.report.story import Story
-from cplc.report.text import Style, plain, printable, run_lines
+from cplc.report.text import Style, plain, run_lines
+from cplc.report.wording import life_lines, printable
 from cplc.simulation.tally import Course, Ending, Statistics
 from cplc.system.model import System
 from cplc.system.trace import Run
@@ -17,7 +18,6 @@ from cplc.system.trace import Run
 MOST_COURSES: Final = 12
 """With more commitments than these, those of a family share a row."""
 _MOST_NAMED: Final = 12
-_MOST_STATES: Final = 6
 
 ENDINGS: Final[dict[Ending, str]] = {
     "limit": "--steps is reached",
@@ -37,12 +37,9 @@ def run_text(system: System, run: Run, style: Style = plain, *, length: int = 0)
     lives = lives_of(system, Story(run, (), (), None))
     if lives:
         yield "  " + style("what becomes of commitments, with the step after which they are so:", "faint")
-    names = {life.name: f"{life.name} ({life.parties})" for life in lives}
-    width = max(map(len, names.values()), default=0)
-    for life in lives:
-        states = [f"{value} ({at})" if at else value for value, at, _ in life.spans if value != "null"]
-        course = ["…", *states[-_MOST_STATES:]] if len(states) > _MOST_STATES else states
-        yield f"    {names[life.name]:<{width}}  {' -> '.join(course)}"
+    names = [f"{life.name} ({life.parties})" for life in lives]
+    for line in life_lines(names, [[(value, at) for value, at, _ in life.spans] for life in lives]):
+        yield f"  {line}"
 
 
 def statistics_text(statistics: Statistics, style: Style = plain) -> Iterator[str]:

@@ -163,15 +163,20 @@ def no_return_sentence(result: Result) -> str | None:
         return None
     who = " and ".join(lost.able.group)
     what = f"`{formula_text(lost.able.goal)}`"
+    have = "has" if len(lost.able.group) == 1 else "have"
     if lost.step is None:
-        began = f"from step {lost.since} on" if lost.since else "from the beginning"
-        return f"Promised without control: {began} it is owed, and {who} could never bring about {what}."
+        began = f"from step {lost.since} on" if lost.since else "from the initial state on"
+        if lost.commitment is None:
+            return f"{who} {have} no strategy that guarantees {what} {began}."
+        in_force = f"`{lost.commitment}` was promised without control: it is open {began}"
+        return f"{in_force}, and {who} never {have} a strategy that guarantees {what}."
     run = evidence.run
     move = run.moves[lost.step - 1]
     step = step_text(result.system, run.states[lost.step - 1], move)
     actor = None if move.step is None else result.system.steps[move.step].actor
     whose = f", by {actor} itself" if (actor,) == lost.able.group else ""
-    return f"Point of no return: step {lost.step}, `{step}`{whose}. After it {who} can no longer bring about {what}."
+    after = f"After it {who} {have} no strategy that guarantees {what}."
+    return f"Point of no return: step {lost.step}, `{step}`{whose}. {after}"
 
 
 def no_return_data(result: Result) -> Data | None:
@@ -186,5 +191,6 @@ def no_return_data(result: Result) -> Data | None:
         "name": None if step is None else step.name,
         "actor": None if step is None else step.actor,
         "since": lost.since,
+        "commitment": lost.commitment,
         "text": no_return_sentence(result),
     }

@@ -1,20 +1,35 @@
-"""Results as protocol designers read them: the verdict, the run that shows it, who is to blame."""
+"""Results as text: the verdict, and the run that shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import groupby
 from typing import Literal
 
+from cplc.records import dataclass
+from cplc.report.explanation import closing_sentences, wrapped
 from cplc.report.story import Story, decisive, said, story, tells
-from cplc.report.strategy import no_return_sentence, strategy_lines
-from cplc.report.wording import HIDDEN, changes, initial_values, place, step_text, stopped, value_text, variable_text
+from cplc.report.strategy import strategy_lines
+from cplc.report.wording import (
+    HIDDEN,
+    changes,
+    counted,
+    initial_values,
+    joined,
+    life_lines,
+    life_of,
+    place,
+    printable,
+    shortened,
+    step_text,
+    stopped,
+    value_text,
+    variable_text,
+)
 from cplc.system.formula import Adjacent, Commits, Enforces, Formula, Fulfils, Knows, Not
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
-from cplc.verification.blame import could_send, endless
-from cplc.verification.results import QUICK, Answer, Blame, Excluded, Remark, Result
+from cplc.verification.results import QUICK, Answer, Excluded, Remark, Result
 
 Part = Literal["good", "bad", "warning", "strong", "faint", "place"]
 Style = Callable[[str, Part], str]
@@ -24,17 +39,13 @@ Detail = Literal["verdicts", "failures", "everything"]
 _MOST_FINDINGS = 10
 _MOST_ASIDES = 5
 _DEEPEST = 3
-_LONGEST = 200
+_CHANGES_WIDTH = 56
+"""Columns for what a step changes; more changes than fit take several lines."""
 
 
 def plain(text: str, part: Part) -> str:
     """Return the text as it is: no colours."""
     return text
-
-
-def printable(text: str) -> str:
-    """Return the text with everything that is not printable shown as a mark."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def verdict_part(result: Result) -> Part:
@@ -79,14 +90,14 @@ def _result(result: Result, style: Style, detail: Detail, shown_before: Collecti
         for line in _evidence(result.system, result.evidence, style, 0, named):
             yield f"  {line}" if line else ""
         if result.left_out:
-            yield style(f"  {_count(result.left_out, 'variable')} that this does not depend on left out", "faint")
+            yield style(f"  {counted(result.left_out, 'variable')} that this does not depend on left out", "faint")
     elif shown and result.answer == "fails" and not result.findings:
         yield from _nothing_helps(result)
-    closing = [*filter(None, (no_return_sentence(result),)), *blame_sentences(result)]
+    closing = list(closing_sentences(result, with_run=shown))
     if closing:
         yield ""
-        for line in closing:
-            yield f"  {line}"
+        for sentence in closing:
+            yield from wrapped(sentence)
     if shown or closing:
         yield ""
 
@@ -112,12 +123,6 @@ def headline(result: Result, style: Style = plain) -> str:
     end = style(f"  {where}", "place") if where else ""
     cached = style("  (cached)", "faint") if result.cached else ""
     return f"{verdict} {style(question.name, 'strong')}{assuming}: {shortened(question.text)}{expected}{end}{cached}"
-
-
-def shortened(text: str) -> str:
-    """Return the text, or its beginning if it is longer than people read."""
-    shown = printable(text)
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 2]} …"
 
 
 _WORDS: dict[Answer, str] = {"holds": "holds", "fails": "fails", "vacuous": "vacuous", "unknown": "unknown"}
@@ -163,7 +168,7 @@ def _steps(system: System, run: Run, style: Style) -> Iterator[str]:
     rows = _rows(system, run)
     widths, digits = _widths(rows), len(str(len(rows)))
     for number, row in enumerate(rows, 1):
-        yield _step(str(number), row, widths, digits, style)
+        yield from _step(str(number), row, widths, digits, style)
 
 
 # --- runs
@@ -218,11 +223,11 @@ def run_lines(system: System, run: Run, marks: Sequence[tuple[int, str]], style:
         if number < len(rows) and (number == 0 or not _is_pause(run, number - 1, number)):
             last = next(n for n in range(number, len(rows)) if n + 1 == len(rows) or not _is_pause(run, n, n + 1))
             label = f"{number + 1}" if last == number else f"{number + 1}-{last + 1}"
-            yield _step(label, rows[number], widths, digits, style)
+            yield from _step(label, rows[number], widths, digits, style)
     if run.loop is not None:
         yield between(f"{_repeating(run.loop + 1, len(rows))} for ever")
     elif idle := stopped(system, run.states[-1]):
-        yield between(f"here all stop: {_joined(idle, 'and')} can do nothing")
+        yield between(f"here all stop: {joined(idle, 'and')} can do nothing")
 
 
 def _repeating(first: int, last: int) -> str:
@@ -244,20 +249,43 @@ def _rest(system: System, run: Run) -> str | None:
     return None
 
 
-_Row = tuple[str, str, str]
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One step of a run as it is printed."""
+
+    what: str
+    changes: tuple[str, ...]
+    """The text of the second column, in lines."""
+    where: str
 
 
 def _rows(system: System, run: Run) -> list[_Row]:
     return [_row(system, before, move) for before, move in zip(run.states, run.moves, strict=False)]
 
 
-def _widths(rows: Sequence[_Row]) -> list[int]:
-    return [min(max((len(row[column]) for row in rows), default=0), most) for column, most in ((0, 48), (1, 66))]
+def _widths(rows: Sequence[_Row]) -> tuple[int, int]:
+    return (
+        min(max((len(row.what) for row in rows), default=0), 48),
+        min(max((len(line) for row in rows for line in row.changes), default=0), _CHANGES_WIDTH),
+    )
 
 
 def _row(system: System, before: State, move: Move) -> _Row:
     where = "" if move.step is None else place(system.steps[move.step].span)
-    return step_text(system, before, move), ", ".join(changes(system, before, move)), where
+    return _Row(step_text(system, before, move), tuple(_in_lines(list(changes(system, before, move)))), where)
+
+
+def _in_lines(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the parts separated by commas, in lines that break between two parts only."""
+    line = ""
+    for number, part in enumerate(parts, 1):
+        text = part if number == len(parts) else f"{part},"
+        if line and len(line) + 1 + len(text) > _CHANGES_WIDTH:
+            yield line
+            line = text
+        else:
+            line = f"{line} {text}" if line else text
+    yield line
 
 
 def _is_pause(run: Run, first: int, second: int) -> bool:
@@ -267,35 +295,33 @@ def _is_pause(run: Run, first: int, second: int) -> bool:
     )
 
 
-def _step(label: str, row: _Row, widths: Sequence[int], digits: int, style: Style) -> str:
-    what, changed, where = row
-    line = f"{label:>{digits}}. {what:<{widths[0]}}  {changed:<{widths[1]}}".rstrip()
-    if not where:
-        return line
-    return f"{line:<{digits + sum(widths) + 4}}  {style(where, 'place')}"
+def _step(label: str, row: _Row, widths: tuple[int, int], digits: int, style: Style) -> Iterator[str]:
+    first, *more = row.changes
+    line = f"{label:>{digits}}. {row.what:<{widths[0]}}  {first:<{widths[1]}}".rstrip()
+    yield f"{line:<{digits + sum(widths) + 4}}  {style(row.where, 'place')}" if row.where else line
+    for text in more:
+        yield f"{'':{digits + 2 + max(widths[0], len(row.what))}}  {text}"
 
 
 def _lives(system: System, told: Story, style: Style) -> Iterator[str]:
     """Yield the life of each commitment and claim along the run."""
-    yield from _courses(system.commitments, "commitments", told, style)
-    yield from _courses(system.claims, "claims", told, style)
+    yield from _courses(system, system.commitments, told, style)
+    yield from _courses(system, system.claims, told, style)
 
 
-def _courses(lives: Sequence[Commitment | Claim], kind: str, told: Story, style: Style) -> Iterator[str]:
-    lines = []
-    for kept in lives:
-        values = [value_text(state[kept.variable]) for state in told.run.states]
-        life = [(value, next(group)[0]) for value, group in groupby(enumerate(values), key=lambda pair: pair[1])]
-        if len(life) > 1 or life[0][0] != "null":
-            steps = " -> ".join(f"{value} ({number})" if number else value for value, number in life if value != "null")
-            first, second = (kept.maker, kept.addressee) if isinstance(kept, Claim) else (kept.debtor, kept.creditor)
-            lines.append((f"{kept.name} ({first} to {second})", steps or "null"))
-    if not lines:
-        return
-    width = max(len(name) for name, _ in lines)
-    yield style(f"{kind}, with the step after which they are so:", "faint")
-    for name, steps in lines:
-        yield f"  {name:<{width}}  {steps}"
+def _courses(system: System, lives: Sequence[Commitment | Claim], told: Story, style: Style) -> Iterator[str]:
+    names: list[str] = []
+    entered: list[list[tuple[str, int]]] = []
+    for one in lives:
+        life = life_of(system, one, told.run)
+        if life != [("null", 0)]:
+            first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+            names.append(f"{one.name} ({first} to {second})")
+            entered.append(life)
+    if names:
+        kind = "claims" if isinstance(lives[0], Claim) else "commitments"
+        yield style(f"{kind}, with the step after which they are so:", "faint")
+        yield from life_lines(names, entered)
 
 
 # --- pairs of states
@@ -378,41 +404,3 @@ def _described(system: System, state: State) -> Iterator[str]:
             continue
         name = variable_text(system, variable)
         yield name if value is True else f"{name} = {value_text(value)}"
-
-
-# --- blame
-
-
-def blame_sentences(result: Result) -> Iterator[str]:
-    """Yield who stopped, what was still owed, and with whose co-operation it would hold."""
-    blamed = result.blame
-    if blamed is None:
-        return
-    ending = None if result.evidence is None else endless(result.evidence)
-    able = {} if ending is None else could_send(result.system, ending)
-    for role in blamed.stopped:
-        owed = [c for c in result.system.commitments if c.name in blamed.owed and c.debtor == role]
-        debts = _joined([f"{commitment.name} to {commitment.creditor}" for commitment in owed], "and")
-        stopped = f"{role} stopped: it could send {_joined(able.get(role, ()), 'or')} for ever and never did"
-        yield f"{stopped}; it still owed {debts}." if debts else f"{stopped}."
-    yield from _remedy(blamed)
-
-
-def _remedy(blamed: Blame) -> Iterator[str]:
-    if not blamed.is_realizable:
-        yield "If all roles kept going no run would be fair."
-        return
-    if not blamed.coalitions:
-        yield "It would not hold even if all roles kept going."
-        return
-    ways = [_joined(roles, "and") for roles in blamed.coalitions]
-    assumptions = [f"assuming {', '.join(roles)}" for roles in blamed.coalitions]
-    yield f"It would hold if {'; or if '.join(ways)} kept going ({'; '.join(assumptions)})."
-
-
-def _joined(names: Sequence[str], word: str) -> str:
-    return f" {word} ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

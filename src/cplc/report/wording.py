@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from cplc.source import Span
 from cplc.system.expr import Value
-from cplc.system.model import State, Step, System, Variable
+from cplc.system.model import Claim, Commitment, State, Step, System, Variable
 from cplc.system.rounds import Player
-from cplc.system.trace import Move
+from cplc.system.trace import Move, Run
 from cplc.verification.interpreter import holds
 from cplc.verification.observers import ONLY_TIME
 from cplc.verification.results import Excluded, Remark
 
 _MOST_INITIAL = 12
+_LONGEST = 200
+_COLUMNS = 80
 HIDDEN = {"parity", "former", "follows"}
 """Variables that only serve the others."""
 
@@ -137,19 +140,24 @@ def changes(system: System, before: State, move: Move) -> Iterator[str]:
     step = system.steps[move.step]
     after = move.state
     for variable in system.variables:
-        old, new = before[variable.name], after[variable.name]
-        if old == new or variable.kind in HIDDEN or (variable.owner == "Env" and variable.about == ""):
+        if variable.kind in HIDDEN or (variable.owner == "Env" and variable.about == ""):
             continue
-        shown = _change(system, step, variable, old, new, after)
+        if before[variable.name] == after[variable.name]:
+            if is_created_again(system, variable, before, move):
+                yield f"{variable.about}: {before[variable.name]} -> {after[variable.name]} (created again)"
+            continue
+        shown = _change(system, step, variable, before, after)
         if shown:
             yield shown
 
 
-def _change(system: System, step: Step, variable: Variable, old: Value, new: Value, after: State) -> str:
+def _change(system: System, step: Step, variable: Variable, before: State, after: State) -> str:
+    old, new = before[variable.name], after[variable.name]
     match variable.kind:
-        case "commitment" | "claim" if new != "null":
-            return f"{variable.about}: {old} -> {new}"
-        case "view" if step.kind != "restart":
+        case "commitment" | "claim":
+            forgotten = " (forgotten by a new round)" if forgets(system, step, variable, before) else ""
+            return f"{variable.about}: {old} -> {new}{forgotten}"
+        case "view":
             kept = system.commitment.get(variable.about) or system.claim.get(variable.about)
             is_news = kept is None or after[kept.variable] != new
             return f"{variable_text(system, variable)}: {old} -> {new}" if is_news else ""
@@ -163,9 +171,78 @@ def _change(system: System, step: Step, variable: Variable, old: Value, new: Val
             return ""
 
 
+def is_created_again(system: System, lifecycle: Variable, before: State, move: Move) -> bool:
+    """Whether the step creates a closed commitment or claim anew, and that ends in the same state at once."""
+    if move.step is None or lifecycle.kind not in ("commitment", "claim"):
+        return False
+    operations = (one for one in system.steps[move.step].operations if one.commitment == lifecycle.about)
+    return before[lifecycle.name] == move.state[lifecycle.name] and any(
+        one.verb == "create" and holds(one.applicable, before) for one in operations
+    )
+
+
+def life_of(system: System, one: Commitment | Claim, run: Run) -> list[tuple[str, int]]:
+    """Return each state that it enters on the run, and the number of the step after which it does; 0 for the first."""
+    variable = system.variable[one.variable]
+    entered = [(value_text(run.start[one.variable]), 0)]
+    for number, (before, move) in enumerate(zip(run.states, run.moves, strict=False), 1):
+        value = value_text(move.state[one.variable])
+        if value != entered[-1][0] or is_created_again(system, variable, before, move):
+            entered.append((value, number))
+    return entered
+
+
+def life_lines(names: Sequence[str], lives: Sequence[Sequence[tuple[str, int]]]) -> Iterator[str]:
+    """Yield each life after its name, in as many lines as fit a terminal: no state that is entered is left out.
+
+    A first state `null` goes without saying where others follow.
+    """
+    width = max(map(len, names), default=0)
+    for name, life in zip(names, lives, strict=True):
+        shown = life[1:] if len(life) > 1 and life[0][0] == "null" else life
+        states = [f"{value} ({number})" if number else value for value, number in shown]
+        text = " -> ".join(state.replace(" ", "\0") for state in states).replace(" -> ", " ->\0")
+        lines = wrap(text, max(_COLUMNS - width - 6, 40), break_long_words=False, break_on_hyphens=False)
+        for at, line in enumerate(lines):
+            yield f"  {'' if at else name:<{width}}  {'   ' if at else ''}{line}".replace("\0", " ")
+
+
+def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> bool:
+    """Whether the step is a restart that erases a commitment in force: active, or pending and active before."""
+    if step.kind != "restart" or lifecycle.kind != "commitment" or lifecycle.name not in step.writes:
+        return False
+    match before[lifecycle.name]:
+        case "active":
+            return True
+        case "pending":
+            former = (v for v in system.variables if v.kind == "former" and v.about == lifecycle.about)
+            return any(before[variable.name] == "active" for variable in former)
+        case _:
+            return False
+
+
 def _ticks(system: System, name: str, ticks: Value, after: State) -> str:
     kept = system.commitment.get(name)
     limit = None
     if kept is not None:
         limit = kept.within if after[kept.variable] == "active" else kept.expires
     return f"{ticks} ticks" if limit is None else f"{ticks} of {limit} ticks"
+
+
+def printable(text: str) -> str:
+    """Return the text with everything that is not printable shown as a mark."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def shortened(text: str) -> str:
+    """Return the text, or its beginning if it is longer than people read."""
+    shown = printable(text)
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 2]} …"
+
+
+def joined(names: Sequence[str], word: str) -> str:
+    return f" {word} ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -11,9 +11,9 @@ from cplc.semantics import terms as t
 from cplc.semantics.cycles import cycles
 from cplc.semantics.folding import combined
 from cplc.semantics.participants import Participants
-from cplc.semantics.resolve import Resolver, Watch
+from cplc.semantics.resolve import Resolver, Watch, where
 from cplc.semantics.terms import Term, Value
-from cplc.semantics.unroll import Unroller
+from cplc.semantics.unroll import Unroller, may_coincide
 from cplc.semantics.visibility import Viewer, described
 from cplc.semantics.vocabulary import CHECKS
 from cplc.semantics.world import MOST_IN_FAMILY, Frame, Job, Values, World
@@ -65,6 +65,7 @@ class Ground:
             claims=claims,
             participants=participants,
             thresholds=thresholds,
+            left_out=len(self._world.left_out),
         )
 
     # --- facts and commitments ------------------------------------------------------------------
@@ -315,11 +316,14 @@ class Ground:
         for job in self._world.others:
             if isinstance(job.body, statements.Channel):
                 resolver = Resolver(self._world, job.frame, job.values)
-                senders, receivers = resolver.agents(job.body.sender), resolver.agents(job.body.receiver)
-                for sender in senders:
-                    for receiver in receivers:
+                one, other = job.body.sender, job.body.receiver
+                for sender in resolver.agents(one):
+                    for receiver in resolver.agents(other):
                         if sender.name != receiver.name:
                             yield sender.name, receiver.name
+                        elif not may_coincide(one, other, job.frame):
+                            message = f"There is no channel from `{sender.name}` to itself"
+                            self._world.problems.report(rules.SAME_ROLE, job.body.span, message, *where(job.values))
 
     def _fairness(self) -> Iterator[model.Fairness]:
         for job in self._world.others:

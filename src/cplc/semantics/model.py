@@ -266,6 +266,8 @@ class CheckedModel:
     claims: tuple[Claim, ...] = ()
     participants: tuple[Participant, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
+    left_out: int = 0
+    """Instances of messages, commitments and claims that are not there, for their two roles are the same."""
 
     @cached_property
     def message(self) -> dict[str, Message]:

@@ -161,12 +161,7 @@ class Resolver:
         return tuple(names)
 
     def _where(self) -> tuple[Note, ...]:
-        """Say for which values of the loops around something is wrong."""
-        shown = [
-            f"{binder.name} = {value.agent.name if isinstance(value, RoleValue) else value}"
-            for binder, value in self._values.items()
-        ]
-        return (Note("for " + ", ".join(shown)),) if shown else ()
+        return where(self._values)
 
     # --- terms ----------------------------------------------------------------------------------
 
@@ -443,3 +438,12 @@ class Resolver:
             hint = () if state is None else (Note(f"`{state}({subject.span.text})` asks for the state"),)
             self._world.problems.report(rules.NEVER_DONE, found.span, message, *hint)
         return t.Does(found.verb, name, other)
+
+
+def where(values: Values) -> tuple[Note, ...]:
+    """Return a note for which values of the loops around something is wrong; none outside loops."""
+    shown = [
+        f"{binder.name} = {value.agent.name if isinstance(value, RoleValue) else value}"
+        for binder, value in values.items()
+    ]
+    return (Note("for " + ", ".join(shown)),) if shown else ()

@@ -8,10 +8,21 @@ from dataclasses import replace
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import model, statements, tree
-from cplc.semantics.resolve import Resolver
+from cplc.semantics.resolve import Resolver, where
 from cplc.semantics.terms import Value
 from cplc.semantics.types import Bool, Enum, Int
-from cplc.semantics.world import MOST_IN_FAMILY, MOST_INSTANCES, Beginning, Ends, Frame, Job, RoleValue, Values, World
+from cplc.semantics.world import (
+    MOST_IN_FAMILY,
+    MOST_INSTANCES,
+    Beginning,
+    Binding,
+    Ends,
+    Frame,
+    Job,
+    RoleValue,
+    Values,
+    World,
+)
 from cplc.source import Span
 
 
@@ -190,19 +201,25 @@ class Unroller:
                 case statements.Message(symbol):
                     ends = self._ends(body.sender, body.receiver, frame, values)
                     name = frame.name_of(symbol.name, indices=indices)
-                    if self._is_between_two(ends, symbol, name, bool(frame.outer or indices)) and ends:
+                    if ends is None:
+                        self.world.broken.add(symbol)
+                    elif self._is_between_two(ends, (body.sender, body.receiver), symbol, name, frame, values):
                         self.world.ends[name] = ends
                         self.world.messages[name] = Job(name, body, frame, values, scope)
                 case statements.Commitment(symbol):
                     ends = self._ends(body.debtor, body.creditor, frame, values)
                     name = frame.name_of(symbol.name, indices=indices)
-                    if self._is_between_two(ends, symbol, name, bool(frame.outer or indices)) and ends:
+                    if ends is None:
+                        self.world.broken.add(symbol)
+                    elif self._is_between_two(ends, (body.debtor, body.creditor), symbol, name, frame, values):
                         self.world.ends[name] = ends
                         self.world.commitments[name] = Job(name, body, frame, values, scope)
                 case statements.Claim(symbol):
                     ends = self._ends(body.maker, body.addressee, frame, values)
                     name = frame.name_of(symbol.name, indices=indices)
-                    if self._is_between_two(ends, symbol, name, bool(frame.outer or indices)) and ends:
+                    if ends is None:
+                        self.world.broken.add(symbol)
+                    elif self._is_between_two(ends, (body.maker, body.addressee), symbol, name, frame, values):
                         self.world.ends[name] = ends
                         self.world.claims[name] = Job(name, body, frame, values, scope)
                 case statements.Fact(symbol):
@@ -227,21 +244,52 @@ class Unroller:
 
     def _is_between_two(
         self,
-        ends: Ends | None,
+        ends: Ends,
+        written: tuple[tree.RoleTree, tree.RoleTree],
         symbol: tree.MessageSymbol | tree.CommitmentSymbol | tree.ClaimSymbol,
         name: str,
-        in_family: bool,
+        frame: Frame,
+        values: Values,
     ) -> bool:
-        if ends is None:
-            self.world.broken.add(symbol)
-            return False
+        """Whether the two roles differ. Where they are the same, the instance is left out.
+
+        That is an error unless each depends on a loop variable that the other does not depend on.
+        """
         if ends.first != ends.second:
             return True
         self.world.left_out.add(name)
-        if not in_family:
-            message = f"`{symbol.name}` is between `{ends.first}` and itself"
-            self.world.report(rules.SAME_ROLE, symbol.span, message)
+        if not may_coincide(*written, frame):
+            self._report_same_role(ends.first, written, symbol, name, frame, values)
         return False
+
+    def _report_same_role(
+        self,
+        role: str,
+        written: tuple[tree.RoleTree, tree.RoleTree],
+        symbol: tree.MessageSymbol | tree.CommitmentSymbol | tree.ClaimSymbol,
+        name: str,
+        frame: Frame,
+        values: Values,
+    ) -> None:
+        """Report at the declaration or, where the `use` of a part makes two of its roles one, there."""
+        message = f"`{name}` is between `{role}` and itself"
+        notes = list(where(values))
+        is_in_loop = any(binders for one in written if (binders := list(_binders(one, frame))))
+        span, bound = symbol.span, [_argument(one, frame) for one in written]
+        while frame.binding is not None and None not in bound:
+            (_, span), (_, other) = (one for one in bound if one is not None)
+            notes = [Note(f"`{symbol.name}` is declared here", symbol.span), *where(frame.binding.values)]
+            span = max(span, other, key=lambda place: place.start)
+            frame = frame.binding.frame
+            bound = [_argument(one[0], frame) if one is not None else None for one in bound]
+        if is_in_loop:
+            hint = "let two different variables range over the family, or leave this member out of the range"
+        elif isinstance(symbol, tree.MessageSymbol):
+            hint = "what a role does on its own is a variable of that role, or another role that does it"
+        else:
+            hint = "nobody owes anything to themselves: name another role"
+        notes.append(Note(hint))
+        self.world.problems.report(rules.SAME_ROLE, span, message, *notes)
 
     # --- scopes and parts -----------------------------------------------------------------------
 
@@ -313,7 +361,8 @@ class Unroller:
             roles[role] = agents
         if self.world.problems.errors > before:
             return None
-        return Frame(template, path, outer, parameters, roles, "")
+        binding = Binding({role: (written, span) for role, written, span in part.roles}, frame, values)
+        return Frame(template, path, outer, parameters, roles, "", binding=binding)
 
     def _same_size(self, role: tree.RoleSymbol, agents: tuple[model.Role, ...], inside: Frame, span: Span) -> bool:
         if role.size is None:
@@ -324,6 +373,50 @@ class Unroller:
         message = f"`{role.name}` has {size} instances and is bound to {len(agents)}"
         self.world.problems.report(rules.UNBOUND_ROLE, span, message, Note("declared here", role.span))
         return False
+
+
+def may_coincide(one: tree.RoleTree | tree.AllOf, other: tree.RoleTree | tree.AllOf, frame: Frame) -> bool:
+    """Whether each of two roles depends on a loop variable that the other does not depend on, or one is a family."""
+    if isinstance(one, tree.AllOf) or isinstance(other, tree.AllOf):
+        return True
+    first, second = frozenset(_binders(one, frame)), frozenset(_binders(other, frame))
+    return bool(first - second and second - first)
+
+
+def _argument(role: tree.RoleTree | tree.AllOf, frame: Frame) -> tuple[tree.RoleTree | tree.AllOf, Span] | None:
+    """Return what a role of a part is bound to where the part is used, and where that is written."""
+    if frame.binding is None or not isinstance(role, tree.RoleAt | tree.AllOf) or role.owner:
+        return None
+    return frame.binding.roles.get(role.role)
+
+
+def _binders(role: tree.RoleTree | tree.AllOf, frame: Frame) -> Iterator[tree.Binder]:
+    """Yield the loop variables that decide which role it is, those around the `use` of a part included."""
+    match role:
+        case tree.LoopValue(binder):
+            yield binder
+        case tree.RoleAt(_, index):
+            yield from _binders_in(index) if index is not None else ()
+        case tree.AllOf():
+            pass
+    argument = _argument(role, frame)
+    if argument is not None and frame.binding is not None:
+        yield from _binders(argument[0], frame.binding.frame)
+
+
+def _binders_in(index: tree.Tree) -> Iterator[tree.Binder]:
+    match index:
+        case tree.LoopValue(binder):
+            yield binder
+        case tree.IndexOf(role):
+            yield from _binders_in(role)
+        case tree.RoleAt(_, inner) if inner is not None:
+            yield from _binders_in(inner)
+        case tree.Apply(_, operands):
+            for operand in operands:
+                yield from _binders_in(operand)
+        case _:
+            return
 
 
 def _is_flat(body: statements.Body) -> bool:

@@ -49,6 +49,8 @@ class Frame:
     roles: Mapping[tree.RoleSymbol, tuple[model.Role, ...]]
     scope: str
     beginning: tuple[Beginning, ...] = ()
+    binding: Binding | None = None
+    """Of a part: how its roles are bound."""
 
     def name_of(self, *names: str, indices: tuple[int, ...]) -> str:
         """Return the full name of something declared here."""
@@ -60,6 +62,15 @@ class Frame:
     def prefix(self) -> str:
         """What stands between a role and the variables that the part gives it."""
         return f"{self.name_of(indices=())}." if self.path else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binding:
+    """The role arguments of a `use`, as they are written in the protocol around it."""
+
+    roles: Mapping[tree.RoleSymbol, tuple[tree.RoleTree | tree.AllOf, Span]]
+    frame: Frame
+    values: Values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,6 +131,7 @@ class World:
     ends: dict[str, Ends] = field(default_factory=dict)
     """Of every message, commitment and claim."""
     left_out: set[str] = field(default_factory=set)
+    """Instances of messages, commitments and claims that are not there, for their two roles are the same."""
     broken: set[object] = field(default_factory=set)
     """Symbols whose declarations are wrong: nothing more is said of them."""
     fact_atoms: dict[str, frozenset[Term]] = field(default_factory=dict)

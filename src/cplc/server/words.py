@@ -83,7 +83,7 @@ SIGNS: Final[dict[str, str]] = {
 }
 
 STATES: Final[dict[str, str]] = {
-    "null": "not there yet",
+    "null": "not there yet, or taken back by a restart",
     "conditional": "made, and its antecedent is not yet true",
     "active": "owed",
     "pending": "suspended, or handed on but retained",

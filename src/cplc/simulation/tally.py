@@ -19,11 +19,16 @@ Ending = Literal["limit", "nothing", "time", "refused"]
 """Why a run ends: it is as long as it may be, no step is possible, none but ticks without effect, nobody wants any."""
 
 _OPEN: Final = ("conditional", "active", "pending")
+FORGOTTEN: Final = "forgotten"
+"""Listed among final states: the number of commitments in force that a new round erased."""
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A commitment or claim, and in how many instances it ended in which state; the last states of open ones too."""
+    """A commitment or claim, and in how many instances it ended in which state; the last states of open ones too.
+
+    `FORGOTTEN` counts those that were active, or pending and active before, when a new round began.
+    """
 
     name: str
     parties: tuple[str, str]
@@ -70,6 +75,7 @@ class Tally:
         self._effects = [effects_of(self.packing, self._kept, step) for step in self.system.steps]
         self._last: dict[int, str] = {}
         """The state of each instance that there is."""
+        self._former = {v.about: v.name for v in self.system.variables if v.kind == "former"}
 
     def begin(self, start: int) -> None:
         self._last = {}
@@ -86,9 +92,18 @@ class Tally:
         mask, table = effects
         for position, value, is_new in table[before & mask]:
             if (is_new or value == "null") and position in self._last:
-                self._over[position, self._last.pop(position)] += 1
+                last = self._last.pop(position)
+                is_forgotten = value == "null" and self._is_in_force(position, last, before)
+                self._over[position, FORGOTTEN if is_forgotten else last] += 1
             if value != "null":
                 self._last[position] = value
+
+    def _is_in_force(self, position: int, state: str, before: int) -> bool:
+        one = self._kept[position]
+        if isinstance(one, Claim) or state not in ("active", "pending"):
+            return False
+        former = self._former.get(one.name) if state == "pending" else None
+        return former is None or self.packing.value(former, before) == "active"
 
     def end(self, length: int, ending: Ending) -> None:
         self.runs += 1
@@ -106,7 +121,7 @@ class Tally:
                 isinstance(one, Claim),
                 {
                     str(value): count
-                    for value in self.system.variable[one.variable].domain
+                    for value in (*self.system.variable[one.variable].domain, FORGOTTEN)
                     if (count := self._over[position, str(value)])
                 },
             )

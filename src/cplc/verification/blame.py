@@ -1,10 +1,11 @@
-"""Who could have made a failed property true, who stopped, and what was still owed."""
+"""Responsibility for a failed property: whose co-operation would make it true, who stopped, and what was violated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 
+from cplc.records import dataclass
 from cplc.system.formula import (
     Atom,
     Enforces,
@@ -22,12 +23,12 @@ from cplc.system.formula import (
     children,
     is_state_formula,
 )
-from cplc.system.model import System
-from cplc.system.trace import Evidence
-from cplc.verification.checks import OPEN
+from cplc.system.model import Claim, Commitment, State, System
+from cplc.system.trace import Evidence, Run
 from cplc.verification.interpreter import Interpreter
 from cplc.verification.replay import steps_along
-from cplc.verification.results import Blame
+from cplc.verification.responsibility import avoidance
+from cplc.verification.results import Avoidance, Blame
 
 Valid = Callable[[frozenset[str]], bool]
 
@@ -35,31 +36,103 @@ MOST_ASKED = 64
 """How many sets of roles are tried for being smallest before a small one is enough."""
 
 
+@dataclass(frozen=True)
+class Violation:
+    """A commitment or claim that becomes violated on a run."""
+
+    name: str
+    by: str
+    """Its debtor or maker."""
+    towards: str
+    step: int
+    """The number of the step that violates it."""
+    message: str | None
+    """The message that does; None if a deadline runs out."""
+
+
+def violations(system: System, run: Run) -> tuple[Violation, ...]:
+    """Return every violation on the run, in the order of its steps."""
+    bonds: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+    violated: list[Violation] = []
+    for number, (before, move) in enumerate(zip(run.states, run.moves, strict=False), 1):
+        for one in bonds:
+            if move.step is not None and before[one.variable] != "violated" == move.state[one.variable]:
+                step = system.steps[move.step]
+                by, towards = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+                violated.append(Violation(one.name, by, towards, number, None if step.kind == "tick" else step.event))
+    return tuple(violated)
+
+
 def blame(
     system: System, shown: System, formula: Formula, assuming: frozenset[str], valid: Valid, evidence: Evidence
 ) -> Blame | None:
-    """Return who is to blame for a failure; None where it does not depend on who keeps going.
+    """Return who is responsible for a failure; None where it does not depend on who keeps going.
 
     The evidence is of the system ``shown``, a slice of the whole one. ``valid`` tells whether the formula would hold
     if these roles kept going. It is asked only where co-operation can but help: every operator that depends on
-    fairness speaks of all runs, or of what some of them can enforce.
+    fairness speaks of all runs, or of what some of them can enforce. Where no co-operation helps, the evidence should
+    be a run on which all roles keep going.
     """
     if system.is_synchronous or not needs_fairness(formula, system) or not helped_by_fairness(formula, system):
         return None
-    found = coalitions(system, assuming, valid)
+    helping = coalitions(system, assuming, valid)
     ending = endless(evidence)
     if ending is None:
-        return Blame(found, (), ())
-    still_open = _open_at_the_end(shown, ending)
-    helpful = {family for coalition in found for family in coalition}
-    debtors = {shown.commitment[name].debtor for name in still_open}
-    stopped = tuple(
-        role
-        for role in could_send(shown, ending)
-        if (system.agent[role].family in helpful if found else role in debtors)
-    )
-    owed = tuple(name for name in still_open if shown.commitment[name].debtor in stopped)
-    return Blame(found, stopped, owed)
+        return Blame(helping, (), ())
+    able = could_send(shown, ending)
+    if not helping:
+        avoided = avoidance(shown, evidence)
+        if avoided is None or not _is_by_no_stop(avoided, able):
+            return Blame((), (), ())
+        return Blame((), (), _owed(shown, ending), avoided)
+    stopped = _helpful(system, assuming, valid, helping, tuple(able))
+    owed = tuple(name for name in _owed(shown, ending) if shown.commitment[name].debtor in stopped)
+    return Blame(helping, stopped, owed)
+
+
+def _is_by_no_stop(avoided: Avoidance, able: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether nobody avoids the goal by stopping: it was lost, or no send that ensures it is possible all the time."""
+    sends = {(role, message) for role, messages in able.items() for message in messages}
+    ensuring = {(way.role, way.message) for way in avoided.ways_out if way.ensures}
+    return not able or avoided.lost is not None or (bool(ensuring) and not ensuring & sends)
+
+
+def _helpful(
+    system: System, assuming: frozenset[str], valid: Valid, helping: Iterable[tuple[str, ...]], able: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return those of the roles that belong to a smallest set of role instances that makes the formula true.
+
+    In a family of one member the smallest set of families says that already.
+    """
+    helpful: dict[str, None] = {}
+    for families in helping:
+        members = _members(system, assuming, families)
+        for role in able:
+            if role in members and (
+                len(_members(system, assuming, (system.agent[role].family,))) == 1
+                or role in helpful
+                or _is_needed(role, members, assuming, valid)
+            ):
+                helpful[role] = None
+        if not any(role in helpful for role in able if role in members):
+            helpful.update(dict.fromkeys(role for role in able if role in members))
+    return tuple(role for role in able if role in helpful)
+
+
+def _members(system: System, assuming: frozenset[str], families: Iterable[str]) -> tuple[str, ...]:
+    roles = dict.fromkeys(justice.role for justice in system.justice if justice.role is not None)
+    return tuple(role for role in roles if role not in assuming and system.agent[role].family in set(families))
+
+
+def _is_needed(role: str, members: Iterable[str], assuming: frozenset[str], valid: Valid) -> bool:
+    """Whether the role is in the smallest set that is left when others are dropped first."""
+    left = frozenset(members)
+    if not valid(assuming | (left - {role})):
+        return True
+    for other in sorted(left - {role})[:MOST_ASKED]:
+        if valid(assuming | (left - {other})):
+            left -= {other}
+    return not valid(assuming | (left - {role}))
 
 
 # --- whom it takes
@@ -137,9 +210,19 @@ def could_send(system: System, ending: Evidence) -> dict[str, tuple[str, ...]]:
     return able
 
 
-def _open_at_the_end(system: System, ending: Evidence) -> tuple[str, ...]:
-    last = ending.run.states[-1]
-    return tuple(commitment.name for commitment in system.commitments if last[commitment.variable] in OPEN)
+def _owed(system: System, ending: Evidence) -> tuple[str, ...]:
+    """Return the commitments that are in force all round the loop: active, or pending and active before."""
+    run = ending.run
+    former = {one.about: one.name for one in system.variables if one.kind == "former"}
+
+    def is_in_force(commitment: Commitment, state: State) -> bool:
+        lifecycle = state[commitment.variable]
+        if lifecycle == "pending" and commitment.name in former:
+            lifecycle = state[former[commitment.name]]
+        return lifecycle in ("active", "pending")
+
+    loop = run.states[run.loop or 0 :]
+    return tuple(one.name for one in system.commitments if all(is_in_force(one, state) for state in loop))
 
 
 # --- which formulas

@@ -1,13 +1,14 @@
-"""The point of no return: on a run to where a group can no longer do what it ought to, the step that settled it."""
+"""Point of no return: the last step of a run before which a group still had a strategy for its goal."""
 
 from __future__ import annotations
 
 from cplc.engines.interface import Engine, S
-from cplc.system.expr import TRUE, Expr, Read, one_of, reads
-from cplc.system.formula import Atom, Enforces, Formula, Globally, Implies, OnPaths
-from cplc.system.model import System
+from cplc.system.expr import TRUE, Expr, Read, Value, one_of, reads
+from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, Implies, OnPaths
+from cplc.system.model import Commitment, System
 from cplc.system.trace import Evidence
 from cplc.verification.checks import OPEN
+from cplc.verification.interpreter import holds
 from cplc.verification.results import NoReturn
 
 
@@ -32,13 +33,34 @@ def point_of_no_return(engine: Engine[S], evidence: Evidence, assuming: frozense
     while begin and engine.contains(there, states[begin - 1]):
         begin -= 1
     step = next((n + 1 for n in range(end - 1, begin - 1, -1) if can[n]), None)
-    return NoReturn(able, step, begin)
+    return NoReturn(able, step, begin, _in_force(engine.system, owed, able))
 
 
 def _lifecycle(system: System, owed: Formula) -> Expr | None:
     """Return when the commitment is open whose state is what is asked for: it binds before it is active, too."""
     if isinstance(owed, Atom):
         for commitment in system.commitments:
-            if reads(owed.condition) == {commitment.variable}:
+            if reads(owed.condition) == {commitment.variable} and _states(system, commitment, owed) <= set(OPEN):
                 return one_of(Read(commitment.variable), OPEN)
     return None
+
+
+def _in_force(system: System, owed: Formula, able: Enforces) -> str | None:
+    """Return the commitment in force whose debtor is to bring its consequent about, if that is what is asked."""
+    if isinstance(owed, Atom) and isinstance(able.goal, Finally) and isinstance(able.goal.operand, Atom):
+        for commitment in system.commitments:
+            if (
+                reads(owed.condition) == {commitment.variable}
+                and "active" in (states := _states(system, commitment, owed))
+                and states <= {"active", "pending"}
+                and commitment.debtor in able.group
+                and commitment.consequent == able.goal.operand.condition
+            ):
+                return commitment.name
+    return None
+
+
+def _states(system: System, commitment: Commitment, owed: Atom) -> set[Value]:
+    """Return the lifecycle states in which a condition on nothing else holds."""
+    name = commitment.variable
+    return {state for state in system.variable[name].domain if holds(owed.condition, {name: state})}

@@ -85,15 +85,41 @@ class Remark:
 
 
 @dataclass(frozen=True)
+class WayOut:
+    """A send by which a loop that avoids a goal could have been left."""
+
+    role: str
+    message: str
+    after: int
+    """How many steps of the run were taken where it is first possible."""
+    ensures: bool
+    """After it, every run on which all roles keep going reaches the goal; otherwise some run does."""
+
+
+@dataclass(frozen=True)
+class Avoidance:
+    """How a run avoids what is asked of it, where no role's keeping going would have changed that."""
+
+    goal: Formula
+    lost: int | None
+    """The number of the step after which the goal cannot be reached any more; 0 if it never could, None if it can."""
+    acting: tuple[str, ...]
+    """Where it still can: the roles whose sends the loop consists of."""
+    ways_out: tuple[WayOut, ...]
+
+
+@dataclass(frozen=True)
 class Blame:
-    """Who could have made it true, who stopped, and what was still owed."""
+    """Responsibility for a failure that depends on which roles keep going."""
 
     coalitions: tuple[tuple[str, ...], ...]
     """The smallest sets of roles (families as one) whose co-operation makes the property true."""
     stopped: tuple[str, ...]
-    """Roles that on the run shown could send for ever and never did."""
+    """Roles that on the run shown could send forever and never did, and whose co-operation would help."""
     owed: tuple[str, ...]
-    """Commitments open at the end of the run whose debtors are among those who stopped."""
+    """Commitments in force at the end of the run: of debtors that stopped or, with an ``avoidance``, of all."""
+    avoidance: Avoidance | None = None
+    """Where no co-operation helps, how the run shown avoids the goal: by no role's stopping."""
     is_realizable: bool = True
     """Whether any fair run is left if all roles keep going; otherwise it is open what would hold then."""
 
@@ -108,6 +134,8 @@ class NoReturn:
     """The number of the first step after which it no longer could; None if it never could since it ought to."""
     since: int
     """After how many steps what it ought to do began to bind it."""
+    commitment: str | None = None
+    """The commitment in force that it ought to fulfil, where the formula is about one."""
 
 
 @dataclass(frozen=True)

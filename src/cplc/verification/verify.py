@@ -17,9 +17,9 @@ from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.records import dataclass
 from cplc.system.formula import Commits, Formula, Fulfils, Taken, subformulas
 from cplc.system.model import State, System
-from cplc.system.trace import Evidence
+from cplc.system.trace import Evidence, Move
 from cplc.verification.acting import with_actions
-from cplc.verification.blame import blame
+from cplc.verification.blame import blame, endless
 from cplc.verification.embedding import embedding_problems
 from cplc.verification.evidence import explain_initial
 from cplc.verification.exploration import EngineName, Exploration, Part, method_of
@@ -34,7 +34,8 @@ from cplc.verification.realizability import (
     restrictions,
 )
 from cplc.verification.replay import EvidenceError, replay
-from cplc.verification.results import Answer, Excluded, Question, Remark, Result
+from cplc.verification.responsibility import explored
+from cplc.verification.results import Answer, Blame, Excluded, Question, Remark, Result
 from cplc.verification.triviality import trivial_value
 from cplc.verification.vacuity import Considered, Reachable, not_serial, vacuous_implications
 from cplc.verification.widening import NotWidened, widened
@@ -103,6 +104,12 @@ class Verifier:
         return known
 
 
+MAX_LENGTHENING = 3
+"""A run on which all roles keep going is shown if it is at most this many times as long as the shortest one,"""
+MIN_LIMIT = 30
+"""or if it has at most so many steps."""
+
+
 @dataclass(frozen=True)
 class _Met:
     """The states that are met where a formula is decided."""
@@ -155,9 +162,15 @@ class _Answering:
         try:
             evidence = self._evidence(first.formula)
             whole, shown = self.exploration.system, self.exploration.wide(engine)
-            blamed = blame(whole, shown, self.question.formula, self.assuming, self._is_valid, evidence)
-            if blamed is not None and not blamed.coalitions and self._lacking(frozenset(whole.agent)):
-                blamed = replace(blamed, is_realizable=False)
+            blamed = self._blame(whole, shown, evidence)
+            is_open = blamed is not None and blamed.is_realizable and not (blamed.coalitions or blamed.avoidance)
+            if is_open and endless(evidence) is not None and explored(shown) is not None:
+                fair = self._failing_for_all(failing, evidence)
+                if fair is not None:
+                    first, evidence = fair
+                    engine = self.exploration.engine_deciding(first.formula, self.assuming)
+                    shown = self.exploration.wide(engine)
+                    blamed = self._blame(whole, shown, evidence)
             no_return = point_of_no_return(engine, evidence, self.assuming) if isinstance(engine, Engine) else None
         except ResourceExhausted as limit:
             blamed, no_return = None, None
@@ -203,6 +216,31 @@ class _Answering:
         except ResourceExhausted as limit:
             return tuple(remarks), f"whether a fair run begins in every reachable state was left open: {limit}"
         return tuple(remarks), None
+
+    def _blame(self, whole: System, shown: System, evidence: Evidence) -> Blame | None:
+        blamed = blame(whole, shown, self.question.formula, self.assuming, self._is_valid, evidence)
+        if blamed is not None and not blamed.coalitions and self._lacking(frozenset(whole.agent)):
+            return replace(blamed, avoidance=None, is_realizable=False)
+        return blamed
+
+    def _failing_for_all(self, failing: Sequence[Part], evidence: Evidence) -> tuple[Part, Evidence] | None:
+        """Return evidence by a run on which all roles keep going, where that is not much longer.
+
+        No co-operation helps: a run on which some role stops would suggest that it was its fault.
+        """
+        roles = frozenset(justice.role for justice in self.exploration.system.justice if justice.role is not None)
+        everybody = self.assuming | roles
+        most = max(MAX_LENGTHENING * len(_whole_run(evidence)), MIN_LIMIT)
+        for part in self.exploration.parts(self.question.formula):
+            if self.exploration.is_valid(part.formula, everybody):
+                continue
+            with suppress(ResourceExhausted, EvidenceError):
+                fair = self._evidence(part.formula, everybody)
+                system = self.exploration.wide(self.exploration.engine_deciding(part.formula, self.assuming))
+                if len(_whole_run(fair)) <= most and not replay(system, fair, self.assuming):
+                    return part, fair
+            return None
+        return None
 
     def answer(self) -> Answer:
         if self._lacking(self.assuming):
@@ -333,35 +371,42 @@ class _Answering:
         social = [part for part in parts if any(isinstance(f, Commits | Fulfils) for f in subformulas(part.formula))]
         return self._remarks(social, not_serial)
 
-    def _evidence(self, formula: Formula) -> Evidence:
-        """Return why the formula has its value, replayed."""
-        engine = self.exploration.engine_deciding(formula, self.assuming)
-        evidence = self._found_by(engine, formula)
+    def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:
+        """Return why the formula has its value, replayed; on runs where these roles keep going."""
+        assuming = self.assuming if assuming is None else assuming
+        engine = self.exploration.engine_deciding(formula, assuming)
+        evidence = self._found_by(engine, formula, assuming)
         wide = self.exploration.wide(engine)
         if wide is not engine.system:
-            evidence = self._widened(evidence, formula, wide)
+            evidence = self._widened(evidence, formula, wide, assuming)
         whole = self.exploration.system
         problems = [] if wide is whole else list(embedding_problems(whole, wide, evidence))
         if problems:
             raise EvidenceError("; ".join(problems))
         return evidence
 
-    def _found_by(self, engine: AnyEngine, formula: Formula) -> Evidence:
+    def _found_by(self, engine: AnyEngine, formula: Formula, assuming: frozenset[str]) -> Evidence:
         if isinstance(engine, Engine):
-            evidence = explain_initial(engine, formula, self.assuming)
+            evidence = explain_initial(engine, formula, assuming)
         else:
-            _, evidence = engine.decide(formula, self.assuming)
+            _, evidence = engine.decide(formula, assuming)
             if engine.system.is_synchronous:
                 evidence = with_actions(engine.system, evidence)
-        problems = replay(engine.system, evidence, self.assuming)
+        problems = replay(engine.system, evidence, assuming)
         if problems:
             raise EvidenceError("; ".join(problems))
         return evidence
 
-    def _widened(self, evidence: Evidence, formula: Formula, wide: System) -> Evidence:
+    def _widened(self, evidence: Evidence, formula: Formula, wide: System, assuming: frozenset[str]) -> Evidence:
         """Return the evidence with those who only look on; where it takes too long to bring it about, another."""
         with suppress(NotWidened):
             found = widened(evidence, wide)
-            if not replay(wide, found, self.assuming):
+            if not replay(wide, found, assuming):
                 return found
-        return self._found_by(self.exploration.wide_engine_for(formula), formula)
+        return self._found_by(self.exploration.wide_engine_for(formula), formula, assuming)
+
+
+def _whole_run(evidence: Evidence) -> tuple[Move, ...]:
+    """Return the steps of the run and of the longest one that goes on from its end."""
+    parts = (_whole_run(part) for position, part in evidence.parts if position == len(evidence.run.moves))
+    return evidence.run.moves + max(parts, key=len, default=())
