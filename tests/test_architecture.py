@@ -14,12 +14,13 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "records": set(),
     "source": set(),
     "resources": set(),
+    "file_access": set(),
     "diagnostics": {"source"},
     "system": {"source"},
-    "syntax": {"source", "diagnostics", "resources"},
+    "syntax": {"source", "diagnostics", "resources", "file_access"},
     "formatting": {"syntax", "source", "diagnostics"},
-    "settings": {"syntax", "source", "diagnostics"},
-    "semantics": {"syntax", "source", "diagnostics", "resources"},
+    "settings": {"syntax", "source", "diagnostics", "file_access"},
+    "semantics": {"syntax", "source", "diagnostics", "resources", "file_access"},
     "lowering": {"semantics", "system", "diagnostics", "source"},
     "engines": {"system"},
     "verification": {"engines", "system", "source"},
@@ -43,6 +44,7 @@ _MAY_IMPORT["fixing"] = {"pipeline", "settings", "diagnostics", "source"}
 _MAY_IMPORT["monitoring"] = {"pipeline", "simulation", "engines", "lowering", "semantics", "logs", "system"}
 _MAY_IMPORT["mining"] = {"monitoring", "logs", "report", "risk", "system"}
 _MAY_IMPORT["sweeping"] = {
+    "file_access",
     "pipeline",
     "analysing",
     "asking",
@@ -60,6 +62,7 @@ _MAY_IMPORT["sweeping"] = {
     "source",
 }
 _MAY_IMPORT["server"] = {
+    "file_access",
     "pipeline",
     "settings",
     "report",
@@ -73,6 +76,7 @@ _MAY_IMPORT["server"] = {
     "__init__",
 }
 _MAY_IMPORT["cli"] = {
+    "file_access",
     "every_size",
     "sweeping",
     "mining",

@@ -23,6 +23,7 @@ from cplc.cli.stopping import STOPPED, Stop, stopping
 from cplc.cli.telling import Form, Teller
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.file_access import read_bytes
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _OFTEN: Final = 1.0
 _SHARE: Final = 10
 _POLL: Final = 0.2
 _LOOK: Final = 512
+_LARGEST_MAPPING: Final = 1_000_000
+"""How many bytes a mapping may have."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +218,7 @@ def _prepared(
     mapping = LogMapping(vocabulary=words)
     if wish.mapping is not None:
         try:
-            text = wish.mapping.read_bytes().decode("utf-8-sig")
+            text = read_bytes(wish.mapping, _LARGEST_MAPPING, or_pipe=True).decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as problem:
             raise click.UsageError(f"cannot read `{wish.mapping}`: {getattr(problem, 'strerror', problem)}") from None
         mapping, problems = parse_mapping(Source(str(wish.mapping), text), words)
