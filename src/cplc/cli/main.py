@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -92,7 +93,8 @@ def run(arguments: Sequence[str]) -> int:
         _discard_output()
         return Exit.UNKNOWN
     except OSError as problem:
-        write(f"cplc: {problem.strerror or problem}: {problem.filename or 'output'}\n", err=True)
+        with suppress(OSError):  # a terminal that has hung up takes nothing more
+            write(f"cplc: {problem.strerror or problem}: {problem.filename or 'output'}\n", err=True)
         return Exit.WRONG
     except Exception as error:  # a mistake of the user is never an exception
         return _bug(error)

@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Final, Literal
@@ -20,7 +20,7 @@ from cplc.cli.limits import Interrupted, termination
 from cplc.cli.output import Colour
 from cplc.records import dataclass
 from cplc.sweeping.items import Answered, Cell, Item, Limits, Row
-from cplc.sweeping.places import Cluster, Here
+from cplc.sweeping.places import Cluster, Local
 from cplc.sweeping.planning import Wish
 from cplc.sweeping.tables import Form, Line, Table, json_record, lines, restored, summed, written
 
@@ -50,13 +50,16 @@ class Sweeping:
     interrupted: str | None = None
     _kept: float = field(default_factory=time.monotonic)
 
-    def answer(self, where: Here | Cluster, items: Iterator[Item], limits: Limits) -> None:
-        """Answer all items that the earlier table does not."""
+    def answer(self, executor: AbstractContextManager[Local | Cluster], items: Iterator[Item], limits: Limits) -> None:
+        """Answer all items that the earlier table does not; workers have ended when this returns."""
         progress = output.Progress(self._doing)
-
         try:
-            with termination():
-                for one in where.answered(self._missing(items), limits, progress.show):
+            with (
+                termination(),
+                executor as where,
+                closing(where.answered(self._missing(items), limits, progress.show)) as answers,
+            ):
+                for one in answers:
                     progress.clear()
                     self._take(one)
         except Interrupted as stop:
