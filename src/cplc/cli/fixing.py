@@ -35,7 +35,7 @@ def fixed(
         return found or 0
     before, after = found
     if diff:
-        output.write(output.difference(file, before, after.text))
+        output.write_exactly(output.difference(file, before, after.text))
     elif after.count:
         path = Path(file).resolve()
         mark = _BYTE_ORDER_MARK if read_bytes(path, MAX_BYTES).startswith(_BYTE_ORDER_MARK.encode()) else ""

@@ -18,6 +18,7 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.file_access import MAX_BYTES, MAX_SIZE, TooManyBytes, read_bytes
 from cplc.formatting import Formatted, format_source
+from cplc.printable import printable
 from cplc.source import Source, Span
 
 
@@ -109,12 +110,12 @@ def _unreadable(name: str, message: str) -> Diagnostic:
 def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> None:
     """Write the text, or show what would change."""
     if diff:
-        output.write(output.difference(name, before, after))
+        output.write_exactly(output.difference(name, before, after))
     elif check:
         if before != after and name != STANDARD_INPUT:
-            output.write(f"would change {name}\n")
+            output.write(f"would change {printable(name)}\n")
     elif name == STANDARD_INPUT:
-        output.write(after)
+        output.write_exactly(after)
     elif before != after:
         output.write_file(Path(name).resolve(), after)
 

@@ -10,6 +10,7 @@ import threading
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from io import StringIO
 
 import click
 
@@ -81,7 +82,9 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = commands.main(list(arguments), prog_name="cplc", standalone_mode=False, obj=tuple(arguments))
     except click.ClickException as mistake:
-        mistake.show()
+        with StringIO() as shown:  # what is wrong may be a name from outside
+            mistake.show(shown)
+            write(shown.getvalue(), err=True)
         return Exit.WRONG
     except (KeyboardInterrupt, click.Abort):
         write("interrupted\n", err=True)

@@ -24,6 +24,7 @@ from cplc.cli.telling import Form, Teller
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
 from cplc.file_access import read_bytes
+from cplc.printable import json_text
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
@@ -356,7 +357,6 @@ def _write(
     interrupted: str | None,
     code: Exit,
 ) -> None:
-    import json
 
     from cplc.monitoring.summary import summary, summary_text
 
@@ -365,7 +365,7 @@ def _write(
         case "text" if found is not None:
             output.write(("\n" if teller.has_printed else "") + "".join(f"{line}\n" for line in summary_text(found)))
         case "jsonl" if found is not None:
-            output.write(json.dumps({"kind": "summary", **found.data, "exit": code}, ensure_ascii=False) + "\n")
+            output.write(json_text({"kind": "summary", **found.data, "exit": code}) + "\n")
         case "json":
             output.write_json(
                 {

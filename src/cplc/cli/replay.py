@@ -19,6 +19,7 @@ from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
 from cplc.file_access import TooManyBytes, is_below, is_regular_or_missing, project_root, read_bytes
+from cplc.printable import printable
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
@@ -207,12 +208,12 @@ def _show(system: System, one: Replayed, file: str, colour: Colour) -> None:
         output.write("".join(f"{line}\n" for line in run_text(system, one.run, style)))
     if one.ignored:
         names = ", ".join(one.ignored[:8]) + (f" and {len(one.ignored) - 8} more" if len(one.ignored) > 8 else "")
-        output.write(f"  not compared, for {file} has no such variables: {names}\n")
+        output.write(f"  not compared, for {printable(file)} has no such variables: {names}\n")
     if one.misfit is None:
-        output.write(f"  {style('fits', 'good')} {file}\n\n")
+        output.write(f"  {style('fits', 'good')} {printable(file)}\n\n")
         return
     at = f"at step {one.misfit.at}" if one.misfit.at else "from the beginning"
-    output.write(f"  {style('does not fit', 'bad')} {file} {at}: {one.misfit.message}\n")
+    output.write(f"  {style('does not fit', 'bad')} {printable(file)} {at}: {one.misfit.message}\n")
     output.write("".join(f"    {reason}\n" for reason in one.misfit.reasons))
     if one.misfit.instead:
         more = len(one.misfit.instead) - 12

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.cli.limits import Interrupted, termination
 from cplc.cli.output import Colour
+from cplc.printable import json_text, printable
 from cplc.records import dataclass
 from cplc.sweeping.items import Answered, Cell, Item, Limits, Row
 from cplc.sweeping.places import Cluster, Local
@@ -193,7 +193,7 @@ def _unfinished(path: Path) -> Path:
 
 def _told(record: dict[str, Cell], answered: Answered) -> str:
     told = {"item": answered.number, **json_record(record), "seconds": round(answered.seconds, 3)}
-    return json.dumps(told, ensure_ascii=False)
+    return json_text(told)
 
 
 def _shown(cell: Cell) -> str:
@@ -205,7 +205,7 @@ def _shown(cell: Cell) -> str:
         case float():
             return f"{cell:.6g}"
         case _:
-            return str(cell)
+            return printable(str(cell))
 
 
 def _aligned(columns: Mapping[str, Sequence[str]]) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 
 from cplc.cli import output
 from cplc.cli.exits import Exit
+from cplc.printable import json_text, printable
 from cplc.records import dataclass
-from cplc.report.text import plain, printable
+from cplc.report.text import plain
 
 if TYPE_CHECKING:
     from cplc.monitoring.findings import Finding
@@ -45,7 +45,7 @@ class Teller:
             case "text":
                 self._write(self._line(finding))
             case "jsonl":
-                self._write(json.dumps({"number": self.number, **finding.data}, ensure_ascii=False) + "\n")
+                self._write(json_text({"number": self.number, **finding.data}) + "\n")
             case "json":
                 self.kept.append({"number": self.number, **finding.data})
             case "github":

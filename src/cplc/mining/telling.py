@@ -7,8 +7,9 @@ from decimal import Decimal
 
 from cplc.mining.beliefs import VARIABLE, EstimatedBelief, Estimates
 from cplc.mining.coverage import LogCoverage, Promised, Seen
+from cplc.printable import printable
 from cplc.report.data import Data
-from cplc.report.text import Style, plain, printable
+from cplc.report.text import Style, plain
 
 
 def beliefs_text(estimates: Estimates, *, points: bool) -> Iterator[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cplc.printable import printable
 from cplc.report.reasons import said
 from cplc.report.story import decisive
-from cplc.report.text import expectation, printable, shortened
+from cplc.report.text import expectation, shortened
 from cplc.report.wording import place
 from cplc.system.formula import And, Not
 from cplc.verification.results import Result

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cplc.diagnostics.core import Diagnostic
+from cplc.printable import printable
 from cplc.report.outcome import Outcome, Standing, sentence
 from cplc.report.text import result_text
 from cplc.source import Span
@@ -52,7 +53,8 @@ def _command(level: str, span: Span | None, title: str, message: str) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """Return the text as data of a workflow command: one line, without control characters."""
+    return printable(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

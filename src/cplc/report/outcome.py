@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from cplc.diagnostics.core import Diagnostic
+from cplc.printable import printable
 from cplc.records import dataclass
-from cplc.report.text import printable
 from cplc.verification.results import Result
 
 Standing = Literal["as expected", "with a warning", "not as expected", "unknown"]

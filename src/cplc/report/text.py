@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Literal
 
+from cplc.printable import printable
 from cplc.report.story import Story, decisive, said, story, tells
 from cplc.report.strategy import no_return_sentence, strategy_lines
 from cplc.report.wording import HIDDEN, changes, place, step_text, stopped, value_text, variable_text
@@ -31,11 +32,6 @@ _LONGEST = 200
 def plain(text: str, part: Part) -> str:
     """Return the text as it is: no colours."""
     return text
-
-
-def printable(text: str) -> str:
-    """Return the text with everything that is not printable shown as a mark."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def verdict_part(result: Result) -> Part:

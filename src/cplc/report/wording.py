@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cplc.printable import printable
 from cplc.source import Span
 from cplc.system.expr import Value
 from cplc.system.model import State, Step, System, Variable
@@ -22,7 +23,7 @@ def value_text(value: Value) -> str:
 
 def place(span: Span | None) -> str:
     """Return the file and line."""
-    return "" if span is None else f"{span.source.name}:{span.position[0]}"
+    return "" if span is None else printable(f"{span.source.name}:{span.position[0]}")
 
 
 def step_text(system: System, before: State, move: Move) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from cplc.file_access import read_bytes
+from cplc.printable import json_text
 from cplc.records import dataclass
 from cplc.sweeping.items import Answered, Cell, Item, Pairs, Row
 
@@ -129,7 +130,7 @@ def written(table: Table, form: Form) -> bytes:
             writer.writerows([_csv_cell(cell) for cell in cells] for cells in zip(*columns.values(), strict=True))
             return text.getvalue().encode()
         case "json":
-            return (json.dumps(document(table), ensure_ascii=False, indent=1) + "\n").encode()
+            return (json_text(document(table), 1) + "\n").encode()
         case "parquet":
             return _in_parquet(table)
 
