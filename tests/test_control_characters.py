@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import cplc
 from cplc.printable import json_text, printable, printable_lines
-from cplc.report.github import _data, _property
+from cplc.report.github import command_data, command_property
 
 _ROOT = Path(__file__).parents[1]
 _EVIL = "\x1b[8m\x1b]0;x\x07\x9b31m\x7f\u202e\x85"
@@ -106,6 +106,30 @@ def test_output_has_no_control_characters(tmp_path: Path, command: str, with_mis
     assert not re.search(r"^\s*::error::injected", output + errors, re.MULTILINE) or "HTML" in command
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["monitor"], ["monitor", "--format", "github"], ["monitor", "--format", "json"], ["monitor", "--format", "jsonl"],
+     ["coverage"], ["beliefs", "--agent", "Cus"], ["mapping"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_values_of_logs_bring_no_control_characters(tmp_path: Path, command: list[str]) -> None:
+    evil = f"x\r\n::error::injected {_EVIL}"
+    records = [
+        {"case": evil, "message": "request", "sender": "Cus"},
+        {"case": evil, "message": evil, "sender": "Cus"},
+        {"case": evil, "message": "pay", "sender": evil},
+        {"case": "2", "message": "pay", "sender": "Cus", "time": evil},
+    ]
+    lines = [json.dumps(record) for record in records]
+    (tmp_path / "log.jsonl").write_text("\n".join([*lines, evil]), encoding="utf-8")
+    name, *options = command
+    output, errors = _cplc(name, str(_ROOT / "examples" / "netbill.cpl"), "log.jsonl", *options, cwd=tmp_path)
+    assert output + errors
+    assert not _CONTROL.search(output), repr(output)
+    assert not _CONTROL.search(errors), repr(errors)
+    assert not re.search(r"^\s*::error::injected", output + errors, re.MULTILINE)
+
+
 @pytest.mark.parametrize("arguments", [["check"], ["verify"]])
 def test_only_colours_of_ours_reach_a_terminal(tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "p.cpl").write_text(_protocol(with_mistakes=arguments == ["check"]), encoding="utf-8")
@@ -147,7 +171,7 @@ def test_json_is_the_same_value_without_control_characters(value: object) -> Non
 @given(st.text())
 def test_workflow_command_is_one_line_whatever_it_says(text: str) -> None:
     """As the runner reads it: `%0A` and the like are decoded in data, `%3A` and `%2C` in properties too."""
-    assert not re.search("[\r\n]", _data(text) + _property(text))
-    assert not re.search("[:,]", _property(text))
-    decoded = _data(text).replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")
+    assert not re.search("[\r\n]", command_data(text) + command_property(text))
+    assert not re.search("[:,]", command_property(text))
+    decoded = command_data(text).replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")
     assert printable(decoded) == printable(text)

@@ -160,6 +160,12 @@ def test_the_action_leaves_reports(folder: Path) -> None:
     assert len(list(reports.iterdir())) == 2
 
 
+def test_the_action_imports_nothing_from_what_is_checked_out() -> None:
+    """`python -m` would, from the working directory: whoever opens a pull request could run code."""
+    script = (_ROOT / "action.yml").read_text(encoding="utf-8") + (_ROOT / "action" / "verify.sh").read_text("utf-8")
+    assert re.findall(r"(\S+) -m (\w+)", script) == [("-P", "venv"), ("-P", "pip")]
+
+
 def test_inputs_reach_the_action_as_data_alone() -> None:
     """What somebody writes into an input is never part of a script."""
     action = (_ROOT / "action.yml").read_text(encoding="utf-8")

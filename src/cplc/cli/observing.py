@@ -18,6 +18,7 @@ from cplc.cli.options import Command, duration
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.file_access import TooManyBytes, read_bytes
+from cplc.printable import printable
 from cplc.records import dataclass
 from cplc.source import Source, Span
 
@@ -128,7 +129,7 @@ def tell_what_is_left_out(found: Observed) -> None:
     ):
         if count := found.counts[kind]:
             output.write(f"{count:,} of {found.events:,} records {text} and do not count:\n", err=True)
-            output.write("".join(f"  {line}\n" for line in shown), err=True)
+            output.write("".join(f"  {printable(line)}\n" for line in shown), err=True)
             if count > len(shown):
                 output.write(f"  and {count - len(shown):,} more\n", err=True)
     if lost := found.counts["lost"]:

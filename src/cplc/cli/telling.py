@@ -10,6 +10,7 @@ from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.printable import json_text, printable
 from cplc.records import dataclass
+from cplc.report.github import command_data, command_property
 from cplc.report.text import plain
 
 if TYPE_CHECKING:
@@ -72,14 +73,6 @@ class Teller:
 
 def _command(finding: Finding) -> str:
     file, _, line = finding.place.rpartition(":")
-    where = f"file={_property(file)},line={line}," if file and line.isdecimal() else ""
+    where = f"file={command_property(file)},line={line}," if file and line.isdecimal() else ""
     text = printable((f"case {finding.case}: " if finding.case else "") + finding.text)
-    return f"::{_LEVELS[finding.severity]} {where}title={_property(finding.kind)}::{_data(text)}\n"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return f"::{_LEVELS[finding.severity]} {where}title={command_property(finding.kind)}::{command_data(text)}\n"
