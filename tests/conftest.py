@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +20,14 @@ settings.register_profile(
 )
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=1000)
 settings.load_profile(os.environ.get("CPLC_TEST_PROFILE", "default"))
+
+
+# What the parent ignores (`nohup`, a shell without job control, some build systems) is inherited through every program
+# that is started, and tests send these signals. A handler that does nothing ignores them here, too, but a program that
+# is started has the default again.
+for _number in (getattr(signal, _name) for _name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, _name)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,3 +47,43 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     # A verdict is found anew each time, unless a test is about those that are not.
     monkeypatch.setenv("CPLC_CACHE", "off")
     monkeypatch.setenv("CPLC_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+_SEVERAL_TESTS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
+"""Processes of the standard library that stay until the interpreter ends."""
+
+
+def _left(since: float = 0.0) -> list[str]:
+    """End the processes that tests have started since then and have not ended; return what they were."""
+    try:
+        import psutil
+        from tests.processes import descendants, end
+    except ImportError:  # nothing can be seen without it
+        return []
+    told = []
+    for process in descendants(os.getpid()):
+        try:
+            command = " ".join(process.cmdline())
+            if process.create_time() < since or any(one in command for one in _SEVERAL_TESTS):
+                continue
+        except psutil.Error:
+            continue
+        told.append(f"{process.pid}: {command}")
+        end([process])
+    return told
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, object, object]:
+    """End what a failed test leaves behind, which it would have ended had it gone on."""
+    report = yield
+    if call.when == "call" and call.excinfo is not None and not call.excinfo.errisinstance(pytest.skip.Exception):
+        _left(since=call.start - 1)
+    return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    """Fail if a process of a test outlives the tests; end it in any case."""
+    yield
+    assert _left() == [], "processes that tests have left behind; they are ended now"

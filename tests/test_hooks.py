@@ -86,17 +86,69 @@ def test_the_action_reports_the_worst(folder: Path) -> None:
     assert "::error file=fails.cpl,line=5" in failing.stdout
     everything = _verify(folder, "sub\n\na good one.cpl\r\n")
     assert everything.returncode == 2
-    assert [line.split(":")[0] for line in everything.stderr.splitlines() if "exit code" in line] == [
+    assert [line.split(":")[0] for line in everything.stdout.splitlines() if "exit code" in line] == [
         "sub/good.cpl",
         "sub/wrong.cpl",
-        "a good one.cpl",
+        "a\\ good\\ one.cpl",
     ]
-    assert "hidden" not in _verify(folder, ".", ARGUMENTS="--timeout=20\n--property=safe").stderr
+    assert "hidden" not in _verify(folder, ".", ARGUMENTS="--timeout=20\n--property=safe").stdout
     slow = _verify(folder, "big.cpl", ARGUMENTS="--engine=explicit\n--timeout=0.5\n")
     assert slow.returncode == 3
     assert _verify(folder, ".hidden/none").returncode == 2
     (folder / "work" / "empty").mkdir()
     assert _verify(folder, "empty").returncode == 2
+
+
+def _obeyed(output: str) -> list[str]:
+    """Return the commands that the runner of a workflow obeys, as it reads them line by line."""
+    found: list[str] = []
+    token = None
+    for line in re.split(r"\r\n|\r|\n", output):
+        if token is not None:
+            token = None if line.strip() == f"::{token}::" else token
+            continue
+        current = re.match(r"\s*::([a-z-]+)(?: [^:]*)?::(.*)", line)
+        older = re.search(r"##\[([a-z-]+)[^\]]*\]", line)
+        if current is not None and current[1] == "stop-commands":
+            token = current[2]
+        elif current is not None or older is not None:
+            found.append(line)
+    assert token is None
+    return found
+
+
+_NAMES = [
+    "a\n::error::injected.cpl",
+    "b\r##[add-mask]x.cpl",
+    "::error::c.cpl",
+    "##[error]d.cpl",
+    "e\x1b[8m.cpl",
+    "-f.cpl",
+]
+
+
+@pytest.mark.parametrize("form", ["github", "text", "sarif"])
+def test_file_names_inject_no_commands_into_a_workflow(folder: Path, form: str) -> None:
+    wrong = (_ROOT / "examples" / "netbill.cpl").read_text(encoding="utf-8").replace("EF ", "AG ", 1)
+    mine = folder / "work" / "mine"
+    for number, name in enumerate(_NAMES):
+        (mine / name).parent.mkdir(exist_ok=True)
+        (mine / name).write_text(wrong if number % 2 else f"protocol ##[error] {name}\n::error::text", encoding="utf-8")
+    done = _verify(folder, "mine", FORMAT=form)
+    assert done.returncode == 2
+    assert done.stdout.count("exit code") == len(_NAMES)
+    obeyed = _obeyed(done.stdout) + _obeyed(done.stderr)
+    if form == "github":
+        assert obeyed
+        assert all(re.match(r"::(error|warning) file=mine/[^,:\n]*,line=\d+", line) for line in obeyed), obeyed
+    else:
+        assert obeyed == []
+
+
+def test_missing_files_inject_no_commands_into_a_workflow(folder: Path) -> None:
+    done = _verify(folder, "::error::none.cpl\n##[error]none.cpl")
+    assert done.returncode == 2
+    assert all(line.startswith("::error file=") for line in _obeyed(done.stdout) + _obeyed(done.stderr))
 
 
 def test_the_action_leaves_reports(folder: Path) -> None:
@@ -106,6 +158,12 @@ def test_the_action_leaves_reports(folder: Path) -> None:
     assert [result["kind"] for result in first["runs"][0]["results"]] == ["fail"]
     assert [result["kind"] for result in second["runs"][0]["results"]] == ["pass"]
     assert len(list(reports.iterdir())) == 2
+
+
+def test_the_action_imports_nothing_from_what_is_checked_out() -> None:
+    """`python -m` would, from the working directory: whoever opens a pull request could run code."""
+    script = (_ROOT / "action.yml").read_text(encoding="utf-8") + (_ROOT / "action" / "verify.sh").read_text("utf-8")
+    assert re.findall(r"(\S+) -m (\w+)", script) == [("-P", "venv"), ("-P", "pip")]
 
 
 def test_inputs_reach_the_action_as_data_alone() -> None:

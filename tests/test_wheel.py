@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -63,6 +65,45 @@ def test_wheel_carries_the_package_and_nothing_else(installed: Path) -> None:
     assert {path.name for path in installed.iterdir()} == {"cplc", info.name}
     assert (info / "licenses" / "LICENSE").is_file()
     assert "cplc = cplc.cli.main:main" in (info / "entry_points.txt").read_text(encoding="utf-8")
+
+
+def test_user_of_the_wheel_sees_its_types(installed: Path, tmp_path: Path) -> None:
+    _run("-m", "venv", "--without-pip", str(tmp_path / "venv"), cwd=tmp_path)
+    ((_, libraries),) = [
+        line.split("=", 1)
+        for line in _run("-c", "import sysconfig; print('lib=' + sysconfig.get_path('purelib', vars={'base': 'venv'}))",
+                         cwd=tmp_path).splitlines()
+    ]  # fmt: skip
+    shutil.copytree(installed, tmp_path / libraries, dirs_exist_ok=True)
+    (tmp_path / "user.py").write_text(
+        "import cplc\n"
+        'compilation = cplc.compile("")\n'
+        "reveal_type(compilation)\n"
+        "reveal_type(cplc.verify(compilation)[0].answer)\n"
+        "reveal_type(cplc.Monitor)\n"
+        "cplc.compile(1)\n"
+        "cplc.nonsense\n",
+        encoding="utf-8",
+    )
+    (python,) = (path for name in ("bin/python", "Scripts/python.exe") if (path := tmp_path / "venv" / name).exists())
+    arguments = ["--strict", "--config-file=", f"--python-executable={python}", "--cache-dir", str(tmp_path / "cache")]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *arguments, "user.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    told = [line.partition(": ")[2] for line in done.stdout.splitlines() if line.startswith("user.py")]
+    assert len(told) == 5, done.stdout
+    for line, expected in zip(
+        told,
+        (
+            r'note: Revealed type is "cplc.pipeline.Compilation"',
+            r"note: Revealed type is .*Literal\['holds'\]",
+            r"note: Revealed type is .*cplc.monitoring.monitor.Monitor",
+            r'error: Argument 1 to "compile" has incompatible type "int"; expected "str"',
+            r'error: Module has no attribute "nonsense"',
+        ),
+        strict=True,
+    ):
+        assert re.match(expected, line), done.stdout
 
 
 def test_source_distribution_carries_the_tests(built: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from cplc.asking import EngineName
-    from cplc.monitoring.monitor import Monitor
+    from cplc.monitoring.monitor import Monitor as Monitor
     from cplc.pipeline import Compilation
     from cplc.verification.results import Result
 
@@ -20,13 +20,15 @@ __version__ = "0.1.0"
 _NONE: Mapping[str, str] = {}
 
 
-def __getattr__(name: str) -> type[Monitor]:
-    """Load the monitor when it is asked for."""
-    if name == "Monitor":
-        from cplc.monitoring.monitor import Monitor
+if not TYPE_CHECKING:  # a type checker that saw this would accept every name
 
-        return Monitor
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> type[Monitor]:
+        """Load the monitor when it is first used."""
+        if name == "Monitor":
+            from cplc.monitoring.monitor import Monitor
+
+            return Monitor
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def compile(  # noqa: A001 - the public name is `cplc.compile`

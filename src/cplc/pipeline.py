@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from cplc.asking import Answering, Asked, Channels, EngineName, Strategies, UnknownQuestion, named
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
+from cplc.file_access import MAX_SIZE, NotRegular, TooManyBytes, read_bytes
 from cplc.ispl_reading import IsplReading
 from cplc.records import dataclass
 from cplc.settings import Settings, kept, settings_for
@@ -306,7 +307,9 @@ def is_ispl(name: str) -> bool:
 
 def load_ispl(name: str) -> IsplReading | Diagnostic:
     """Return what is known of a file in ISPL, or the problem that keeps it from being read."""
-    text = _text(name)
+    from cplc.syntax.ispl.parser import MAX_SIZE
+
+    text = _text(name, MAX_SIZE)
     return text if isinstance(text, Diagnostic) else IsplReading(Source(name, text), path=Path(name))
 
 
@@ -314,17 +317,23 @@ def load(
     name: str, parameters: Mapping[str, str] | None = None, channels: Channels | None = None
 ) -> Compilation | Diagnostic:
     """Return the compilation of a file, or the problem that keeps it from being read."""
-    text = _text(name)
+    text = _text(name, MAX_SIZE)
     if isinstance(text, Diagnostic):
         return text
     return Compilation(Source(name, text), Path(name), parameters or {}, channels)
 
 
-def _text(name: str) -> str | Diagnostic:
+def _text(name: str, most: int) -> str | Diagnostic:
+    """Return the text of a file that the user has named, which may be a pipe."""
     try:
-        return Path(name).read_bytes().decode("utf-8-sig")
+        return read_bytes(name, 4 * most + 3, or_pipe=True).decode("utf-8-sig")
     except IsADirectoryError:
         return _unreadable(name, f"`{name}` is a directory, not a file")
+    except NotRegular:
+        return _unreadable(name, f"`{name}` is not a regular file")
+    except TooManyBytes:
+        message = f"The file has more bytes than the {most:,} characters that can be read"
+        return rules.FILE_TOO_LARGE.at(Span(Source(name, ""), 0, 0), message)
     except UnicodeDecodeError as problem:
         return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")
     except (OSError, ValueError) as problem:

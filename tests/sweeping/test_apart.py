@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.sweeping.apart import Abandoned, Apart, memory_of
+from cplc.sweeping.apart import MAX_LOSSES, Abandoned, Apart, memory_of
 from cplc.sweeping.items import Item, Limits, Options, Text
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not copied here")
@@ -74,19 +74,52 @@ def test_what_is_wrong_is_an_error(apart: Apart) -> None:
     assert "cannot be 900" in row.reason
 
 
-def test_a_process_that_somebody_ends_is_unknown_and_replaced(apart: Apart) -> None:
-    apart.rows(_SMALL, Limits())
-    assert apart._process is not None
-    process = apart._process.pid
+def _killing(apart: Apart, times: int) -> tuple[Callable[[], bool], list[int]]:
+    """Return a function to wait with, which kills the worker process so many times, and the processes killed so far."""
+    killed: list[int] = []
 
-    def end_it() -> None:
-        time.sleep(0.2)
-        os.kill(process, signal.SIGKILL)
+    def wanted() -> bool:
+        process = apart._process
+        if process is not None and process.pid not in killed and len(killed) < times:
+            killed.append(process.pid)
+            os.kill(process.pid, signal.SIGKILL)
+        return True
 
-    threading.Thread(target=end_it).start()
-    (row,) = apart.rows(_ENDLESS, Limits(seconds=20))
-    assert row.reason == "the process that worked on it has ended"
+    return wanted, killed
+
+
+def test_item_of_a_killed_worker_is_answered_again(apart: Apart) -> None:
+    rows = apart.rows(_SMALL, Limits())
+    wanted, killed = _killing(apart, MAX_LOSSES - 1)
+    assert apart.rows(_SMALL, Limits(), wanted) == rows
+    assert len(set(killed)) == MAX_LOSSES - 1
+
+
+def test_item_over_which_all_workers_end_is_unknown(apart: Apart) -> None:
+    wanted, killed = _killing(apart, MAX_LOSSES)
+    (row,) = apart.rows(_ENDLESS, Limits(), wanted)
+    assert (row.answer, row.reason) == ("unknown", "the process that worked on it has ended")
+    assert len(set(killed)) == MAX_LOSSES
     assert apart.rows(_SMALL, Limits())[0].is_settled
+
+
+def test_time_limit_holds_for_all_attempts_together(apart: Apart) -> None:
+    apart.end()
+    wanted, killed = _killing(apart, 1)
+    ready = threading.Event()
+
+    def later() -> bool:
+        """Kill the first worker when its item has had most of its time."""
+        if apart._deadline is not None and time.monotonic() > apart._deadline - 0.5:
+            deadlines.append(apart._deadline)
+            ready.set()
+        return wanted() if ready.is_set() else True
+
+    deadlines: list[float] = []
+    (row,) = apart.rows(_ENDLESS, Limits(seconds=2), later)
+    assert row.reason == "the time limit of 2 s was reached"
+    assert len(set(deadlines)) == 1
+    assert len(killed) == 1
 
 
 def test_nobody_works_on_what_nobody_waits_for() -> None:

@@ -162,6 +162,7 @@ def test_there_is_a_memory_limit_by_default(release: threading.Event, monkeypatc
     ("number", "stopped"), [(signal.SIGTERM, Interrupted), (signal.SIGINT, KeyboardInterrupt)], ids=["TERM", "INT"]
 )
 def test_signals_stop_work(number: signal.Signals, stopped: type[BaseException], release: threading.Event) -> None:
+    here = signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the parent of the tests ignores
     before = signal.getsignal(signal.SIGTERM)
 
     def waiting() -> None:
@@ -170,6 +171,26 @@ def test_signals_stop_work(number: signal.Signals, stopped: type[BaseException],
     with pytest.raises(stopped):
         list(supervised(_endless(release), Limits(), waiting=waiting))
     assert signal.getsignal(signal.SIGTERM) == before
+    signal.signal(signal.SIGINT, here)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no signals to send")
+def test_signal_that_the_parent_ignores_does_not_stop_work(release: threading.Event) -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sent: list[int] = []
+
+    def waiting() -> None:
+        if not sent:
+            os.kill(os.getpid(), signal.SIGTERM)
+            sent.append(1)
+            release.set()
+
+    try:
+        assert list(supervised(_endless(release), Limits(), waiting=waiting)) == [1, 2]
+        assert sent
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_waiting_is_told_while_there_is_nothing(release: threading.Event) -> None:

@@ -7,7 +7,8 @@ from textwrap import dedent
 import pytest
 
 from cplc.diagnostics.core import Diagnostic, Note, Rule
-from cplc.diagnostics.render import in_order, printable, rendered, summary
+from cplc.diagnostics.render import in_order, rendered, summary
+from cplc.printable import printable
 from cplc.source import Source, Span
 
 _RULE = Rule("unknown-name", "a name that nothing has")

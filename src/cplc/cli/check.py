@@ -18,6 +18,7 @@ from cplc.cli.output import AnyFormat, Colour
 from cplc.cli.watching import watch_option, watched
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order, summary
+from cplc.printable import printable
 from cplc.records import dataclass
 
 
@@ -73,7 +74,7 @@ def command(
         if not diff:
             output.write_diagnostics(one.diagnostics, form=form, colour=colour, err=False)
             if form == "text" and not one.diagnostics:
-                output.write(f"{file}: {summary(one.diagnostics)}\n")
+                output.write(f"{printable(file)}: {summary(one.diagnostics)}\n")
     code = worst(one.code for one in checked)
     if form == "text" and not named:
         output.write("there is no .cpl or .ispl file here\n")
@@ -107,7 +108,7 @@ def _checked(
         if diff:
             return _Checked(file, (), Exit.UNEXPECTED if repairs else Exit.EXPECTED)
         if repairs:
-            output.write(f"{file}: {repairs} repaired\n", err=True)
+            output.write(f"{printable(file)}: {repairs} repaired\n", err=True)
     found = finished(lambda: diagnostics_of(file, definitions, channels, protocol), Limits(), "checking")
     return found if isinstance(found, str) else _Checked(file, found, exit_for(found, strict=strict))
 

@@ -17,6 +17,7 @@ from cplc.cli.options import colour_option, format_option, limit_options, model_
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.printable import printable
 
 if TYPE_CHECKING:
     from cplc.asking import EngineName
@@ -163,7 +164,7 @@ def _finish(
                 }
             )
         case "text" if code != Exit.WRONG:
-            output.write(f"{file}: {summary(outcomes)}")
+            output.write(f"{printable(file)}: {summary(outcomes)}")
         case _:
             pass
     if interrupted:

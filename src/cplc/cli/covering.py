@@ -13,6 +13,7 @@ from cplc.cli.observing import Observed, mapping_of, observe, tell_what_is_left_
 from cplc.cli.output import Colour, Format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.printable import printable
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _write(
         style = output.result_colours if output.has_colour(wish.colour) else plain
         cases, events = observed.monitor.totals.cases, observed.events
         cases_text = f"{cases:,} case{'' if cases == 1 else 's'}"
-        output.write(f"{wish.file}: {cases_text}, {events:,} record{'' if events == 1 else 's'}\n")
+        output.write(f"{printable(wish.file)}: {cases_text}, {events:,} record{'' if events == 1 else 's'}\n")
         output.write("".join(f"{line}\n" for line in coverage_text(found, style)))
     if interrupted:
         output.write(f"{interrupted}\n", err=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from cplc.cli import output
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, finished
+from cplc.file_access import MAX_BYTES, read_bytes
 
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -34,9 +35,9 @@ def fixed(
         return found or 0
     before, after = found
     if diff:
-        output.write(output.difference(file, before, after.text))
+        output.write_exactly(output.difference(file, before, after.text))
     elif after.count:
         path = Path(file).resolve()
-        mark = _BYTE_ORDER_MARK if path.read_bytes().startswith(_BYTE_ORDER_MARK.encode()) else ""
+        mark = _BYTE_ORDER_MARK if read_bytes(path, MAX_BYTES).startswith(_BYTE_ORDER_MARK.encode()) else ""
         output.write_file(path, mark + after.text)
     return after.count

@@ -16,7 +16,9 @@ from cplc.cli.options import colour_option, files
 from cplc.cli.output import Colour
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
+from cplc.file_access import MAX_BYTES, MAX_SIZE, TooManyBytes, read_bytes
 from cplc.formatting import Formatted, format_source
+from cplc.printable import printable
 from cplc.source import Source, Span
 
 
@@ -85,8 +87,16 @@ def _outcome(name: str) -> tuple[str, Formatted] | str:
 def _text(name: str) -> str | Diagnostic:
     """Return the text with its line ends and its byte order mark."""
     try:
-        data = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+        if name == STANDARD_INPUT:
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+            if len(data) > MAX_BYTES:
+                raise TooManyBytes("standard input", MAX_BYTES)
+        else:
+            data = read_bytes(name, MAX_BYTES)
         return data.decode()
+    except TooManyBytes:
+        message = f"The file has more bytes than the {MAX_SIZE:,} characters that can be read"
+        return rules.FILE_TOO_LARGE.at(Span(Source(name, ""), 0, 0), message)
     except UnicodeDecodeError as problem:
         return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")
     except (OSError, ValueError) as problem:
@@ -100,12 +110,12 @@ def _unreadable(name: str, message: str) -> Diagnostic:
 def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> None:
     """Write the text, or show what would change."""
     if diff:
-        output.write(output.difference(name, before, after))
+        output.write_exactly(output.difference(name, before, after))
     elif check:
         if before != after and name != STANDARD_INPUT:
-            output.write(f"would change {name}\n")
+            output.write(f"would change {printable(name)}\n")
     elif name == STANDARD_INPUT:
-        output.write(after)
+        output.write_exactly(after)
     elif before != after:
         output.write_file(Path(name).resolve(), after)
 

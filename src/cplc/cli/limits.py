@@ -6,7 +6,6 @@ An operation on decision diagrams cannot be cancelled, so work that is stopped i
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ from types import FrameType
 from typing import TypeVar
 
 from cplc.cli.clock import began
+from cplc.cli.signals import TERMINATIONS, handling
 from cplc.records import dataclass
 from cplc.system import unfinished
 from cplc.system.limits import TooLarge, allow
@@ -142,7 +142,7 @@ def _deep_recursion() -> Iterator[None]:
 
 @contextmanager
 def termination() -> Iterator[None]:
-    """Let a polite request to end count as an interruption."""
+    """Let SIGTERM and SIGHUP count as an interruption."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -150,11 +150,8 @@ def termination() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise Terminated("the run was terminated")
 
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
+    with handling(stop, TERMINATIONS):
         yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def guards(limits: Limits) -> Guards:

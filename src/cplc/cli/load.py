@@ -17,6 +17,7 @@ from cplc.cli.limits import Interrupted, Limits, computed, supervised
 from cplc.cli.reading import tell
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
+from cplc.file_access import MAX_BYTES, MAX_SIZE, is_regular_or_missing
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ STANDARD_INPUT = "-"
 def files_in(paths: Iterable[str], *endings: str) -> tuple[str, ...]:
     """Return the files that are named, and of each folder that is named those below it that end so, each once.
 
-    Hidden folders are left out.
+    Hidden folders are left out, and so are pipes, devices and sockets in a folder.
     """
     return tuple(dict.fromkeys(_files_in(paths, endings or (".cpl",))))
 
@@ -45,9 +46,8 @@ def _files_in(paths: Iterable[str], endings: tuple[str, ...]) -> Iterator[str]:
             continue
         for folder, folders, found in os.walk(path):
             folders[:] = sorted(each for each in folders if not each.startswith("."))
-            yield from (
-                os.path.normpath(os.path.join(folder, file)) for file in sorted(found) if file.endswith(endings)
-            )
+            named = (os.path.normpath(os.path.join(folder, file)) for file in sorted(found) if file.endswith(endings))
+            yield from filter(is_regular_or_missing, named)
 
 
 def compilation_of(
@@ -120,11 +120,14 @@ def diagnostics_of(
 def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compilation | Diagnostic:
     from cplc.pipeline import Compilation
 
-    data = sys.stdin.buffer.read() if sys.stdin else b""
+    data = sys.stdin.buffer.read(MAX_BYTES + 1) if sys.stdin else b""
+    span = Span(Source("<stdin>", ""), 0, 0)
+    if len(data) > MAX_BYTES:
+        message = f"Standard input has more bytes than the {MAX_SIZE:,} characters that can be read"
+        return rules.FILE_TOO_LARGE.at(span, message)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        span = Span(Source("<stdin>", ""), 0, 0)
         return rules.UNREADABLE_FILE.at(span, f"standard input is not UTF-8 text (byte {problem.start})")
     # What stands in the working directory imports from there, and its settings hold.
     return Compilation(Source("<stdin>", text), Path("<stdin>"), parameters, channels)

@@ -9,6 +9,8 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
+from io import StringIO
 
 import click
 
@@ -80,7 +82,9 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = commands.main(list(arguments), prog_name="cplc", standalone_mode=False, obj=tuple(arguments))
     except click.ClickException as mistake:
-        mistake.show()
+        with StringIO() as shown:  # what is wrong may be a name from outside
+            mistake.show(shown)
+            write(shown.getvalue(), err=True)
         return Exit.WRONG
     except (KeyboardInterrupt, click.Abort):
         write("interrupted\n", err=True)
@@ -92,7 +96,8 @@ def run(arguments: Sequence[str]) -> int:
         _discard_output()
         return Exit.UNKNOWN
     except OSError as problem:
-        write(f"cplc: {problem.strerror or problem}: {problem.filename or 'output'}\n", err=True)
+        with suppress(OSError):  # a terminal that has hung up takes nothing more
+            write(f"cplc: {problem.strerror or problem}: {problem.filename or 'output'}\n", err=True)
         return Exit.WRONG
     except Exception as error:  # a mistake of the user is never an exception
         return _bug(error)

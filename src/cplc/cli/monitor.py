@@ -23,6 +23,8 @@ from cplc.cli.stopping import STOPPED, Stop, stopping
 from cplc.cli.telling import Form, Teller
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.file_access import read_bytes
+from cplc.printable import json_text
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ _OFTEN: Final = 1.0
 _SHARE: Final = 10
 _POLL: Final = 0.2
 _LOOK: Final = 512
+_LARGEST_MAPPING: Final = 1_000_000
+"""How many bytes a mapping may have."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +219,7 @@ def _prepared(
     mapping = LogMapping(vocabulary=words)
     if wish.mapping is not None:
         try:
-            text = wish.mapping.read_bytes().decode("utf-8-sig")
+            text = read_bytes(wish.mapping, _LARGEST_MAPPING, or_pipe=True).decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as problem:
             raise click.UsageError(f"cannot read `{wish.mapping}`: {getattr(problem, 'strerror', problem)}") from None
         mapping, problems = parse_mapping(Source(str(wish.mapping), text), words)
@@ -353,7 +357,6 @@ def _write(
     interrupted: str | None,
     code: Exit,
 ) -> None:
-    import json
 
     from cplc.monitoring.summary import summary, summary_text
 
@@ -362,7 +365,7 @@ def _write(
         case "text" if found is not None:
             output.write(("\n" if teller.has_printed else "") + "".join(f"{line}\n" for line in summary_text(found)))
         case "jsonl" if found is not None:
-            output.write(json.dumps({"kind": "summary", **found.data, "exit": code}, ensure_ascii=False) + "\n")
+            output.write(json_text({"kind": "summary", **found.data, "exit": code}) + "\n")
         case "json":
             output.write_json(
                 {

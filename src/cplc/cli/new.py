@@ -10,6 +10,7 @@ import click
 
 from cplc.cli import output
 from cplc.cli.exits import Exit
+from cplc.printable import printable
 
 _STARTERS: Final = Path(__file__).with_name("starters")
 _PLACEHOLDER: Final = "Starter"
@@ -31,7 +32,7 @@ Templates:
 \b
 Exit codes:
   0  the file is written
-  2  the file is there already, or the name is no name
+  2  the file is there already, its folder is not, or the name is no name
 
 \b
 Examples:
@@ -46,17 +47,18 @@ Examples:
 def command(name: str, template: str) -> Exit:
     """Write NAME.cpl: a protocol that verifies, with one property that fails to learn from.
 
-    NAME may be a path. Nothing is ever overwritten.
+    NAME may be a path into a folder that exists. Nothing is ever overwritten.
     """
     path = Path(name) if name.endswith(".cpl") else Path(f"{name}.cpl")
     text = (_STARTERS / f"{template}.cpl").read_text(encoding="utf-8").replace(_PLACEHOLDER, _protocol_name(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.is_dir():
+        raise click.ClickException(f"there is no folder `{path.parent}`; nothing is written")
     try:
         with path.open("x", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError:
         raise click.ClickException(f"`{path}` is there already, and is left as it is") from None
-    output.write(f"{path} is written; now try\n  cplc verify {path}\n")
+    output.write(f"{printable(str(path))} is written; now try\n  cplc verify {printable(str(path))}\n")
     return Exit.EXPECTED
 
 

@@ -17,6 +17,8 @@ from cplc.cli.load import STANDARD_INPUT
 from cplc.cli.options import Command, duration
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
+from cplc.file_access import TooManyBytes, read_bytes
+from cplc.printable import printable
 from cplc.records import dataclass
 from cplc.source import Source, Span
 
@@ -64,11 +66,9 @@ def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, 
         return LogMapping(vocabulary=vocabulary), ()
     nowhere = Span(Source(path, ""), 0, 0)
     try:
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST + 1)
-        if len(data) > _LARGEST:
-            return LogMapping(), (rules.FILE_TOO_LARGE.at(nowhere, f"The file has more than {_LARGEST:,} bytes"),)
-        text = data.decode("utf-8-sig")
+        text = read_bytes(path, _LARGEST, or_pipe=True).decode("utf-8-sig")
+    except TooManyBytes:
+        return LogMapping(), (rules.FILE_TOO_LARGE.at(nowhere, f"The file has more than {_LARGEST:,} bytes"),)
     except OSError as problem:
         return LogMapping(), (rules.UNREADABLE_FILE.at(nowhere, f"cannot read the file: {problem.strerror}"),)
     except UnicodeDecodeError as problem:
@@ -131,7 +131,7 @@ def tell_what_is_left_out(found: Observed) -> None:
     ):
         if count := found.counts[kind]:
             output.write(f"{count:,} of {found.events:,} records {text} and do not count:\n", err=True)
-            output.write("".join(f"  {line}\n" for line in shown), err=True)
+            output.write("".join(f"  {printable(line)}\n" for line in shown), err=True)
             if count > len(shown):
                 output.write(f"  and {count - len(shown):,} more\n", err=True)
     if lost := found.counts["lost"]:

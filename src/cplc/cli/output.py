@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import re
 import shutil
@@ -19,6 +18,7 @@ import click
 from cplc.cli.formats import Whole
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
+from cplc.printable import json_text, printable_lines
 from cplc.system import progress
 
 if TYPE_CHECKING:
@@ -29,13 +29,32 @@ Format = Literal["text", "concise", "json"]
 AnyFormat = Format | Whole
 FORMAT_VERSION = 1
 _QUIET = "cplc.quiet"
+_ESCAPE = f"<{os.urandom(8).hex()}>"
+"""Stands for the escape character in the colours of this module, until they are written. Nobody else can guess it."""
 _GLANCE = 0.2
 """Nobody reads a line that changes more often."""
 
 
 def write(text: str, *, err: bool = False) -> None:
-    """Write the text, as it is, at once."""
+    """Write the text at once, in the colours that this module gave it, and without other control characters."""
+    _emit(_shown(text), err=err)
+
+
+def write_exactly(text: str) -> None:
+    """Write a text that another program reads, as it is; a terminal gets no control characters."""
+    _emit(_shown(text) if _is_terminal(err=False) else text, err=False)
+
+
+def _emit(text: str, *, err: bool) -> None:
     click.echo(text, nl=False, err=err, color=True)
+
+
+def _shown(text: str) -> str:
+    return printable_lines(text).replace(_ESCAPE, "\x1b")
+
+
+def _styled(text: str, *, fg: str | None = None, bold: bool | None = None, dim: bool | None = None) -> str:
+    return click.style(text, fg=fg, bold=bold, dim=dim).replace("\x1b", _ESCAPE)
 
 
 def style_for(colour: Colour, *, err: bool = False) -> Style:
@@ -57,15 +76,15 @@ def _is_terminal(*, err: bool) -> bool:
 def _coloured(text: str, part: Part) -> str:
     match part:
         case "error":
-            return click.style(text, fg="red", bold=True)
+            return _styled(text, fg="red", bold=True)
         case "warning":
-            return click.style(text, fg="yellow", bold=True)
+            return _styled(text, fg="yellow", bold=True)
         case "note":
-            return click.style(text, fg="cyan", bold=True)
+            return _styled(text, fg="cyan", bold=True)
         case "frame":
-            return click.style(text, fg="blue")
+            return _styled(text, fg="blue")
         case "message":
-            return click.style(text, bold=True)
+            return _styled(text, bold=True)
         case "place":
             return text
 
@@ -74,15 +93,15 @@ def result_colours(text: str, part: ResultPart) -> str:
     """Return a part of a result in the colours of a terminal."""
     match part:
         case "good":
-            return click.style(text, fg="green", bold=True)
+            return _styled(text, fg="green", bold=True)
         case "bad":
-            return click.style(text, fg="red", bold=True)
+            return _styled(text, fg="red", bold=True)
         case "warning":
-            return click.style(text, fg="yellow", bold=True)
+            return _styled(text, fg="yellow", bold=True)
         case "strong":
-            return click.style(text, bold=True)
+            return _styled(text, bold=True)
         case "faint" | "place":
-            return click.style(text, dim=True)
+            return _styled(text, dim=True)
 
 
 def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, colour: Colour, err: bool) -> None:
@@ -99,7 +118,7 @@ def write_diagnostics(diagnostics: Iterable[Diagnostic], *, form: AnyFormat, col
 
 def write_json(document: Mapping[str, object]) -> None:
     """Write one document, with the version of its format first."""
-    write(json.dumps({"format_version": FORMAT_VERSION, **document}, ensure_ascii=False, indent=2) + "\n")
+    write(json_text({"format_version": FORMAT_VERSION, **document}, 2) + "\n")
 
 
 def diagnostic_data(diagnostic: Diagnostic) -> dict[str, object]:
@@ -194,11 +213,11 @@ class Progress:
         after = f" … {seconds} s"
         line = f"{self._doing()[: max(10, shutil.get_terminal_size().columns - len(after) - 1)]}{after}"
         if line != self._shown:
-            write(f"\r\x1b[2K{line}", err=True)
+            _emit(f"\r\x1b[2K{_shown(line)}", err=True)
             self._shown = line
 
     def clear(self) -> None:
         """Remove the line; to be called before anything else is written."""
         if self._shown:
-            write("\r\x1b[2K", err=True)
+            _emit("\r\x1b[2K", err=True)
             self._shown = ""

@@ -14,6 +14,7 @@ from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, asked_of, compilation_of, exit_for, finished
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic, did_you_mean
+from cplc.printable import json_text, printable
 
 if TYPE_CHECKING:
     from cplc.pipeline import Compilation
@@ -80,7 +81,7 @@ def play(
     from cplc.simulation.session import begin
 
     dice = Dice(seed)
-    output.write(f"{file}: seed {seed}; `help` says what can be asked\n")
+    output.write(f"{printable(file)}: seed {seed}; `help` says what can be asked\n")
     _Play(compilation, compilation.system, begin(compilation.system, dice), dice, colour).loop()
     return Exit.EXPECTED
 
@@ -330,7 +331,6 @@ class _Play:
         self._say(f"written to {rest}")
 
     def _document(self) -> str:
-        import json
 
         from cplc.report.data import run_data
 
@@ -344,7 +344,7 @@ class _Play:
             "protocol": compilation.protocol,
             "runs": [run_data(self._system, self._session.run)],
         }
-        return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        return json_text(document, 2) + "\n"
 
     def _say(self, line: str) -> None:
         output.write(f"{line}\n")

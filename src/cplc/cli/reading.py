@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cplc.cli import output
+from cplc.file_access import open_regular
 
 if TYPE_CHECKING:
     from cplc.pipeline import Compilation, IsplReading
@@ -21,15 +22,20 @@ Contents = dict[str, str | None]
 """File to the digest of what is in it; None for one that is not there, but would be read if it were."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_CHUNK = 2**20
 
 
 def digest(path: str) -> str | None:
-    """Return the digest of a file as it is now."""
+    """Return the digest of a regular file as it is now."""
+    found = hashlib.sha256()
     try:
-        data = Path(path).read_bytes()
+        with os.fdopen(open_regular(path), "rb") as stream:
+            found.update(stream.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK))
+            while chunk := stream.read(_CHUNK):
+                found.update(chunk)
     except (OSError, ValueError):
         return None
-    return hashlib.sha256(data.removeprefix(_BYTE_ORDER_MARK)).hexdigest()
+    return found.hexdigest()
 
 
 def contents(reading: Compilation | IsplReading) -> Contents:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from cplc.cli.options import colour_option, files, reading_options, resource_opt
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.file_access import TooManyBytes, is_below, is_regular_or_missing, project_root, read_bytes
+from cplc.printable import printable
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from cplc.simulation.replaying import Replayed
     from cplc.system.model import System
 
+_MODELS: Final = (".cpl", ".ispl")
 _LARGEST: Final = 256 * 2**20
 
 
@@ -168,10 +172,9 @@ def _text(record: str) -> str:
     try:
         if record == "-":
             return (sys.stdin.buffer.read(_LARGEST) if sys.stdin else b"").decode("utf-8-sig")
-        path = Path(record)
-        if path.is_file() and path.stat().st_size > _LARGEST:
-            raise click.UsageError(f"`{record}` is larger than {_LARGEST // 2**20} MB")
-        return path.read_bytes().decode("utf-8-sig")
+        return read_bytes(record, _LARGEST, or_pipe=True).decode("utf-8-sig")
+    except TooManyBytes:
+        raise click.UsageError(f"`{record}` is larger than {_LARGEST // 2**20} MB") from None
     except UnicodeDecodeError as problem:
         raise click.UsageError(f"`{record}` is not UTF-8 text (byte {problem.start})") from None
     except (OSError, ValueError) as problem:
@@ -182,8 +185,16 @@ def _named_file(record: str, named: str | None) -> str:
     """Return the file that the record is of: as it is named there, or beside the record."""
     if named is None or named == "-":
         raise click.UsageError(f"`{record}` does not say of which file its runs are; name the file after it")
-    beside = Path(record).parent / named
-    return str(beside) if not Path(named).exists() and record != "-" and beside.exists() else named
+    folder = Path() if record == "-" else Path(record).parent
+    file = named if Path(named).exists() or not (folder / named).exists() else str(folder / named)
+    # The record may come from anywhere, and what is wrong with a file is shown with its lines.
+    place = Path(os.path.realpath(file))
+    is_inside = any(is_below(place, project_root(root)) for root in (Path(), folder))
+    if not is_inside or place.suffix.lower() not in _MODELS or not is_regular_or_missing(file):
+        raise click.UsageError(
+            f"`{record}` names `{named}`, which is no protocol or model of this project; name the file after it"
+        )
+    return file
 
 
 def _show(system: System, one: Replayed, file: str, colour: Colour) -> None:
@@ -197,12 +208,12 @@ def _show(system: System, one: Replayed, file: str, colour: Colour) -> None:
         output.write("".join(f"{line}\n" for line in run_text(system, one.run, style)))
     if one.ignored:
         names = ", ".join(one.ignored[:8]) + (f" and {len(one.ignored) - 8} more" if len(one.ignored) > 8 else "")
-        output.write(f"  not compared, for {file} has no such variables: {names}\n")
+        output.write(f"  not compared, for {printable(file)} has no such variables: {names}\n")
     if one.misfit is None:
-        output.write(f"  {style('fits', 'good')} {file}\n\n")
+        output.write(f"  {style('fits', 'good')} {printable(file)}\n\n")
         return
     at = f"at step {one.misfit.at}" if one.misfit.at else "from the beginning"
-    output.write(f"  {style('does not fit', 'bad')} {file} {at}: {one.misfit.message}\n")
+    output.write(f"  {style('does not fit', 'bad')} {printable(file)} {at}: {one.misfit.message}\n")
     output.write("".join(f"    {reason}\n" for reason in one.misfit.reasons))
     if one.misfit.instead:
         more = len(one.misfit.instead) - 12

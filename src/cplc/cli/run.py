@@ -18,6 +18,7 @@ from cplc.cli.load import exit_for
 from cplc.cli.output import AnyFormat, Colour
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.printable import printable
 from cplc.records import dataclass
 from cplc.system import progress
 
@@ -193,7 +194,7 @@ class Run:
             return
         counts = Counter(map(self._verdict, self.results))
         said = ", ".join(f"{counts[kind]} {kind}" for kind in sorted(counts, key=_VERDICTS.index))
-        output.write(f"{self.file}: {said}\n")
+        output.write(f"{printable(self.file)}: {said}\n")
 
     def _verdict(self, result: Result) -> Standing:
         if result.answer == "unknown":

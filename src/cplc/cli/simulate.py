@@ -20,6 +20,7 @@ from cplc.cli.output import Colour
 from cplc.cli.recording import Log, log_format
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
+from cplc.printable import printable
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ def _write_text(found: _Found, system: System) -> None:
     wish = found.wish
     style = output.result_colours if output.has_colour(wish.colour) else plain
     whose = f" of {wish.agent}" if wish.agent else ""
-    output.write(f"{wish.file}: seed {wish.seed}, bias {wish.bias}{whose}\n")
+    output.write(f"{printable(wish.file)}: seed {wish.seed}, bias {wish.bias}{whose}\n")
     for number, one in enumerate(found.drawn, 1):
         steps = f"{one.length:,} step{'' if one.length == 1 else 's'}"
         output.write(f"\nrun {number}: {steps}; {ENDINGS[one.ending]}\n")

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Final, TypeVar
 
 from cplc.cli.limits import Interrupted, Limits, guards
+from cplc.cli.signals import REQUESTS_TO_END, handling
 
 Item = TypeVar("Item")
 
@@ -67,17 +68,19 @@ def stopping(limits: Limits) -> Iterator[Stop]:
     def requested(number: int, frame: FrameType | None) -> None:
         stop.request(STOPPED if number == signal.SIGINT else "the run was terminated")
 
-    before = {number: signal.signal(number, requested) for number in (signal.SIGINT, signal.SIGTERM)}
-    timer = None
-    if limits.seconds is not None and hasattr(signal, "SIGALRM"):
-        before[signal.SIGALRM] = signal.signal(
-            signal.SIGALRM, lambda *_: stop.request(f"the time limit of {limits.seconds:g} s was reached")
-        )
-        timer = signal.setitimer(signal.ITIMER_REAL, limits.seconds)
-    try:
+    with handling(requested, REQUESTS_TO_END), _alarm(stop, limits.seconds):
         yield stop
+
+
+@contextmanager
+def _alarm(stop: Stop, seconds: float | None) -> Iterator[None]:
+    if seconds is None or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, lambda *_: stop.request(f"the time limit of {seconds:g} s was reached"))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
     finally:
-        if timer is not None:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

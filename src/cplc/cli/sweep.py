@@ -104,7 +104,12 @@ Examples:
     show_default=True,
     help="Which steps runs prefer.",
 )
-@click.option("--workers", type=click.IntRange(1, 1024), metavar="N", help="Of this machine.  [default: its cores]")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="Number of local worker processes.  [default: the cores]",
+)
 @click.option("--scheduler", metavar="ADDRESS", help="Use the workers of this Dask cluster, such as tcp://host:8786.")
 @click.option(
     "--output",
@@ -193,8 +198,7 @@ def command(
     sweeping = Sweeping(wish, form, colour, known, table, written)
     with sweeping.reported(heat, axes):
         try:
-            with place(scheduler, count) as where:
-                sweeping.answer(where, items(wish, read), Limits(timeout, most))
+            sweeping.answer(place(scheduler, count), items(wish, read), Limits(timeout, most))
         except NoCluster as problem:
             raise click.UsageError(str(problem)) from None
     return sweeping.exit

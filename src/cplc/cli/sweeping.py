@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Final, Literal
@@ -18,9 +17,10 @@ from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.cli.limits import Interrupted, termination
 from cplc.cli.output import Colour
+from cplc.printable import json_text, printable
 from cplc.records import dataclass
 from cplc.sweeping.items import Answered, Cell, Item, Limits, Row
-from cplc.sweeping.places import Cluster, Here
+from cplc.sweeping.places import Cluster, Local
 from cplc.sweeping.planning import Wish
 from cplc.sweeping.tables import Form, Line, Table, json_record, lines, restored, summed, written
 
@@ -50,13 +50,16 @@ class Sweeping:
     interrupted: str | None = None
     _kept: float = field(default_factory=time.monotonic)
 
-    def answer(self, where: Here | Cluster, items: Iterator[Item], limits: Limits) -> None:
-        """Answer all items that the earlier table does not."""
+    def answer(self, executor: AbstractContextManager[Local | Cluster], items: Iterator[Item], limits: Limits) -> None:
+        """Answer all items that the earlier table does not; workers have ended when this returns."""
         progress = output.Progress(self._doing)
-
         try:
-            with termination():
-                for one in where.answered(self._missing(items), limits, progress.show):
+            with (
+                termination(),
+                executor as where,
+                closing(where.answered(self._missing(items), limits, progress.show)) as answers,
+            ):
+                for one in answers:
                     progress.clear()
                     self._take(one)
         except Interrupted as stop:
@@ -190,7 +193,7 @@ def _unfinished(path: Path) -> Path:
 
 def _told(record: dict[str, Cell], answered: Answered) -> str:
     told = {"item": answered.number, **json_record(record), "seconds": round(answered.seconds, 3)}
-    return json.dumps(told, ensure_ascii=False)
+    return json_text(told)
 
 
 def _shown(cell: Cell) -> str:
@@ -202,7 +205,7 @@ def _shown(cell: Cell) -> str:
         case float():
             return f"{cell:.6g}"
         case _:
-            return str(cell)
+            return printable(str(cell))
 
 
 def _aligned(columns: Mapping[str, Sequence[str]]) -> str:

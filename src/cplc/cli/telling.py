@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Literal
 
 from cplc.cli import output
 from cplc.cli.exits import Exit
+from cplc.printable import json_text, printable
 from cplc.records import dataclass
+from cplc.report.github import command_data, command_property
 from cplc.report.text import plain
-from cplc.report.wording import printable
 
 if TYPE_CHECKING:
     from cplc.monitoring.findings import Finding
@@ -46,7 +46,7 @@ class Teller:
             case "text":
                 self._write(self._line(finding))
             case "jsonl":
-                self._write(json.dumps({"number": self.number, **finding.data}, ensure_ascii=False) + "\n")
+                self._write(json_text({"number": self.number, **finding.data}) + "\n")
             case "json":
                 self.kept.append({"number": self.number, **finding.data})
             case "github":
@@ -73,14 +73,6 @@ class Teller:
 
 def _command(finding: Finding) -> str:
     file, _, line = finding.place.rpartition(":")
-    where = f"file={_property(file)},line={line}," if file and line.isdecimal() else ""
+    where = f"file={command_property(file)},line={line}," if file and line.isdecimal() else ""
     text = printable((f"case {finding.case}: " if finding.case else "") + finding.text)
-    return f"::{_LEVELS[finding.severity]} {where}title={_property(finding.kind)}::{_data(text)}\n"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return f"::{_LEVELS[finding.severity]} {where}title={command_property(finding.kind)}::{command_data(text)}\n"

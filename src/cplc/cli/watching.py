@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from cplc.cli import output
 from cplc.cli.exits import Exit
 from cplc.cli.load import STANDARD_INPUT
 from cplc.cli.reading import FILES_READ, Contents, digest, told_in
+from cplc.cli.signals import REQUESTS_TO_END, TERMINATIONS, handling
 from cplc.records import dataclass
 
 _POLL = 0.1
@@ -152,7 +152,7 @@ def _listed(names: Sequence[str]) -> str:
 @contextmanager
 def _run(arguments: Sequence[str], told: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start a run that Ctrl-C does not reach; end it in any case."""
-    command = [sys.executable, "-m", "cplc", *arguments]
+    command = [sys.executable, "-P", "-m", "cplc", *arguments]
     environment = os.environ | {FILES_READ: told}
     sys.stdout.flush()
     process = None
@@ -174,13 +174,8 @@ def _run(arguments: Sequence[str], told: str) -> Iterator[subprocess.Popen[bytes
 def _held_back() -> Iterator[None]:
     """Let a request to end wait: the new process is there before anybody holds it, and would be left to itself."""
     waiting: list[int] = []
-    wanted = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, lambda number, _: waiting.append(number)) for number in wanted}
-    try:
+    with handling(lambda number, _: waiting.append(number), REQUESTS_TO_END):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     if waiting:
         raise KeyboardInterrupt
 
@@ -192,10 +187,5 @@ def _ending_politely() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, stop) for number in wanted}
-    try:
+    with handling(stop, TERMINATIONS):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -7,6 +7,7 @@ from dataclasses import field
 from difflib import get_close_matches
 from typing import Final, Literal
 
+from cplc.printable import printable
 from cplc.records import dataclass
 from cplc.source import Span
 
@@ -41,7 +42,7 @@ class Diagnostic:
 
     def concise(self) -> str:
         """Return the problem in one line."""
-        return f"{self.span}: {self.severity}[{self.code}]: {self.message}"
+        return printable(f"{self.span}: {self.severity}[{self.code}]: {self.message}")
 
 
 @dataclass(frozen=True, slots=True)

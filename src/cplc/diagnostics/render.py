@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from cplc.diagnostics.core import Diagnostic, Note
+from cplc.printable import printable
 from cplc.source import Span
 
 Part = Literal["error", "warning", "note", "place", "frame", "message"]
@@ -49,22 +50,6 @@ def summary(diagnostics: Iterable[Diagnostic]) -> str:
     kinds = [diagnostic.severity for diagnostic in diagnostics]
     counts = [(kinds.count(kind), kind) for kind in ("error", "warning")]
     return ", ".join(f"{count} {kind}{'s' * (count > 1)}" for count, kind in counts if count) or "no problems"
-
-
-def printable(text: str) -> str:
-    """Return the text with every character that would steer a terminal replaced by a visible one."""
-    return "".join(map(_visible, text))
-
-
-def _visible(char: str) -> str:
-    code = ord(char)
-    if code < 32:
-        return chr(0x2400 + code)
-    if code == 127:
-        return "\u2421"
-    if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069:
-        return "\ufffd"
-    return char
 
 
 def _width(char: str) -> int:
@@ -142,7 +127,7 @@ def _expanded(text: str, column: int) -> str:
         if char == "\t":
             piece = " " * (_TAB - column % _TAB)
         else:
-            piece = _visible(char)
+            piece = printable(char)
         out.append(piece)
         column += _columns(piece)
     return "".join(out)

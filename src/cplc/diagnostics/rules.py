@@ -9,6 +9,7 @@ from cplc.diagnostics.core import Rule
 
 # --- reading
 UNREADABLE_FILE = Rule("unreadable-file", "a file that is missing, a directory or not UTF-8 text")
+OUTSIDE_PROJECT = Rule("outside-project", "an import of a file outside of the project")
 SYNTAX = Rule("syntax", "text that is not of the language")
 TOO_DEEP = Rule("too-deep", "an expression nested deeper than can be read")
 FILE_TOO_LARGE = Rule("file-too-large", "a file larger than can be read")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cplc.printable import printable
+
 
 def dot_text(*lines: str) -> str:
     """Return a string of DOT."""
@@ -36,5 +38,5 @@ def remark(words: str) -> str:
 
 
 def _controlled(words: str) -> str:
-    """Return the words without what no text has."""
-    return re.sub(r"[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff\ufffe\uffff]", " ", words)
+    """Return the words in one line, with control characters shown by visible ones."""
+    return printable(re.sub(r"[\t\n\r]+", " ", words))

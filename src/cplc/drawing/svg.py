@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
+
+from cplc.printable import printable_lines
 
 CHARACTER: Final = 6.7
 """How wide a character is taken to be, in points of the drawing; a wide one counts twice."""
@@ -116,8 +117,8 @@ def number(value: float) -> str:
 
 
 def shown(words: str) -> str:
-    """Return what XML takes: characters that it forbids become a mark that something was there."""
-    return escape(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]", "\ufffd", words))
+    """Return what XML takes: control characters become visible ones."""
+    return escape(printable_lines(words))
 
 
 def _class(kind: str) -> str:

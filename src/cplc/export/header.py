@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from cplc.export.request import Request
+from cplc.printable import printable
 
 _WIDTH = 100
 
@@ -30,4 +31,4 @@ def header_lines(request: Request, remarks: Iterable[str] = (), left_out: Sequen
 
 def comment(text: str) -> str:
     """Return the text as one line of ASCII, fit for a comment that ends with its line."""
-    return " ".join(text.splitlines()).encode("ascii", "backslashreplace").decode("ascii")
+    return printable(" ".join(text.splitlines())).encode("ascii", "backslashreplace").decode("ascii")

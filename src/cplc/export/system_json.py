@@ -6,11 +6,11 @@ Expressions and formulas are lists that begin with what they are, as in ``["and"
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from typing import Final
 
 from cplc.export.request import Export, ExportedFormula, Request
+from cplc.printable import json_text
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr
@@ -44,7 +44,7 @@ def _entries(value: object) -> str:
 
 
 def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json_text(value)
 
 
 def system_data(system: System) -> dict[str, object]:

@@ -13,6 +13,7 @@ from cplc.logs.events import Event
 from cplc.logs.reading import Format
 from cplc.logs.times import shown
 from cplc.logs.vocabulary import Vocabulary, family_of
+from cplc.printable import json_text
 from cplc.system.expr import Value
 
 Writer = Callable[[Iterator[Event], Vocabulary], Iterator[str]]
@@ -44,7 +45,7 @@ def _jsonl(events: Iterator[Event], _: Vocabulary) -> Iterator[str]:
         fields = _fields(event)
         if event.values:
             fields["payload"] = dict(event.values)
-        yield json.dumps(fields, ensure_ascii=False) + "\n"
+        yield json_text(fields) + "\n"
 
 
 def _csv(events: Iterator[Event], vocabulary: Vocabulary) -> Iterator[str]:
@@ -113,10 +114,10 @@ def _ocel(events: Iterator[Event], vocabulary: Vocabulary) -> Iterator[str]:
     """Yield events about cases, senders and recipients; these objects come last, when all are known."""
     families = sorted({family_of(role) for role in vocabulary.roles})
     types = [{"name": name, "attributes": []} for name in ("case", *families)]
-    yield f'{{"objectTypes": {json.dumps(types, ensure_ascii=False)},\n'
+    yield f'{{"objectTypes": {json_text(types)},\n'
     names = sorted(name for name in vocabulary.messages if "[" in name or not vocabulary.has_indices(name))
     kinds = [_event_type(name, vocabulary.payloads.get(family_of(name), {})) for name in names]
-    yield f'"eventTypes": {json.dumps(kinds, ensure_ascii=False)},\n"events": ['
+    yield f'"eventTypes": {json_text(kinds)},\n"events": ['
     objects: dict[str, str] = {}
     for number, event in enumerate(events, 1):
         related = [(event.case, "case"), *([(event.sender, "sender")] if event.sender is not None else [])]
@@ -132,7 +133,7 @@ def _ocel(events: Iterator[Event], vocabulary: Vocabulary) -> Iterator[str]:
             "attributes": [{"name": name, "value": value} for name, value in attributes.items()],
             "relationships": [{"objectId": name, "qualifier": how} for name, how in related],
         }
-        yield ("\n" if number == 1 else ",\n") + json.dumps(one, ensure_ascii=False)
+        yield ("\n" if number == 1 else ",\n") + json_text(one)
     yield '],\n"objects": ['
     for number, (name, kind) in enumerate(objects.items()):
         yield ("\n" if number == 0 else ",\n") + json.dumps(

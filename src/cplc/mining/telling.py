@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from cplc.mining.beliefs import VARIABLE, EstimatedBelief, Estimates
 from cplc.mining.coverage import LogCoverage, Promised, Seen
+from cplc.printable import printable
 from cplc.report.data import Data
 from cplc.report.text import Style, plain
-from cplc.report.wording import printable
 
 
 def beliefs_text(estimates: Estimates, *, points: bool) -> Iterator[str]:

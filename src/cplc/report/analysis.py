@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import inf, isinf
 
+from cplc.printable import printable
 from cplc.report.decision import advice_lines, sensitivity_lines
 from cplc.report.numbers import LEVEL, bounds_text, number_data, number_text, some, wrapped
 from cplc.report.text import Part, Style, plain
-from cplc.report.wording import printable
 from cplc.risk.results import Advice, Analysis, Bounds, Figure, Gain, Remark, Verdict
 from cplc.system import expr as e
 from cplc.system.model import State, System

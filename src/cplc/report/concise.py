@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cplc.printable import printable
 from cplc.report.reasons import said
 from cplc.report.story import decisive
 from cplc.report.text import expectation
-from cplc.report.wording import place, printable, remark_text, shortened
+from cplc.report.wording import place, remark_text, shortened
 from cplc.system.formula import And, Not
 from cplc.verification.results import Result
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from cplc.printable import printable
 from cplc.quality.coverage import Outcome, Verdict
 from cplc.report.data import Data, place_data
 from cplc.report.text import Part, Style, plain
-from cplc.report.wording import place, printable
+from cplc.report.wording import place
 
 _PARTS: dict[Verdict, Part] = {"noticed": "good", "unnoticed": "bad", "no effect": "warning", "unknown": "warning"}
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 
+from cplc.printable import printable
 from cplc.records import dataclass
 from cplc.report.numbers import MOST, number_text, wrapped
-from cplc.report.wording import printable, value_text, variable_text
+from cplc.report.wording import value_text, variable_text
 from cplc.risk.results import Advice, Figure, Sensitivity, Situation
 from cplc.system.expr import Value
 from cplc.system.model import System

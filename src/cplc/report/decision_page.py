@@ -7,6 +7,7 @@ from typing import Any
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
+from cplc.printable import printable
 from cplc.records import dataclass
 from cplc.report.charts import source_of
 from cplc.report.html import STYLES, template
@@ -45,7 +46,7 @@ def decision_page(
 ) -> str:
     """Return the page."""
     return template("decision.html.j2").render(
-        file=file,
+        file=printable(file),
         version=version,
         diagnostics=rendered(diagnostics, limit=len(diagnostics)),
         mistaken=any(diagnostic.is_error for diagnostic in diagnostics),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cplc.diagnostics.core import Diagnostic
+from cplc.printable import printable
 from cplc.report.outcome import Outcome, Standing, sentence
 from cplc.report.text import result_text
 from cplc.source import Span
@@ -47,13 +48,15 @@ def _command(level: str, span: Span | None, title: str, message: str) -> str:
             properties |= {"col": str(column), "endColumn": str(end_column)}
         else:
             properties |= {"endLine": str(end_line)}
-    written = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{level} {written}::{_data(message)}"
+    written = ",".join(f"{key}={command_property(value)}" for key, value in properties.items())
+    return f"::{level} {written}::{command_data(message)}"
 
 
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+def command_data(text: str) -> str:
+    """Return the text as data of a workflow command: one line, without control characters."""
+    return printable(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def command_property(text: str) -> str:
+    """Return the text as a property of a workflow command."""
+    return command_data(text).replace(":", "%3A").replace(",", "%2C")

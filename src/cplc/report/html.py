@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
 
 from cplc.diagnostics.render import rendered
+from cplc.printable import printable, printable_lines
 from cplc.records import dataclass
 from cplc.report.charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
 from cplc.report.explanation import closing_sentences
@@ -68,7 +70,7 @@ def page(outcome: Outcome) -> str:
     verdicts = [_verdict(index, result, standing) for index, (result, standing) in enumerate(outcome.results, 1)]
     counts = [(standing, sum(v.standing == standing for v in verdicts), style) for standing, style in STYLES.items()]
     return template("report.html.j2").render(
-        file=outcome.file,
+        file=printable(outcome.file),
         version=outcome.version,
         diagnostics=rendered(outcome.diagnostics, limit=len(outcome.diagnostics)),
         mistaken=any(diagnostic.is_error for diagnostic in outcome.diagnostics),
@@ -100,8 +102,17 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=True,
+        finalize=_without_control_characters,
     )
     return environment.get_template(name)
+
+
+def _without_control_characters(value: object) -> object:
+    """Return what a template writes; a text that is marked as safe stays marked."""
+    if isinstance(value, str):
+        shown = printable_lines(value)
+        return Markup(shown) if isinstance(value, Markup) else shown
+    return value
 
 
 def _verdict(number: int, result: Result, standing: Standing) -> _Verdict:

@@ -5,8 +5,7 @@ The format is described at https://apalache-mc.org/docs/adr/015adr-trace.html.
 
 from __future__ import annotations
 
-import json
-
+from cplc.printable import json_text
 from cplc.report.story import story, tells
 from cplc.system.expr import Value
 from cplc.system.model import State, System
@@ -41,7 +40,7 @@ def run_trace(system: System, run: Run, description: str, status: str) -> str:
     }
     if run.loop is not None:
         document["loop"] = run.loop
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return json_text(document, 1) + "\n"
 
 
 def _state(state: State) -> dict[str, object]:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
+from cplc.printable import printable_lines
 from cplc.report.outcome import Outcome, Standing, remarks, sentence
 from cplc.report.text import result_text
 from cplc.verification.results import Result
@@ -67,5 +68,5 @@ def _shown(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return the text without what no XML may contain."""
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Return the text without control characters, most of which no XML may contain."""
+    return printable_lines(text)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from cplc.diagnostics.core import Diagnostic
+from cplc.printable import printable
 from cplc.records import dataclass
-from cplc.report.wording import printable, remark_text
+from cplc.report.wording import remark_text
 from cplc.verification.results import Result
 
 Standing = Literal["as expected", "with a warning", "not as expected", "unknown"]

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from cplc.printable import printable
 from cplc.report.charts import lives_of
 from cplc.report.data import Data, run_data
 from cplc.report.story import Story
 from cplc.report.text import Style, plain, run_lines
-from cplc.report.wording import life_lines, printable
+from cplc.report.wording import life_lines
 from cplc.simulation.tally import Course, Ending, Statistics
 from cplc.system.model import System
 from cplc.system.trace import Run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import PurePath
 from typing import Final
@@ -10,6 +9,7 @@ from urllib.parse import quote
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import RULES
+from cplc.printable import json_text
 from cplc.report.outcome import Outcome, Standing, remarks, sentence
 from cplc.report.story import story, tells
 from cplc.report.wording import changes, step_text
@@ -53,7 +53,7 @@ def log(outcome: Outcome) -> str:
         ],
     }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    return json_text(document, 2) + "\n"
 
 
 def _diagnostic(diagnostic: Diagnostic) -> Data:

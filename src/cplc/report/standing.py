@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cplc.printable import printable
 from cplc.report.text import Style, plain
-from cplc.report.wording import HIDDEN, changes, printable, step_text, value_text, variable_text
+from cplc.report.wording import HIDDEN, changes, step_text, value_text, variable_text
 from cplc.simulation.session import Choice
 from cplc.system.model import Claim, Commitment, State, System, Variable
 from cplc.system.printer import expr_text

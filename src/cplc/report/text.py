@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal
 
+from cplc.printable import printable
 from cplc.records import dataclass
 from cplc.report.explanation import closing_sentences, wrapped
 from cplc.report.story import Story, decisive, said, story, tells
@@ -18,7 +19,6 @@ from cplc.report.wording import (
     life_lines,
     life_of,
     place,
-    printable,
     shortened,
     step_text,
     stopped,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
+from cplc.printable import printable
 from cplc.source import Span
 from cplc.system.expr import Value
 from cplc.system.model import Claim, Commitment, State, Step, System, Variable
@@ -27,7 +28,7 @@ def value_text(value: Value) -> str:
 
 def place(span: Span | None) -> str:
     """Return the file and line."""
-    return "" if span is None else f"{span.source.name}:{span.position[0]}"
+    return "" if span is None else printable(f"{span.source.name}:{span.position[0]}")
 
 
 def remark_text(remark: Remark) -> str:
@@ -227,11 +228,6 @@ def _ticks(system: System, name: str, ticks: Value, after: State) -> str:
     if kept is not None:
         limit = kept.within if after[kept.variable] == "active" else kept.expires
     return f"{ticks} ticks" if limit is None else f"{ticks} of {limit} ticks"
-
-
-def printable(text: str) -> str:
-    """Return the text with everything that is not printable shown as a mark."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def shortened(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Imports: which files a file needs, read once each."""
+"""Imports: resolve what a file imports, below the root of its project, and read each file once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import Final, Protocol
 
 from cplc.diagnostics import rules
-from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
+from cplc.diagnostics.core import Diagnostic, Note, Rule, did_you_mean
+from cplc.file_access import MAX_BYTES, MAX_SIZE, NotRegular, TooManyBytes, is_below, project_root, read_bytes
 from cplc.records import dataclass
 from cplc.resources import shipped
 from cplc.semantics.problems import Problems
@@ -34,6 +35,7 @@ class NotLoaded:
 
     reason: str
     notes: tuple[Note, ...] = ()
+    rule: Rule = rules.UNREADABLE_FILE
 
 
 class Load(Protocol):
@@ -55,32 +57,70 @@ Program = tuple[Unit, ...]
 """All files, the main one first."""
 
 
-def loader(path: Path | None, parse: Parse, buffers: Mapping[str, str] = MappingProxyType({})) -> Load:
-    """Return how a file at this path (or standing nowhere, in the working directory) imports others from disk.
+_SUFFIX: Final = ".cpl"
+_ROOT_NOTE: Final = Note(
+    "imports stay below the nearest folder upwards with `cplc.toml` or `.git`, or else below the folder of the file"
+)
 
-    ``buffers`` are texts, by their absolute paths, that count instead of what is on disk.
+
+def loader(
+    path: Path | None,
+    parse: Parse,
+    buffers: Mapping[str, str] = MappingProxyType({}),
+    *,
+    only_buffers: bool = False,
+) -> Load:
+    """Return how a file at this path (or a text without a path, in the working directory) imports others from disk.
+
+    ``buffers`` are texts, by their absolute paths, that replace what is on disk. With ``only_buffers`` nothing but the
+    standard library is read from disk. Elsewhere, only files below the root of the project are read.
     """
-    read_here: set[str] = set()
+    folder_here = path.parent if path else Path()
+    imported: set[str] = set()
+    root: Path | None = None
 
     def load(importing: Source, target: str, is_path: bool) -> Loaded | NotLoaded:
-        if is_path:
-            if importing.name in read_here:
-                folder = Path(importing.name).parent
-            else:
-                folder = path.parent if path else Path()
-            name = os.path.normpath(folder / target)
-        else:
-            found = _in_library(target)
-            if isinstance(found, NotLoaded):
-                return found
-            name = str(found)
-        read_here.add(name)
-        if buffers and (text := buffers.get(os.path.abspath(name))) is not None:
-            source = Source(name, text)
-            return Loaded(source, *parse(source))
-        return _read(name, target, parse)
+        nonlocal root
+        if not is_path:
+            place = _in_library(target)
+            if isinstance(place, NotLoaded):
+                return place
+            imported.add(str(place))
+            return buffered(str(place)) or _read(str(place), target, parse)
+        folder = Path(importing.name).parent if importing.name in imported else folder_here
+        name = os.path.normpath(folder / target)
+        if only_buffers:
+            imported.add(name)
+            return buffered(name) or NotLoaded(f"`{target}` was not read when the work was planned")
+        root = root or project_root(folder_here)
+        place = _below(name, target, root)
+        if isinstance(place, NotLoaded):
+            return place
+        imported.add(name)
+        return buffered(name) or _read(name, target, parse, place)
+
+    def buffered(name: str) -> Loaded | None:
+        text = buffers.get(os.path.abspath(name)) if buffers else None
+        if text is None:
+            return None
+        source = Source(name, text)
+        return Loaded(source, *parse(source))
 
     return load
+
+
+def _below(name: str, target: str, root: Path) -> Path | NotLoaded:
+    """Return the file that a path leads to, links resolved, unless it is outside of the project.
+
+    The answer for an outside path does not depend on what is there.
+    """
+    try:
+        place = Path(os.path.realpath(name))
+    except (OSError, ValueError) as error:
+        return NotLoaded(f"`{target}` cannot be read: {getattr(error, 'strerror', None) or error}")
+    if is_below(place, root) or is_below(place, Path(os.path.realpath(shipped("stdlib")))):
+        return place
+    return NotLoaded(f"`{target}` leads out of the project", (_ROOT_NOTE,), rules.OUTSIDE_PROJECT)
 
 
 def _in_library(target: str) -> Path | NotLoaded:
@@ -99,13 +139,22 @@ def _in_library(target: str) -> Path | NotLoaded:
     return NotLoaded(f"the standard library has no `{target}`", did_you_mean(target, known))
 
 
-def _read(name: str, target: str, parse: Parse) -> Loaded | NotLoaded:
+def _read(name: str, target: str, parse: Parse, place: Path | None = None) -> Loaded | NotLoaded:
+    """Read a file; ``place`` is where the name leads to, and no link is followed there any more."""
+    path = Path(name) if place is None else place
+    if path.suffix.lower() != _SUFFIX and path.is_file():
+        return NotLoaded(f"`{target}` is not a `{_SUFFIX}` file")
     try:
-        text = Path(name).read_bytes().decode("utf-8")
+        text = read_bytes(path, MAX_BYTES, follow=place is None).decode("utf-8")
     except FileNotFoundError:
         return NotLoaded(f"there is no file `{target}`", (Note(f"looked for `{name}`"),))
     except IsADirectoryError:
         return NotLoaded(f"`{target}` is a directory")
+    except NotRegular:
+        return NotLoaded(f"`{target}` is not a regular file")
+    except TooManyBytes:
+        reason = f"`{target}` has more bytes than the {MAX_SIZE:,} characters that can be read"
+        return NotLoaded(reason, rule=rules.FILE_TOO_LARGE)
     except UnicodeDecodeError as error:
         return NotLoaded(f"`{target}` is not UTF-8 text: byte {error.start} cannot be read")
     except (OSError, ValueError) as error:
@@ -125,7 +174,7 @@ def load_program(source: Source, file: ast.File, load: Load, problems: Problems)
         for wanted in tree.imports:
             outcome = load(importing, wanted.target, wanted.is_path)
             if isinstance(outcome, NotLoaded):
-                problems.report(rules.UNREADABLE_FILE, wanted.span, _sentence(outcome.reason), *outcome.notes)
+                problems.report(outcome.rule, wanted.span, _sentence(outcome.reason), *outcome.notes)
                 imports.append((wanted, None))
                 problems.is_incomplete, problems.unread = True, None
                 continue

@@ -16,6 +16,7 @@ from lsprotocol.types import (
     TextEdit,
 )
 
+from cplc.file_access import is_below, project_root
 from cplc.resources import shipped
 from cplc.semantics.agents import ASPECTS
 from cplc.semantics.index import Declared, Kind
@@ -94,6 +95,8 @@ def _paths(compiled: Compiled, written: str) -> Iterator[CompletionItem]:
     folder = Path(compiled.document.path).parent
     typed = os.path.dirname(written)
     try:
+        if not is_below(Path(os.path.realpath(folder / typed)), project_root(folder)):
+            return  # nothing there can be imported
         entries = sorted(os.scandir(folder / typed), key=lambda entry: entry.name)
     except (OSError, ValueError):
         return

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Final, TypeVar
 
 from lsprotocol.types import TextDocumentContentChangeEvent
 
+from cplc.file_access import MAX_BYTES, read_bytes
 from cplc.server.compiled import (
     Compiled,
     CompiledIspl,
@@ -32,7 +32,6 @@ MOST_FILES: Final = 1_000
 """How many files of a workspace are looked at."""
 
 _STACK: Final = 64 * 2**20
-_LARGEST: Final = 1_000_000
 _FIRST: Final = "protocol P { role A  role B  A -> B : m  property p: AF m }"
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "build", "dist", "target"})
 
@@ -84,9 +83,7 @@ class Documents:
         if path is None:
             return None
         try:
-            if os.path.getsize(path) > _LARGEST:
-                return None
-            return Document(uri, Text(Path(path).read_bytes().decode("utf-8-sig"), self.units))
+            return Document(uri, Text(read_bytes(path, MAX_BYTES).decode("utf-8-sig"), self.units))
         except (OSError, ValueError):
             return None
 

@@ -54,7 +54,7 @@ def job(
 async def answers(work: Job) -> AsyncGenerator[Mapping[str, Any], None]:
     """Yield what the process says, line by line; ending the iteration ends the process."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "cplc", "lsp", "--job",
+        sys.executable, "-P", "-m", "cplc", "lsp", "--job",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         limit=_LONGEST_LINE,
     )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Final
 
 from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
 from cplc.diagnostics.rules import BAD_IGNORE, BAD_SETTINGS, RULES
+from cplc.file_access import NotRegular, TooManyBytes, is_below, marked_root, read_bytes
 from cplc.records import dataclass
 from cplc.source import Source, Span
 
@@ -36,14 +37,17 @@ def settings_for(folder: Path) -> Settings:
 
 
 def settings_places(folder: Path) -> Iterator[Path]:
-    """Yield where settings of files in this folder may be, the nearest first."""
+    """Yield where settings of files in this folder may be, the nearest first, up to the root of the project."""
     try:
         here = folder.resolve()
+        root = marked_root(here)
     except (OSError, ValueError, RuntimeError):
         return
     for place in (here, *here.parents):
         yield place / "cplc.toml"
         yield place / "pyproject.toml"
+        if place == root:
+            return
 
 
 def problem_with(code: str, span: Span) -> Diagnostic | None:
@@ -59,10 +63,17 @@ def problem_with(code: str, span: Span) -> Diagnostic | None:
 def _read(path: Path) -> Settings | None:
     """Return what a file says; nothing if it is not there, or is about other tools."""
     try:
-        if not path.is_file():
+        place = path.resolve()
+        if not is_below(place, marked_root(path.parent) or path.parent):
+            return Settings(diagnostics=(_refused(path, "The settings lead out of the project"),))
+        data = read_bytes(place, _LARGEST, follow=False)
+    except TooManyBytes:
+        if path.name == "pyproject.toml":
             return None
-        data = path.read_bytes()[:_LARGEST]
-    except OSError:
+        return Settings(diagnostics=(_refused(path, f"The settings have more than {_LARGEST:,} bytes"),))
+    except NotRegular:
+        return Settings(diagnostics=(_refused(path, "The settings are not in a regular file"),))
+    except (OSError, ValueError, RuntimeError):
         return None
     if path.name == "pyproject.toml" and b"cplc" not in data:
         return None
@@ -70,8 +81,7 @@ def _read(path: Path) -> Settings | None:
     try:
         source = Source(name, data.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
-        message = f"The settings are not UTF-8 text (byte {problem.start})"
-        return Settings(diagnostics=(BAD_SETTINGS.at(Span(Source(name, ""), 0, 0), message),))
+        return Settings(diagnostics=(_refused(path, f"The settings are not UTF-8 text (byte {problem.start})"),))
     try:
         document: object = tomllib.loads(source.text.replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
@@ -82,6 +92,11 @@ def _read(path: Path) -> Settings | None:
             return None
         document = tools["cplc"]
     return _settings(document, source)
+
+
+def _refused(path: Path, message: str) -> Diagnostic:
+    """Return why a file is not read, without anything of it."""
+    return BAD_SETTINGS.at(Span(Source(_shown(path), ""), 0, 0), message)
 
 
 def _shown(path: Path) -> str:

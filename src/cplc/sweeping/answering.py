@@ -92,7 +92,7 @@ def compilation(item: Item) -> Compilation | IsplReading:
     buffers = {os.path.abspath(name): text for name, text in file.imports}
     return Compilation(
         source, path, dict(item.parameters), options.channels, options.protocol, options.strategies,
-        load=loader(path, parse, buffers),
+        load=loader(path, parse, buffers, only_buffers=True),
     )  # fmt: skip
 
 

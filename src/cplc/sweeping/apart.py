@@ -1,7 +1,7 @@
-"""Items answered in processes of their own, which are ended when a limit is reached: nothing else holds in every case.
+"""Worker processes: one answers items one after the other, and is ended when a limit is reached.
 
-Whoever works on decision diagrams hears nothing until an operation is over. A process that only waits does, and can end
-the other; what was told until then counts.
+An operation on decision diagrams cannot be cancelled. A process that only waits can end the one that computes; rows
+that were received until then count. A worker that ends by itself loses nothing: its item is answered again.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _ONE_THREAD: Final = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREAD
 """What keeps libraries of numbers from starting threads, which a copy of the process would not have."""
 _PATIENCE: Final = 1.0
 """So long a process may take to see that nobody waits for it."""
+MAX_LOSSES: Final = 3
+"""So many workers in a row may end over one item; it may be the item that ends them."""
 
 
 class Abandoned(Exception):
@@ -66,10 +68,20 @@ class _Known:
         )
 
 
+@dataclass(frozen=True)
+class _Attempt:
+    rows: tuple[Row, ...]
+    is_ready: bool
+    """Whether the process takes another item."""
+    is_lost: bool
+    """Whether the process ended by itself, or by somebody else."""
+
+
 @dataclass
 class Apart:
     """A process that answers items one after the other, and is started again when it was ended."""
 
+    _deadline: float | None = None
     _process: subprocess.Popen[bytes] | None = None
     _messages: SimpleQueue[tuple[str, object] | None] = field(default_factory=SimpleQueue)
     _listener: threading.Thread | None = None
@@ -79,17 +91,20 @@ class Apart:
 
         Raise `Abandoned` when ``wanted`` says that nobody waits any more.
         """
-        try:
-            found, is_over = self._answered(item, limits, wanted)
-        except BaseException:
-            self.end()
-            raise
-        if not is_over:
-            self.end()
-        return found
+        self._deadline = None
+        for losses in range(MAX_LOSSES):
+            try:
+                attempt = self._answered(item, limits, wanted)
+            except BaseException:
+                self.end()
+                raise
+            if not attempt.is_ready:
+                self.end()
+            if not attempt.is_lost or losses == MAX_LOSSES - 1:
+                return attempt.rows
+        raise AssertionError
 
-    def _answered(self, item: Item, limits: Limits, wanted: Callable[[], bool]) -> tuple[tuple[Row, ...], bool]:
-        """Return the rows, and whether the process is ready for another item."""
+    def _answered(self, item: Item, limits: Limits, wanted: Callable[[], bool]) -> _Attempt:
         self._ask(item)
         known = _Known(item)
         reached = _nothing
@@ -101,18 +116,22 @@ class Apart:
             else:
                 match message:
                     case None:
-                        return known.rows("the process that worked on it has ended"), False
+                        rows = known.rows("the process that worked on it has ended")
+                        return _Attempt(rows, is_ready=False, is_lost=True)
                     case "begun", int(process):
-                        reached = _guard(process, limits)
+                        if self._deadline is None and limits.seconds is not None:
+                            self._deadline = time.monotonic() + limits.seconds
+                        reached = _guard(process, limits, self._deadline)
                     case "ended", int(code):
                         how = f"by signal {-code}" if code < 0 else f"with {code}"
-                        return known.rows(f"the process that worked on it was ended {how}"), True
+                        rows = known.rows(f"the process that worked on it was ended {how}")
+                        return _Attempt(rows, is_ready=True, is_lost=code != 0)
                     case kind, value:
                         known.take(kind, value)
             if not wanted():
                 raise Abandoned
             if reason := reached():
-                return known.rows(reason), False
+                return _Attempt(known.rows(reason), is_ready=False, is_lost=False)
 
     def _ask(self, item: Item) -> None:
         if self._process is not None and self._process.poll() is not None:
@@ -126,7 +145,7 @@ class Apart:
 
     def _start(self) -> None:
         # It must not hear of Ctrl-C: whoever it works for decides what becomes of it.
-        command = [sys.executable, "-m", "cplc.sweeping.child"]
+        command = [sys.executable, "-P", "-m", "cplc.sweeping.child"]
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -171,9 +190,8 @@ def _nothing() -> str | None:
     return None
 
 
-def _guard(process: int, limits: Limits) -> Callable[[], str | None]:
+def _guard(process: int, limits: Limits, deadline: float | None) -> Callable[[], str | None]:
     """Return a function that returns the reason to end the process, once there is one."""
-    deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
     before = 0
 
     def reached() -> str | None:

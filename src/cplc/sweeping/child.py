@@ -131,7 +131,10 @@ def _tell(item: Item, replies: IO[bytes]) -> None:
     from cplc.sweeping.answering import BadItem, answers
 
     def tell(kind: Kind, value: object) -> None:
-        send(replies, (kind, value))
+        try:
+            send(replies, (kind, value))
+        except OSError:  # nobody waits for it any more
+            os._exit(1)
 
     try:
         for told in answers(item):

@@ -1,30 +1,33 @@
-"""Where items are answered: here, one after the other, or by the workers of a Dask cluster, here or elsewhere.
+"""Executors: items are answered by worker processes of this machine, or by the workers of a Dask cluster.
 
-Only `answered` runs on workers. It is given values and gives back values, so an item that was lost with its worker is
-simply answered again, and it makes no difference where.
+A worker is given values and gives back values. So an item that was lost with its worker is answered again, and it makes
+no difference where.
 """
 
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from cplc.caching.keys import program
 from cplc.records import dataclass
-from cplc.sweeping.apart import Apart
+from cplc.sweeping.apart import Abandoned, Apart
 from cplc.sweeping.items import Answered, Item, Limits, unknown
 
+_QUEUED: Final = 2
+"""Items under way for each worker of this machine: one that it answers, and the next one."""
 _AHEAD: Final = 4
 """Items handed out for each worker: what is waiting there need not be waited for."""
 _POLL: Final = 0.1
 _GREETING: Final = 10
 _FAREWELL: Final = 3
 Waiting = Callable[[], None]
+Answers = Generator[Answered, None, None]
 
 
 class NoCluster(Exception):
@@ -32,24 +35,80 @@ class NoCluster(Exception):
 
 
 @dataclass(frozen=True)
-class Here:
-    """One item after the other, without anything that has to be installed."""
+class Local:
+    """Worker processes of this machine. They are reached through pipes, so nothing listens anywhere."""
 
-    def answered(self, items: Iterable[tuple[int, Item]], limits: Limits, waiting: Waiting) -> Iterator[Answered]:
-        """Yield each item with its rows as soon as they are known."""
-        apart = Apart()
+    workers: int = 1
 
-        def wanted() -> bool:
-            waiting()
-            return True
+    def answered(self, items: Iterable[tuple[int, Item]], limits: Limits, waiting: Waiting) -> Answers:
+        """Yield each item with its rows as soon as they are known; with several workers that is in no order.
 
+        A worker is started when there is an item for it. When the iteration ends, in whatever way, so do all workers.
+        """
+        todo = iter(items)
+        pool = _Pool(limits)
         try:
-            for number, item in items:
+            while True:
+                for number, item in _some(todo, self.workers * _QUEUED - pool.under_way):
+                    pool.submit(number, item, self.workers)
+                if not pool.under_way:
+                    return
+                waiting()
+                with suppress(Empty):
+                    yield pool.next(_POLL)
+        finally:
+            pool.end()
+
+
+class _Pool:
+    """Threads that each lead one worker process."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.under_way = 0
+        self._limits = limits
+        self._requests: SimpleQueue[tuple[int, Item] | None] = SimpleQueue()
+        self._outcomes: SimpleQueue[Answered | BaseException] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._is_ending = threading.Event()
+
+    def submit(self, number: int, item: Item, workers: int) -> None:
+        self._requests.put((number, item))
+        self.under_way += 1
+        if len(self._threads) < min(workers, self.under_way):
+            thread = threading.Thread(target=self._lead, name="cplc-worker", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def next(self, timeout: float) -> Answered:
+        """Return the next item that is answered; raise `Empty` after the timeout, or what went wrong in a thread."""
+        outcome = self._outcomes.get(timeout=timeout)
+        self.under_way -= 1
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    def _lead(self) -> None:
+        apart = Apart()
+        try:
+            while (request := self._requests.get()) is not None:
+                number, item = request
                 began = time.monotonic()
-                rows = apart.rows(item, limits, wanted)
-                yield Answered(number, item, rows, time.monotonic() - began)
+                rows = apart.rows(item, self._limits, lambda: not self._is_ending.is_set())
+                self._outcomes.put(Answered(number, item, rows, time.monotonic() - began))
+        except Abandoned:
+            pass
+        except BaseException as problem:  # it is raised again in the thread that waits
+            self._outcomes.put(problem)
         finally:
             apart.end()
+
+    def end(self) -> None:
+        """End all workers with what they work on, and wait until they have ended."""
+        self._is_ending.set()
+        for _ in self._threads:
+            self._requests.put(None)
+        for thread in self._threads:
+            thread.join()
 
 
 @dataclass(frozen=True)
@@ -58,7 +117,7 @@ class Cluster:
 
     client: Any
 
-    def answered(self, items: Iterable[tuple[int, Item]], limits: Limits, waiting: Waiting) -> Iterator[Answered]:
+    def answered(self, items: Iterable[tuple[int, Item]], limits: Limits, waiting: Waiting) -> Answers:
         """Yield each item with its rows as soon as they are known, which is in no order."""
         from distributed import wait
 
@@ -141,47 +200,18 @@ def _is_wanted() -> Callable[[], bool]:
     return wanted
 
 
-def dask_setup(_worker: Any) -> None:
-    """Let a worker of this machine not hear of Ctrl-C, which is for whoever started it; Dask calls this."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 @contextmanager
-def place(scheduler: str | None, workers: int) -> Iterator[Here | Cluster]:
-    """Yield where to work: on that cluster, or on so many cores of this machine."""
-    if scheduler is None and workers == 1:
-        yield Here()
+def place(scheduler: str | None, workers: int) -> Iterator[Local | Cluster]:
+    """Yield who answers: so many worker processes of this machine, or the cluster at that address."""
+    if scheduler is None:
+        yield Local(workers)
         return
     try:
         import distributed
     except ImportError:
-        raise NoCluster("more than one worker needs Dask: `pip install 'cplc[sweep]'`, or take --workers 1") from None
-    with _quiet(), _local(distributed, workers) if scheduler is None else _existing(distributed, scheduler) as client:
+        raise NoCluster("--scheduler needs Dask: `pip install 'cplc[sweep]'`; --workers does not") from None
+    with _quiet(), _existing(distributed, scheduler) as client:
         yield Cluster(client)
-
-
-@contextmanager
-def _local(distributed: Any, workers: int) -> Iterator[Any]:
-    """Start workers on this machine, which nobody else can reach; end them in any case."""
-    cluster = distributed.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address=None,
-        worker_dashboard_address=None,
-        silence_logs=logging.CRITICAL,
-        preload=[__name__],
-        memory_limit=0,  # memory is taken by processes that Dask knows nothing of, and each has a limit of its own
-    )
-    try:
-        client = distributed.Client(cluster)
-        try:
-            yield client
-        finally:
-            client.close(timeout=_FAREWELL)
-    finally:
-        cluster.close(timeout=_FAREWELL)
 
 
 @contextmanager
@@ -191,6 +221,8 @@ def _existing(distributed: Any, scheduler: str) -> Iterator[Any]:
         client = distributed.Client(scheduler, timeout=_GREETING)
     except (OSError, TimeoutError, ValueError) as problem:
         raise NoCluster(f"there is no scheduler at `{scheduler}`: {problem}") from None
+    except TypeError as problem:  # what Dask raises where its configuration names no certificates
+        raise NoCluster(f"the scheduler at `{scheduler}` cannot be reached: {problem}") from None
     try:
         try:
             programs = client.run(program)

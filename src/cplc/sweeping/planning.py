@@ -56,6 +56,8 @@ def texts(files: Sequence[str], first: Item) -> Iterator[tuple[Text | None, tupl
         if isinstance(loaded, Compilation):
             file = with_imports(file, loaded)
         found = compilation(replace(first, file=file))
+        if isinstance(found, Compilation):
+            found = replace(found, load=None)  # from disk, so that what is wrong with an import is reported
         more = () if isinstance(found, Compilation) else found.unverifiable if found.ok else ()
         yield (file if found.ok and not more else None), (*found.diagnostics, *more)
 

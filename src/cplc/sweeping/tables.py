@@ -11,10 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from cplc.file_access import read_bytes
+from cplc.printable import json_text
 from cplc.records import dataclass
 from cplc.sweeping.items import Answered, Cell, Item, Pairs, Row
 
 Form = Literal["csv", "json", "parquet"]
+_LARGEST: Final = 2**30
+"""How many bytes a table may have that a sweep resumes from."""
 FORMS: Final[dict[str, Form]] = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 
 _BEFORE: Final = ("subject", "answer", "as_expected")
@@ -126,7 +130,7 @@ def written(table: Table, form: Form) -> bytes:
             writer.writerows([_csv_cell(cell) for cell in cells] for cells in zip(*columns.values(), strict=True))
             return text.getvalue().encode()
         case "json":
-            return (json.dumps(document(table), ensure_ascii=False, indent=1) + "\n").encode()
+            return (json_text(document(table), 1) + "\n").encode()
         case "parquet":
             return _in_parquet(table)
 
@@ -189,7 +193,7 @@ def rows_by_key(path: Path) -> dict[str, list[dict[str, Cell]]]:
     """Return what an earlier table says of each item, by its key."""
     form = form_of(path)
     try:
-        records = _records(path.read_bytes(), form)
+        records = _records(read_bytes(path, _LARGEST), form)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as problem:
         why = problem.strerror if isinstance(problem, OSError) and problem.strerror else "it is no table of a sweep"
         raise NoTable(f"cannot go on with `{path}`: {why}") from None

@@ -8,10 +8,8 @@ from typing import Final
 
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import FILE_TOO_LARGE, UNREADABLE_FILE
+from cplc.file_access import MAX_SIZE
 from cplc.source import Source, Span
-
-MAX_SIZE: Final = 1_000_000
-"""How many characters a protocol may have."""
 
 MAX_DEPTH: Final = 200
 """How deep a tree may be; every later stage may recurse over one."""

@@ -1,0 +1,82 @@
+"""What an opened protocol imports neither blocks the server nor shows it what is outside of the project."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from lsprotocol import types as lsp
+from tests.server.conftest import Editor
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and devices are others there")
+
+_PROTOCOL = "protocol P { role A role B A -> B : m }"
+_SECRET = "PASSWORD=hunter2"
+
+
+def _importing(target: str) -> str:
+    return f'import "{target}"\n{_PROTOCOL}\n'
+
+
+@pytest.mark.asyncio
+async def test_imported_device_or_pipe_does_not_block_other_documents(editor: Editor) -> None:
+    os.mkfifo(editor.folder / "pipe.cpl")
+    (editor.folder / "zero.cpl").symlink_to("/dev/zero")
+    for target in ("/dev/zero", "zero.cpl", "pipe.cpl"):
+        uri = await editor.open(f"imports-{Path(target).name}-{len(target)}.cpl", _importing(target))
+        assert editor.codes(uri) == ["unreadable-file" if target == "pipe.cpl" else "outside-project"]
+    other = await editor.open("other.cpl", _PROTOCOL)
+    assert editor.codes(other) == []
+    which = lsp.TextDocumentIdentifier(editor.uri("pipe.cpl"))
+    ask = editor.client.text_document_document_symbol_async(lsp.DocumentSymbolParams(which))
+    assert not await asyncio.wait_for(ask, 60)
+
+
+@pytest.mark.asyncio
+async def test_file_outside_of_the_project_is_neither_shown_nor_linked(
+    editor: Editor, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.cpl").write_text(_SECRET, encoding="utf-8")
+    (editor.folder / "link.cpl").symlink_to(outside / "secret.cpl")
+    for number, target in enumerate((str(outside / "secret.cpl"), "link.cpl")):
+        text = _importing(target)
+        uri = await editor.open(f"number{number}.cpl", text)
+        (told,) = editor.client.diagnostics[uri]
+        assert told.code == "outside-project"
+        assert "hunter2" not in str(told)
+        which = lsp.TextDocumentIdentifier(uri)
+        assert not await editor.client.text_document_document_link_async(lsp.DocumentLinkParams(which))
+        place = lsp.DefinitionParams(which, lsp.Position(0, 9))
+        assert not await editor.client.text_document_definition_async(place)
+
+
+@pytest.mark.asyncio
+async def test_outside_file_is_not_imported_though_it_is_open(
+    editor: Editor, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "other.cpl"
+    await editor.open(outside.as_uri(), _PROTOCOL)
+    uri = await editor.open("main.cpl", _importing(str(outside)))
+    assert editor.codes(uri) == ["outside-project"]
+
+
+@pytest.mark.asyncio
+async def test_paths_are_completed_inside_the_project_only(
+    editor: Editor, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.cpl").touch()
+    (editor.folder / "folder").mkdir()
+    (editor.folder / "folder" / "inside.cpl").touch()
+    labels = []
+    for number, folder in enumerate((str(outside), "folder")):
+        uri = await editor.open(f"number{number}.cpl", _importing(f"{folder}/"))
+        place = lsp.Position(0, len(f'import "{folder}/'))
+        params = lsp.CompletionParams(lsp.TextDocumentIdentifier(uri), place)
+        found = await editor.client.text_document_completion_async(params)
+        items = found.items if isinstance(found, lsp.CompletionList) else found or []
+        labels.append([item.label for item in items])
+    assert labels == [[], ["inside.cpl"]]
