@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from datetime import timedelta
 from pathlib import Path
@@ -26,9 +26,11 @@ from cplc.diagnostics.render import in_order
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
+    from cplc.logs.content import LogContent
     from cplc.logs.events import Event, Garbage
     from cplc.logs.mapping import LogMapping
     from cplc.logs.reading import Format
+    from cplc.monitoring.findings import Finding
     from cplc.monitoring.monitor import Monitor
     from cplc.pipeline import Compilation
 
@@ -37,6 +39,7 @@ _OFTEN: Final = 1.0
 _SHARE: Final = 10
 _POLL: Final = 0.2
 _LOOK: Final = 512
+_MAX_NAMED: Final = 8
 
 
 @dataclass(frozen=True)
@@ -156,26 +159,30 @@ def command(
         output.write(f"{outcome}\n", err=True)
         return Exit.UNKNOWN
     monitor, log_mapping, diagnostics = outcome
-    output.write_diagnostics(
-        diagnostics, form="concise" if form == "github" else _diagnosed(form), colour=colour, err=True
-    )
+    output.write_diagnostics(diagnostics, form=_diagnosed(form), colour=colour, err=True)
     teller = Teller(form, everything, colour)
     code = exit_for(diagnostics, strict=False)
     interrupted: str | None = None
+    about_logs: tuple[Diagnostic, ...] = ()
     if monitor is not None and log_mapping is not None:
         run = _Run(wish, monitor, log_mapping, teller)
         interrupted = run.go(limits)
         code = Exit.UNKNOWN if interrupted and not follow else teller.code
+        about_logs = () if interrupted and not follow else tuple(run.diagnostics())
         if interrupted and follow:
             interrupted = None if interrupted == STOPPED else interrupted
         if teller.code == Exit.UNEXPECTED:
             code = Exit.UNEXPECTED
+        if exit_for(about_logs, strict=False) == Exit.WRONG:
+            code = Exit.WRONG  # what was held against the protocol is no log of it
+        diagnostics = (*diagnostics, *about_logs)
     _write(wish, dict(definitions), monitor, teller, diagnostics, interrupted, code)
+    output.write_diagnostics(about_logs, form=_diagnosed(form), colour=colour, err=True)
     return code
 
 
 def _diagnosed(form: Form) -> Literal["text", "concise", "json"]:
-    return "text" if form == "text" else "concise" if form == "jsonl" else "json"
+    return "text" if form == "text" else "json" if form == "json" else "concise"
 
 
 def _check(wish: _Wish) -> None:
@@ -241,6 +248,11 @@ class _Run:
     mapping: LogMapping
     teller: Teller
     progress: Progress = field(default_factory=Progress)
+    contents: dict[str, LogContent] = field(default_factory=dict)
+    """What was read of each log, by its name."""
+    _case_names: dict[str, None] = field(default_factory=dict)
+    """Some of the cases that --case leaves out."""
+    _is_case_seen: bool = False
     _saved: float = 0.0
     _took: float = 0.0
     _unsaved: bool = False
@@ -267,31 +279,77 @@ class _Run:
                     stop = str(reason)
                     break
         self._save()
-        for finding in self.monitor.finish(self.wish.until):
-            self.teller.tell(finding)
+        self._tell(self.monitor.finish(self.wish.until))
         return stop
 
+    def _tell(self, findings: Iterable[Finding]) -> None:
+        from cplc.monitoring.findings import UnknownMessage
+
+        for finding in findings:
+            if isinstance(finding, UnknownMessage) and (content := self._content_at(finding.place)) is not None:
+                content.unknown += 1
+            self.teller.tell(finding)
+
+    def _content_at(self, place: str) -> LogContent | None:
+        """Return what was read of the log that a finding is about: the event may have been held back since."""
+        name = place.rpartition(":")[0]
+        return self.contents.get("-" if name == "<stdin>" else name)
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """Yield what is wrong with the logs as a whole, once they are read."""
+        from cplc.diagnostics import rules
+        from cplc.diagnostics.core import Note
+        from cplc.logs.content import diagnose
+        from cplc.source import Source, Span
+
+        messages = self.mapping.vocabulary.families if self.mapping.vocabulary is not None else ()
+        is_growing = self.wish.follow or self.wish.state is not None
+        for content in self.contents.values():
+            if (problem := diagnose(content, messages, is_growing=is_growing)) is not None:
+                yield problem
+        if self.wish.cases and not self._is_case_seen and self._case_names and not is_growing:
+            named = " or ".join(f"`{case}`" for case in sorted(self.wish.cases))
+            some = ", ".join(f"`{case}`" for case in self._case_names)
+            yield rules.UNREADABLE_LOG.at(
+                Span(Source(", ".join(self.wish.logs), ""), 0, 0),
+                f"no event is of the case {named}, so nothing was checked",
+                Note(f"there are the cases {some}"),
+            )
+
     def _read(self, name: str, stopped: Stop) -> None:
+        from cplc.logs.content import LogContent
         from cplc.logs.reading import read
 
         start = begin_of(self.progress, name) if self.wish.state is not None else 0
         more = self._waited if self.wish.follow and name != "-" else _no_more  # standard input has an end
         source = sys.stdin.buffer if name == "-" else Path(name)
-        log = read(source, self.wish.log_format, self.mapping, start=start, more=lambda: stopped.asked(more))
+        content = self.contents.setdefault(name, LogContent())
+        log = read(
+            source, self.wish.log_format, self.mapping, start=start, more=lambda: stopped.asked(more), content=content
+        )
         count = 0
         while True:
             item = stopped.next(log)
             if item is None or self._is_cut_off(name, item):
                 return
-            if not self.wish.cases or getattr(item, "case", None) in self.wish.cases:
-                for finding in self.monitor.feed(item):
-                    self.teller.tell(finding)
+            if self._is_chosen(item):
+                self._tell(self.monitor.feed(item))
             self.progress.logs[name] = item.offset
             self._unsaved = True
             count += 1
             if count % _LOOK == 0:
                 stopped.look()
                 self._save_now_and_then()
+
+    def _is_chosen(self, item: Event | Garbage) -> bool:
+        """Whether --case lets it through: what cannot be read may be of any case."""
+        case = getattr(item, "case", None)
+        if not self.wish.cases or case is None or case in self.wish.cases:
+            self._is_case_seen |= case is not None
+            return True
+        if len(self._case_names) < _MAX_NAMED:
+            self._case_names[case] = None
+        return False
 
     def _is_cut_off(self, name: str, item: Event | Garbage) -> bool:
         """Whether this is a line without an end: if the state is kept, the rest of it may be read another time."""
@@ -308,9 +366,9 @@ class _Run:
     def _waited(self) -> bool:
         """Wait for more of the log; deadlines run out meanwhile."""
         if self.wish.tick is not None:
-            for finding in self.monitor.advance(time.time_ns()):
-                self.teller.tell(finding)
-                self._unsaved = True
+            findings = self.monitor.advance(time.time_ns())
+            self._tell(findings)
+            self._unsaved |= bool(findings)
         self._save_now_and_then()
         time.sleep(_POLL)
         return True
