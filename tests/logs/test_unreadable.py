@@ -183,6 +183,20 @@ def test_case_that_no_event_is_of_is_refused(
     assert "there are the cases `1`" in error
 
 
+def test_state_keeps_an_unreadable_log_refused(
+    protocol: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, state = tmp_path / "log.jsonl", tmp_path / "state"
+    log.write_text(_UNREADABLE["other-fields.jsonl"], encoding="utf-8")
+    assert _exit("monitor", protocol, log, "--state", str(state)) == 2
+    assert _exit("monitor", protocol, log, "--state", str(state)) == 2
+    with log.open("a", encoding="utf-8") as stream:
+        stream.write('{"case": "1", "message": "order", "sender": "Buyer"}\n')
+    capsys.readouterr()
+    assert _exit("monitor", protocol, log, "--state", str(state)) == 0
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("command", ["monitor", "coverage", "beliefs"])
 def test_document_has_the_diagnostic(
     command: str, protocol: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -37,6 +37,8 @@ _ENDINGS: Final[dict[str, Format]] = {
     ".jsonocel": "ocel",
 }
 _PACKED: Final = b"\x1f\x8b"
+_LONGEST_MARK: Final = 4
+"""Bytes of the mark that says how a text is encoded."""
 MAX_RATIO: Final = 400
 """Logs are packed to a twentieth of their size, or a fiftieth; deflate can do no more than 1,032 times."""
 MIN_BOMB: Final = 64 << 20
@@ -45,7 +47,7 @@ _OCEL: Final = re.compile(rb'"(objectTypes|eventTypes|objects|events|ocel:[a-z-]
 
 
 def read(
-    source: Path | BinaryIO,
+    source: Path | Stream,
     form: Format | None = None,
     mapping: LogMapping | None = None,
     *,
@@ -83,7 +85,7 @@ def read(
 
 
 def records(
-    source: Path | BinaryIO,
+    source: Path | Stream,
     form: Format | None,
     mapping: LogMapping,
     *,
@@ -103,7 +105,7 @@ def records(
 
 
 def _records(
-    source: Path | BinaryIO,
+    source: Path | Stream,
     form: Format | None,
     mapping: LogMapping,
     name: str | None,
@@ -113,16 +115,17 @@ def _records(
 ) -> Iterator[Record | Garbage]:
     called = name or (str(source) if isinstance(source, Path) else "<stdin>")
     unpacked: list[_Unpacked] = []
+    is_enough = partial(_decides, form)
     with ExitStack() as stack:
 
         def opened(file: Stream) -> tuple[Stream, bytes]:
             """Return what is in a file, unpacked, behind its first bytes, and these."""
             plain = _AsItComes(file)
-            first = _beginning(plain, more)
+            first = _beginning(plain, more, is_enough)
             if not first.startswith(_PACKED):
                 return plain, first
             unpacked.append(_Unpacked(Begun(first, plain)))
-            return unpacked[-1], _beginning(unpacked[-1], more)
+            return unpacked[-1], _beginning(unpacked[-1], more, is_enough)
 
         file: Stream
         if isinstance(source, Path):
@@ -227,15 +230,27 @@ def format_of(name: str, first: bytes) -> Format:
     return "ocel" if isinstance(whole.get("events"), list) or "ocel:events" in whole else "jsonl"
 
 
-def _beginning(stream: Stream, more: More) -> bytes:
-    """Return the first bytes of a log: a line at least, or as many as decide on its format."""
+def _beginning(stream: Stream, more: More, is_enough: Callable[[bytes], bool]) -> bytes:
+    """Return the first bytes of a log: as many as decide on its format. A log that grows may have no more of them."""
     found = b""
-    while len(found) < CHUNK and b"\n" not in found:
+    while len(found) < CHUNK and not is_enough(found):
         chunk = stream.read(CHUNK)
         if not chunk and not more():
             break
         found += chunk
     return found
+
+
+def _decides(form: Format | None, first: bytes) -> bool:
+    """Whether the format is determined by these first bytes: what is one object may need all of its line."""
+    if len(first) < _LONGEST_MARK:
+        return False
+    if first.startswith(_PACKED):
+        return True
+    begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
+    if begin and not begin.startswith(b"{") and form not in ("json", "ocel"):
+        return True
+    return b"\n" in begin
 
 
 class _AsItComes:
