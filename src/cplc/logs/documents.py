@@ -19,6 +19,12 @@ _MOST_OPEN: Final = 1000
 _ESCAPED: Final = re.compile(rb"\\.", re.DOTALL)
 _FIRST_KEY: Final = re.compile(rb'\{\s*"([^"\\]{1,60})"')
 _SCALAR: Final = re.compile(rb"-?\d|true\b|false\b|null\b")
+MAX_DIGITS: Final = 600
+"""Digits of a number in a document. The parser crashes the process on a whole number that Python refuses to make, which
+is one of more than 4,300 digits, or of more than 640 if the environment says so.
+"""
+_LONG_NUMBER: Final = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
+_LAST_DIGITS: Final = re.compile(rb"[0-9]+\Z")
 _NO_BRACKETS: Final = re.compile(rb"[^][{}]+")
 
 
@@ -87,6 +93,9 @@ def items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
         chunk = stream.read(_PIECE)
         least = depth.after(chunk)
         held = held + len(chunk) if least > outermost else 0
+        if depth.has_long_number:
+            problem = f"a number has more than {MAX_DIGITS} digits"
+            break
         if depth.open > _MOST_OPEN:
             problem = "it is nested too deep"
             break
@@ -111,10 +120,13 @@ def items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
 
 
 class _Depth:
-    """How many brackets are open: what the parser does grows with the square of that."""
+    """How many brackets are open, as the work of the parser grows with its square, and whether a number is too long."""
 
     def __init__(self) -> None:
         self.open = 0
+        self.has_long_number = False
+        self._digits = b""
+        """Those at the end of the piece before."""
         self._in_text = False
         self._rest = b""
 
@@ -128,6 +140,10 @@ class _Depth:
         parts = data.split(b'"')
         outside = b"".join(parts[self._in_text :: 2])
         self._in_text ^= len(parts) % 2 == 0
+        numbers = self._digits + outside
+        self.has_long_number |= _LONG_NUMBER.search(numbers) is not None
+        last = _LAST_DIGITS.search(numbers)
+        self._digits = b"" if last is None else last[0][: MAX_DIGITS + 1]
         least = self.open
         for bracket in _NO_BRACKETS.sub(b"", outside):
             self.open += 1 if bracket in b"[{" else -1

@@ -37,6 +37,8 @@ class _Attributes:
 
     def put(self, prefix: str, keys: list[str], value: str) -> None:
         """Add one; its size is checked before its name is put together."""
+        if self.problem is not None:
+            return
         self.size += len(prefix) + sum(map(len, keys)) + len(keys) + len(value)
         if self.size > LONGEST:
             self.problem = f"its attributes are longer than {LONGEST:,} characters"
