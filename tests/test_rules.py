@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,14 @@ from tests.literate.language import language_tests
 
 from cplc.diagnostics.core import Rule
 from cplc.diagnostics.rules import RULES
+from cplc.logs.content import LogContent, diagnose
 from cplc.logs.mapping_file import parse_mapping
+from cplc.logs.reading import read
 from cplc.pipeline import Compilation, IsplReading
 from cplc.resources import shipped
 from cplc.source import Source
 
-_ELSEWHERE = {"bad-settings", "bad-mapping"}
+_ELSEWHERE = {"bad-settings", "bad-mapping", "unreadable-log", "empty-log"}
 """Rules about other files than models; tests/cli/settings.md and tests/logs break them."""
 
 _TESTS = sorted((Path(__file__).parent / "language").glob("**/*.md"))
@@ -24,6 +27,11 @@ _TESTS = sorted((Path(__file__).parent / "language").glob("**/*.md"))
 def _codes(example: Block, directory: Path) -> set[str]:
     if example.language == "toml":
         return {diagnostic.code for diagnostic in parse_mapping(Source("example.toml", example.text), None)[1]}
+    if example.language == "json":
+        content = LogContent()
+        list(read(io.BytesIO(example.text.encode()), None, content=content))
+        problem = diagnose(content, ())
+        return {problem.code} if problem is not None else set()
     if example.language == "ispl":
         return {diagnostic.code for diagnostic in IsplReading(Source("example.ispl", example.model)).diagnostics}
     path = directory / "example.cpl"
@@ -48,7 +56,7 @@ def test_rule_is_explained_by_examples(rule: Rule, tmp_path: Path) -> None:
     for block in blocks(page):
         if block in files:
             _put(block, tmp_path)
-        elif block.language in ("cpl", "ispl", "toml"):
+        elif block.language in ("cpl", "ispl", "toml", "json"):
             codes.append(_codes(block, tmp_path))
     assert len(codes) >= 2, f"{page} needs an example that breaks the rule and one that does not"
     assert codes[:2] == [{rule.code}, set()]

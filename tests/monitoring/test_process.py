@@ -19,7 +19,7 @@ _ROOT = Path(__file__).parents[2]
 _NETBILL = str(_ROOT / "examples" / "netbill.cpl")
 _DEADLINES = str(_ROOT / "examples" / "deadlines.cpl")
 _EAGER = (
-    "import sys; import cplc.cli.monitor as monitor; from cplc.cli.main import run; "
+    "import sys; import cplc.cli.monitor_run as monitor; from cplc.cli.main import run; "
     "monitor._OFTEN = 0; monitor._SHARE = 0; monitor._LOOK = 50; sys.exit(run(sys.argv[1:]))"
 )
 """The command, but its state is saved as often as can be."""
@@ -144,4 +144,5 @@ def test_a_log_that_was_replaced_is_refused(tmp_path: Path) -> None:
     process = _started("monitor", _DEADLINES, str(log), "--state", str(state))
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert "of another protocol" in errors
+    assert "it belongs to the protocol `NetBill`" in errors
+    assert "this is `Deadlines`" in errors

@@ -70,9 +70,28 @@ def test_comments_against_nothing_are_removed_with_nothing_else(before: str, aft
 def test_a_file_keeps_its_line_ends_and_its_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "p.cpl"
     path.write_bytes(b"\xef\xbb\xbfprotocol P {\r\n  role A\r\n  role Bob\r\n  A -> Boob : m\r\n}\r\n")
-    assert run(["check", "--diff", str(path)]) == 1
+    assert run(["check", "--diff", str(path)]) == 2
     assert b"Boob" in path.read_bytes()
     assert run(["check", "--fix", str(path)]) == 0
     assert path.read_bytes() == b"\xef\xbb\xbfprotocol P {\r\n  role A\r\n  role Bob\r\n  A -> Bob : m\r\n}\r\n"
     assert run(["check", "--diff", str(path)]) == 0
     assert "1 repaired" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("  A -> B : m\n", 0),
+        ("  A -> B : m after nothing\n", 2),  # an error that cannot be repaired
+        ("  A -> B m\n", 2),
+        ("  A -> B : m // cplc: ignore unused\n", 1),  # a repair, and nothing else
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "concise", "json", "github"])
+def test_diff_has_the_exit_code_of_check_and_1_for_repairs(text: str, code: int, form: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.cpl"
+    path.write_text(f"protocol P {{\n  role A\n  role B\n{text}}}\n", encoding="utf-8")
+    arguments = [str(path), "--format", form]
+    assert run(["check", *arguments]) == (code if code == 2 else 0)
+    assert run(["check", "--diff", *arguments]) == code
+    assert run(["check", "--fix", *arguments]) == (code if code == 2 else 0)

@@ -95,6 +95,8 @@ class Checkpoint:
         with suppress(FileNotFoundError):
             self._file = opened(self.path)
             about = self._file.about
+            if about.get("kind") == "monitor":
+                raise Unusable("it is the state of a monitor, and no checkpoint")
             if about.get("program") != own["program"]:
                 other = str(about.get("version"))
                 version = f"cplc {other}" if other != __version__ else f"another build of cplc {other}"

@@ -75,15 +75,18 @@ class Container:
                 yield piece
 
 
-def opened(path: Path) -> Container:
-    """Return the file, once every byte of it was looked at. Raise `Unusable`, or `OSError` where there is none."""
+def opened(path: Path, what: str = "checkpoint") -> Container:
+    """Return the file, once every byte of it was looked at. Raise `Unusable`, or `OSError` where there is none.
+
+    ``what`` it should be is said of a file that is something else.
+    """
     if not stat.S_ISREG(path.stat().st_mode):
         raise Unusable("it is no file")
     with path.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         head = stream.read(_BEGIN)
         if not head.startswith(_MAGIC):
-            raise Unusable("it is no checkpoint")
+            raise Unusable(f"it is no {what}")
         if not head.startswith(_MAGIC + _VERSION):
             raise Unusable("it was written by another version of cplc, in another form")
         if len(head) < _BEGIN:
@@ -162,7 +165,18 @@ def written(before: Container, about: Mapping[str, object], new: Mapping[str, Pa
         with suppress(OSError):
             os.unlink(name)
         raise
+    _sync_folder(path)
     return Container(path, about, sections)
+
+
+def _sync_folder(path: Path) -> None:
+    """Have the new name of a file survive a power failure, where a folder can be opened."""
+    with suppress(OSError):
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _copied(stream: IO[bytes], parts: Iterable[Buffer]) -> Section:
@@ -191,6 +205,15 @@ def _beginning(path: Path) -> str:
 
 def _own(path: Path) -> str:
     return f"{_beginning(path)}{os.getpid()}-"
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove what is half-written beside the file, by whomever: only for the holder of its lock."""
+    with suppress(OSError):
+        for entry in os.scandir(path.parent):
+            if entry.name.startswith(_beginning(path)):
+                with suppress(OSError):
+                    os.unlink(entry.path)
 
 
 def tidy(path: Path) -> None:

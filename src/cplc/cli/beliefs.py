@@ -93,6 +93,7 @@ def command(
             return
         for now in observe(compilation, logs, log_form, meant, tick):
             yield now
+        yield now.diagnostics
         yield estimated(now.choices, roles, confidence)
 
     def take(event: tuple[Diagnostic, ...] | Observed | Estimates) -> None:
@@ -110,8 +111,6 @@ def command(
 
     interrupted = followed(work(), Limits(timeout, memory), doing, take)
     code = exit_for(diagnostics, strict=False)
-    if observed is not None and observed.is_unreadable:
-        code = Exit.WRONG
     if interrupted and code != Exit.WRONG:
         code = Exit.UNKNOWN
     if form == "json":

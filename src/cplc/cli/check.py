@@ -40,7 +40,7 @@ Examples:
 @colour_option
 @strict_option
 @click.option("--fix", is_flag=True, help="First repair in the file what can only be meant in one way.")
-@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--diff", is_flag=True, help="Show as a patch what --fix would change, and change nothing.")
 @watch_option
 def command(
     paths: Sequence[str],
@@ -64,6 +64,9 @@ def command(
     if watch:
         return watched(lambda: files_in(paths or ["."], ".cpl", ".ispl"))
     named = files_in(paths or ["."], ".cpl", ".ispl")
+    if not named:
+        output.write("there is no .cpl or .ispl file here, so nothing was checked\n", err=True)
+        return Exit.WRONG
     checked: list[_Checked] = []
     for file in named:
         one = _checked(file, definitions, channels, protocol, strict=strict, fix=fix, diff=diff)
@@ -71,14 +74,15 @@ def command(
             output.write(f"{one}\n", err=True)
             return worst((Exit.UNKNOWN, *(known.code for known in checked)))
         checked.append(one)
-        if not diff:
+        if diff:  # standard output is a patch
+            shown: AnyFormat = "concise" if form == "concise" else "text"
+            output.write_diagnostics(one.diagnostics, form=shown, colour=colour, err=True)
+        else:
             output.write_diagnostics(one.diagnostics, form=form, colour=colour, err=False)
             if form == "text" and not one.diagnostics:
                 output.write(f"{printable(file)}: {summary(one.diagnostics)}\n")
     code = worst(one.code for one in checked)
-    if form == "text" and not named:
-        output.write("there is no .cpl or .ispl file here\n")
-    elif not diff:
+    if not diff:
         _write_whole(checked, dict(definitions), code, form)
     return code
 
@@ -101,16 +105,18 @@ def _checked(
     diff: bool,
 ) -> _Checked | str:
     """Return what is to be said of a file, after it was repaired if that is wanted, or why that was stopped."""
+    repairs: int | str = 0
     if fix or diff:
         repairs = fixed(file, definitions, channels, protocol, diff=diff)
         if isinstance(repairs, str):
             return repairs
-        if diff:
-            return _Checked(file, (), Exit.UNEXPECTED if repairs else Exit.EXPECTED)
-        if repairs:
+        if repairs and not diff:
             output.write(f"{printable(file)}: {repairs} repaired\n", err=True)
     found = finished(lambda: diagnostics_of(file, definitions, channels, protocol), Limits(), "checking")
-    return found if isinstance(found, str) else _Checked(file, found, exit_for(found, strict=strict))
+    if isinstance(found, str):
+        return found
+    would_change = Exit.UNEXPECTED if diff and repairs else Exit.EXPECTED
+    return _Checked(file, found, worst((exit_for(found, strict=strict), would_change)))
 
 
 def _write_whole(checked: Sequence[_Checked], parameters: dict[str, str], code: Exit, form: AnyFormat) -> None:

@@ -29,7 +29,7 @@ from cplc.source import Source, Span
 Exit codes:
   0  every file is laid out now; with --check or --diff: was already
   1  with --check or --diff: some file is not laid out
-  2  a file cannot be read or has a mistake of syntax, and was left alone
+  2  a file cannot be read or has a mistake of syntax, and was left alone; or there is no file
   3  the run was interrupted
 \b
 Examples:
@@ -54,7 +54,11 @@ def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Ex
     if any(path.lower().endswith(".ispl") for path in paths):
         raise click.UsageError("models in ISPL are not laid out, only `.cpl` files")
     changed, unchanged, wrong = 0, 0, 0
-    for name in files_in(paths or ["."]):
+    named = files_in(paths or ["."])
+    if not named:
+        output.write("there is no .cpl file here\n", err=True)
+        return Exit.WRONG
+    for name in named:
         outcome = _outcome(name)
         if isinstance(outcome, str):
             output.write(f"{outcome}\n", err=True)
@@ -121,8 +125,6 @@ def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> None
 
 
 def _summary(changed: int, unchanged: int, wrong: int, *, check: bool) -> str:
-    if not changed and not unchanged and not wrong:
-        return "there is no .cpl file here\n"
     parts = [
         (changed, "would change" if check else "changed"),
         (unchanged, "laid out already"),

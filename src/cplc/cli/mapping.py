@@ -61,6 +61,7 @@ def command(
     """Propose a mapping from LOG to the messages and roles of the protocol of FILE."""
 
     def work() -> tuple[Proposal | None, tuple[Diagnostic, ...]]:
+        from cplc.logs.content import LogContent, diagnose
         from cplc.logs.mapping import LogMapping
         from cplc.logs.ocel import Notion
         from cplc.logs.proposing import propose
@@ -71,8 +72,12 @@ def command(
         if compilation is None:
             return None, found
         source = cast(BinaryIO, sys.stdin.buffer) if log == STANDARD_INPUT else Path(log)
-        read = records(source, log_form, LogMapping(notion=Notion(case_type)))
-        return propose(islice(read, _LOOKED_AT), vocabulary_of(compilation.system), case_type), found
+        content = LogContent()
+        read = records(source, log_form, LogMapping(notion=Notion(case_type)), content=content)
+        vocabulary = vocabulary_of(compilation.system)
+        proposal = propose(islice(read, _LOOKED_AT), vocabulary, case_type)
+        problem = None if proposal.records else diagnose(content, vocabulary.families)
+        return proposal, (*found, *([problem] if problem is not None else []))
 
     done = finished(work, Limits(timeout, memory), "reading the log")
     if isinstance(done, str):
@@ -80,13 +85,10 @@ def command(
         return Exit.UNKNOWN
     proposal, diagnostics = done
     output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
-    if proposal is None:
+    if proposal is None or not proposal.records:
         return Exit.WRONG
     if proposal.problem:
         more = f" (and {proposal.unread - 1:,} more)" if proposal.unread > 1 else ""
         output.write(f"{proposal.problem}{more}\n", err=True)
-    if not proposal.records:
-        output.write("there is no record in the log that can be read\n", err=True)
-        return Exit.WRONG
     output.write(proposal.text)
     return Exit.EXPECTED

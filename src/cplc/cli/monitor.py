@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-import time
+import os
 from collections.abc import Sequence
-from dataclasses import field
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -14,53 +13,26 @@ import click
 
 from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
-from cplc.cli.limits import Interrupted, Limits
+from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, compilation_of, exit_for, finished
+from cplc.cli.monitor_run import MonitorRun, Wish
+from cplc.cli.monitor_state import locked
 from cplc.cli.options import colour_option, files, moment, period, reading_options, resource_options
 from cplc.cli.output import Colour
-from cplc.cli.progress_file import Progress, begin_of, head, load, save
-from cplc.cli.stopping import STOPPED, Stop, stopping
+from cplc.cli.stopping import STOPPED
 from cplc.cli.telling import Form, Teller
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
 from cplc.file_access import read_bytes
 from cplc.printable import json_text
-from cplc.records import dataclass
 
 if TYPE_CHECKING:
-    from cplc.logs.events import Event, Garbage
     from cplc.logs.mapping import LogMapping
-    from cplc.logs.reading import Format
     from cplc.monitoring.monitor import Monitor
     from cplc.pipeline import Compilation
 
-_OFTEN: Final = 1.0
-"""State is saved no more often than so many seconds, and takes no more than a tenth of the time."""
-_SHARE: Final = 10
-_POLL: Final = 0.2
-_LOOK: Final = 512
 _LARGEST_MAPPING: Final = 1_000_000
 """How many bytes a mapping may have."""
-
-
-@dataclass(frozen=True)
-class _Wish:
-    """What the command line asks for."""
-
-    file: str
-    logs: tuple[str, ...]
-    mapping: Path | None
-    log_format: Format | None
-    cases: frozenset[str]
-    follow: bool
-    state: Path | None
-    tick: timedelta | None
-    until: int | None
-    """In nanoseconds since 1970."""
-    skew: timedelta
-    deliveries: Literal["auto", "logged", "inferred"]
-    most: int
-    form: Form
 
 
 @click.command(
@@ -145,8 +117,9 @@ def command(
     colour: Colour,
 ) -> Exit:
     """Hold each LOG against the protocol of FILE."""
-    wish = _Wish(
-        file, logs, mapping, log_format, frozenset(cases), follow, state, tick, until, skew, deliveries, most, form
+    wish = Wish(
+        file, logs, mapping, log_format, frozenset(cases), follow, state, tick, until, skew, deliveries, most, form,
+        {**dict(definitions), **({"--channels": channels} if channels else {})},
     )  # fmt: skip
     _check(wish)
     limits = Limits(timeout, memory)
@@ -160,42 +133,51 @@ def command(
         output.write(f"{outcome}\n", err=True)
         return Exit.UNKNOWN
     monitor, log_mapping, diagnostics = outcome
-    output.write_diagnostics(
-        diagnostics, form="concise" if form == "github" else _diagnosed(form), colour=colour, err=True
-    )
+    output.write_diagnostics(diagnostics, form=_diagnosed(form), colour=colour, err=True)
     teller = Teller(form, everything, colour)
     code = exit_for(diagnostics, strict=False)
     interrupted: str | None = None
+    about_logs: tuple[Diagnostic, ...] = ()
     if monitor is not None and log_mapping is not None:
-        run = _Run(wish, monitor, log_mapping, teller)
-        interrupted = run.go(limits)
+        run = MonitorRun(wish, monitor, log_mapping, teller)
+        with nullcontext() if state is None else locked(state):
+            interrupted = run.go(limits)
         code = Exit.UNKNOWN if interrupted and not follow else teller.code
+        about_logs = () if interrupted and not follow else tuple(run.diagnostics())
         if interrupted and follow:
             interrupted = None if interrupted == STOPPED else interrupted
         if teller.code == Exit.UNEXPECTED:
             code = Exit.UNEXPECTED
+        if run.is_unsaved and code != Exit.UNEXPECTED:
+            code = Exit.WRONG
+        if exit_for(about_logs, strict=False) == Exit.WRONG:
+            code = Exit.WRONG  # what was held against the protocol is no log of it
+        diagnostics = (*diagnostics, *about_logs)
     _write(wish, dict(definitions), monitor, teller, diagnostics, interrupted, code)
+    output.write_diagnostics(about_logs, form=_diagnosed(form), colour=colour, err=True)
     return code
 
 
 def _diagnosed(form: Form) -> Literal["text", "concise", "json"]:
-    return "text" if form == "text" else "concise" if form == "jsonl" else "json"
+    return "text" if form == "text" else "json" if form == "json" else "concise"
 
 
-def _check(wish: _Wish) -> None:
+def _check(wish: Wish) -> None:
     if wish.tick is not None and not wish.tick:
         raise click.UsageError("--tick takes some time")
     if wish.until is not None and wish.tick is None:
         raise click.UsageError("--until goes with --tick: how long is a tick?")
     if wish.follow and len(wish.logs) > 1:
         raise click.UsageError("--follow takes one log")
+    if wish.follow and wish.log_format in ("json", "ocel"):
+        raise click.UsageError("--follow reads JSON lines, CSV and XES as they grow, and no JSON document")
     if wish.state is not None and "-" in wish.logs:
         raise click.UsageError("--state needs logs that can be read on from a place, and standard input cannot")
     if wish.state is not None and not wish.state.parent.is_dir():
         raise click.UsageError(f"there is no folder `{wish.state.parent}` to keep the state in")
     if "-" in wish.logs and wish.file == "-":
         raise click.UsageError("standard input is the protocol or the log, not both")
-    if len(set(wish.logs)) < len(wish.logs):
+    if len({name if name == "-" else os.path.realpath(name) for name in wish.logs}) < len(wish.logs):
         raise click.UsageError("a log is named twice")
     for name in wish.logs:
         if name != "-" and not Path(name).is_file() and not Path(name).is_fifo():
@@ -203,7 +185,7 @@ def _check(wish: _Wish) -> None:
 
 
 def _prepared(
-    wish: _Wish, compilation: Compilation | None, diagnostics: tuple[Diagnostic, ...]
+    wish: Wish, compilation: Compilation | None, diagnostics: tuple[Diagnostic, ...]
 ) -> tuple[Monitor | None, LogMapping | None, tuple[Diagnostic, ...]]:
     """Return the monitor and what the log means, unless something is wrong with either."""
     from cplc.logs.mapping import LogMapping
@@ -233,123 +215,11 @@ def _prepared(
     return monitor, mapping, diagnostics
 
 
-# --- reading
-
-
-@dataclass
-class _Run:
-    """The logs read to their ends, or until somebody stops it."""
-
-    wish: _Wish
-    monitor: Monitor
-    mapping: LogMapping
-    teller: Teller
-    progress: Progress = field(default_factory=Progress)
-    _saved: float = 0.0
-    _took: float = 0.0
-    _unsaved: bool = False
-
-    def go(self, limits: Limits) -> str | None:
-        """Read; return why that was ended before the end."""
-        from cplc.monitoring.snapshots import Unrestorable
-
-        state = self.wish.state
-        if state is not None:
-            self.progress = load(state)
-            if self.progress.monitor is not None:
-                try:
-                    self.monitor.restore(self.progress.monitor)
-                except Unrestorable as problem:
-                    raise click.UsageError(f"`{state}` cannot be gone on from: {problem}") from None
-            self.teller.number = self.progress.found
-        stop: str | None = None
-        with stopping(limits) as stopped:
-            for name in self.wish.logs:
-                try:
-                    self._read(name, stopped)
-                except Interrupted as reason:
-                    stop = str(reason)
-                    break
-        self._save()
-        for finding in self.monitor.finish(self.wish.until):
-            self.teller.tell(finding)
-        return stop
-
-    def _read(self, name: str, stopped: Stop) -> None:
-        from cplc.logs.reading import read
-
-        start = begin_of(self.progress, name) if self.wish.state is not None else 0
-        more = self._waited if self.wish.follow and name != "-" else _no_more  # standard input has an end
-        source = sys.stdin.buffer if name == "-" else Path(name)
-        log = read(source, self.wish.log_format, self.mapping, start=start, more=lambda: stopped.asked(more))
-        count = 0
-        while True:
-            item = stopped.next(log)
-            if item is None or self._is_cut_off(name, item):
-                return
-            if not self.wish.cases or getattr(item, "case", None) in self.wish.cases:
-                for finding in self.monitor.feed(item):
-                    self.teller.tell(finding)
-            self.progress.logs[name] = item.offset
-            self._unsaved = True
-            count += 1
-            if count % _LOOK == 0:
-                stopped.look()
-                self._save_now_and_then()
-
-    def _is_cut_off(self, name: str, item: Event | Garbage) -> bool:
-        """Whether this is a line without an end: if the state is kept, the rest of it may be read another time."""
-        if self.wish.state is None or name.endswith(".gz"):
-            return False
-        path = Path(name)
-        size = path.stat().st_size
-        if item.offset < size or not size:
-            return False
-        with path.open("rb") as stream:
-            stream.seek(-1, 2)
-            return stream.read(1) != b"\n"
-
-    def _waited(self) -> bool:
-        """Wait for more of the log; deadlines run out meanwhile."""
-        if self.wish.tick is not None:
-            for finding in self.monitor.advance(time.time_ns()):
-                self.teller.tell(finding)
-                self._unsaved = True
-        self._save_now_and_then()
-        time.sleep(_POLL)
-        return True
-
-    # --- the state
-
-    def _save_now_and_then(self) -> None:
-        if self.wish.state is not None and time.monotonic() - self._saved > max(_OFTEN, _SHARE * self._took):
-            self._save()
-
-    def _save(self) -> None:
-        state = self.wish.state
-        if state is None or not self._unsaved:
-            return
-        began = time.monotonic()
-        self.progress.monitor = self.monitor.snapshot()
-        self.progress.found = self.teller.number
-        for name in self.wish.logs:
-            if name in self.progress.logs and name not in self.progress.heads:
-                self.progress.heads[name] = head(Path(name), min(1024, self.progress.logs[name]))
-        save(state, self.progress)
-        self._saved = time.monotonic()
-        self._took = self._saved - began
-        self._unsaved = False
-
-
-def _no_more() -> bool:
-    return False
-
-
 # --- the end
 
 
 def _write(
-    wish: _Wish,
+    wish: Wish,
     parameters: dict[str, str],
     monitor: Monitor | None,
     teller: Teller,

@@ -47,11 +47,8 @@ class Observed:
     states: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each commitment or claim came into each state."""
     counts: dict[str, int] = field(default_factory=lambda: {"unread": 0, "refused": 0, "lost": 0})
-
-    @property
-    def is_unreadable(self) -> bool:
-        """Whether there is something in the logs, and none of it could be read: then they are no logs."""
-        return 0 < self.events == self.counts["unread"]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """What is wrong with the logs as a whole, once all of them are read."""
 
 
 def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, tuple[Diagnostic, ...]]:
@@ -80,15 +77,18 @@ def observe(
     compilation: Compilation, logs: Sequence[str], form: Format | None, mapping: LogMapping, tick: float | None
 ) -> Iterator[Observed]:
     """Yield what the logs have come to, now and then, and at the end."""
+    from cplc.logs.content import LogContent, diagnose
     from cplc.logs.events import Garbage
     from cplc.logs.reading import read
+    from cplc.logs.vocabulary import vocabulary_of
     from cplc.mining.choices import Choices
-    from cplc.monitoring.findings import Changed, Finding, LostTrack, Rejected
+    from cplc.monitoring.findings import Changed, Finding, LostTrack, Rejected, UnknownMessage
     from cplc.monitoring.monitor import Monitor
 
     monitor = Monitor(compilation, tick=None if tick is None else timedelta(seconds=tick))
     found = Observed(monitor, Choices(monitor.machine))
     monitor.watching = found.choices.watch
+    contents: list[LogContent] = []
 
     def told(finding: Finding) -> None:
         match finding:
@@ -97,6 +97,7 @@ def observe(
             case Changed():
                 found.states[finding.commitment, finding.now] += 1
             case Rejected():
+                contents[-1].unknown += isinstance(finding, UnknownMessage)
                 _note(found, "refused", found.refused, f"{finding.place}: {finding.text}")
             case LostTrack():
                 found.counts["lost"] += 1
@@ -107,13 +108,16 @@ def observe(
     yield found
     for log in logs:
         source = cast(BinaryIO, sys.stdin.buffer) if log == STANDARD_INPUT else Path(log)
-        for event in read(source, form, mapping):
+        contents.append(LogContent())
+        for event in read(source, form, mapping, content=contents[-1]):
             found.events += 1
             if isinstance(event, Garbage):
                 _note(found, "unread", found.unread, f"{event.place}: {event.reason}")
             else:
                 monitor.feed(event)
     monitor.finish()
+    messages = vocabulary_of(compilation.system).families
+    found.diagnostics = tuple(one for content in contents if (one := diagnose(content, messages)) is not None)
     yield found
 
 

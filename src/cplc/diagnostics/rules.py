@@ -13,6 +13,8 @@ OUTSIDE_PROJECT = Rule("outside-project", "an import of a file outside of the pr
 SYNTAX = Rule("syntax", "text that is not of the language")
 TOO_DEEP = Rule("too-deep", "an expression nested deeper than can be read")
 FILE_TOO_LARGE = Rule("file-too-large", "a file larger than can be read")
+UNREADABLE_LOG = Rule("unreadable-log", "a log of which nothing is an event of the protocol")
+EMPTY_LOG = Rule("empty-log", "a log without records", severity="warning")
 
 # --- what is switched off
 BAD_SETTINGS = Rule("bad-settings", "settings that cannot be read or do not exist")

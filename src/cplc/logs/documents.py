@@ -13,12 +13,26 @@ from cplc.logs.events import Garbage
 from cplc.logs.records import DEEPEST, LONGEST, TOO_DEEP, Record, Stream
 
 _PIECE: Final = 1 << 12
+_DIGITS: Final = 18
+"""Whole numbers of so many digits stay whole."""
 _MOST_OPEN: Final = 1000
 _ESCAPED: Final = re.compile(rb"\\.", re.DOTALL)
+_FIRST_KEY: Final = re.compile(rb'\{\s*"([^"\\]{1,60})"')
+_SCALAR: Final = re.compile(rb"-?\d|true\b|false\b|null\b")
+MAX_DIGITS: Final = 600
+"""Digits of a number in a document. The parser crashes the process on a whole number that Python refuses to make, which
+is one of more than 4,300 digits, or of more than 640 if the environment says so.
+"""
+_LONG_NUMBER: Final = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
+_LAST_DIGITS: Final = re.compile(rb"[0-9]+\Z")
+_NO_BRACKETS: Final = re.compile(rb"[^][{}]+")
 
 
-def array_records(stream: Stream, name: str, start: int) -> Iterator[Record | Garbage]:
-    """Yield the objects of a document that is an array; the position counts them."""
+def array_records(stream: Stream, first: bytes, name: str, start: int) -> Iterator[Record | Garbage]:
+    """Yield the objects of a document that is an array, given its first bytes; the position counts them."""
+    if problem := _no_array(first):
+        yield Garbage(name, problem)
+        return
     number = 0
     for number, one in enumerate(items(stream, "item", name), 1):
         place = f"{name}:record {number}"
@@ -35,13 +49,26 @@ def array_records(stream: Stream, name: str, start: int) -> Iterator[Record | Ga
             yield Garbage(place, "this is JSON, but not an object", number)
 
 
+def _no_array(first: bytes) -> str | None:
+    """Return what a document is that begins so, if it is JSON but no array."""
+    begin = first.lstrip()
+    if begin.startswith(b"{"):
+        key = _FIRST_KEY.match(begin)
+        named = f" that begins with `{key[1].decode('utf-8', 'replace')}`" if key else ""
+        return f"this is one JSON object{named}, and not an array of objects"
+    if begin.startswith(b'"') or _SCALAR.match(begin):
+        return "this is one JSON value, and not an array of objects"
+    return None
+
+
 def plain(value: object, deepest: int = DEEPEST) -> object:
     """Return a value with numbers as Python counts, not as decimals; RecursionError if it is nested deeper."""
     if not deepest:
         raise RecursionError
     match value:
         case Decimal():
-            return int(value) if value == value.to_integral_value() and abs(value) < 10**18 else float(value)
+            # Arithmetic on a number with a huge exponent overflows; its magnitude alone does not.
+            return int(value) if value.adjusted() < _DIGITS and value == value.to_integral_value() else float(value)
         case dict():
             return {key: plain(one, deepest - 1) for key, one in value.items()}
         case list():
@@ -51,16 +78,29 @@ def plain(value: object, deepest: int = DEEPEST) -> object:
 
 
 def items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
-    """Yield what is at a place of a document; garbage comes last, where the rest cannot be read."""
+    """Yield what is at a place of a document; garbage comes last, where the rest cannot be read.
+
+    What is at that place is nested as deep as ``prefix`` has parts: where the document stays deeper than that for more
+    than a megabyte, one item is too large to be held.
+    """
     ready: list[object] = ijson.sendable_list()
     reader = ijson.items_coro(ready, prefix)
     depth = _Depth()
-    quoted = 0
+    outermost = prefix.count(".") + 1
+    quoted = held = 0
     problem: str | None = None
     while problem is None:
         chunk = stream.read(_PIECE)
-        if depth.after(chunk) > _MOST_OPEN:
+        least = depth.after(chunk)
+        held = held + len(chunk) if least > outermost else 0
+        if depth.has_long_number:
+            problem = f"a number has more than {MAX_DIGITS} digits"
+            break
+        if depth.open > _MOST_OPEN:
             problem = "it is nested too deep"
+            break
+        if held > LONGEST:
+            problem = f"a record is longer than {LONGEST:,} bytes"
             break
         try:
             reader.send(chunk) if chunk else reader.close()
@@ -80,15 +120,18 @@ def items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
 
 
 class _Depth:
-    """How many brackets are open: what the parser does grows with the square of that."""
+    """How many brackets are open, as the work of the parser grows with its square, and whether a number is too long."""
 
     def __init__(self) -> None:
-        self._open = 0
+        self.open = 0
+        self.has_long_number = False
+        self._digits = b""
+        """Those at the end of the piece before."""
         self._in_text = False
         self._rest = b""
 
     def after(self, data: bytes) -> int:
-        """Return how many there are behind this piece."""
+        """Count those of this piece; return how many were open where the fewest were."""
         data, self._rest = self._rest + data, b""
         if b"\\" in data:
             if (len(data) - len(data.rstrip(b"\\"))) % 2:
@@ -97,8 +140,15 @@ class _Depth:
         parts = data.split(b'"')
         outside = b"".join(parts[self._in_text :: 2])
         self._in_text ^= len(parts) % 2 == 0
-        self._open += sum(map(outside.count, (b"[", b"{"))) - sum(map(outside.count, (b"]", b"}")))
-        return self._open
+        numbers = self._digits + outside
+        self.has_long_number |= _LONG_NUMBER.search(numbers) is not None
+        last = _LAST_DIGITS.search(numbers)
+        self._digits = b"" if last is None else last[0][: MAX_DIGITS + 1]
+        least = self.open
+        for bracket in _NO_BRACKETS.sub(b"", outside):
+            self.open += 1 if bracket in b"[{" else -1
+            least = min(least, self.open)
+        return least
 
 
 def _said(error: Exception) -> str:

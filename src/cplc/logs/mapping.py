@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from cplc.logs.events import Event, Garbage
 from cplc.logs.ocel import Notion
-from cplc.logs.records import Record
+from cplc.logs.records import MAX_NAME, Record
 from cplc.logs.records import field as found_in
 from cplc.logs.tables import Dialect
 from cplc.logs.times import clock
@@ -107,6 +107,8 @@ class Translator:
         called = _text(plan.message(fields))
         if not called:
             return self._garbage(record, "it does not say what happened", "message")
+        if len(called) > MAX_NAME:
+            return self._too_long(record, "what happened", called)
         message = self._message(called)
         if message is None:
             return None
@@ -116,6 +118,8 @@ class Translator:
         case = _text(plan.case(fields))
         if not case:
             return self._garbage(record, "it does not say which case it belongs to", "case")
+        if len(case) > MAX_NAME:
+            return self._too_long(record, "the case", case)
         time: int | None = None
         if (at := plan.time(fields)) is not None and at != "":
             try:
@@ -129,15 +133,24 @@ class Translator:
         if "{" in message:
             message = self._filled(message, fields)
         sender = _text(plan.sender(fields))
+        if len(sender) > MAX_NAME:
+            return self._too_long(record, "the sender", sender)
         indices = self._indices(message, fields) if self._mapping.indices else {}
+        recipients = self._recipients(plan.recipients(fields), fields, indices)
+        if recipients and sum(map(len, recipients)) > _MAX_RECIPIENTS:
+            reason = f"the names of its recipients are longer than {_MAX_RECIPIENTS:,} characters"
+            return Garbage(record.place, reason, record.offset)
+        values = self._values(message, fields)
+        if any(isinstance(value, str | list | dict) and len(value) > MAX_NAME for value in values.values()):
+            return Garbage(record.place, f"a value in it is longer than {MAX_NAME:,} characters", record.offset)
         return Event(
             record.place,
             case,
             message,
             self._role(sender, fields, indices) if sender else None,
-            self._recipients(plan.recipients(fields), fields, indices),
+            recipients,
             indices,
-            self._values(message, fields),
+            values,
             time,
             kind,
             record.offset,
@@ -148,13 +161,20 @@ class Translator:
         if len(self._plans) > _MOST_REMEMBERED:
             self._plans.clear()
         plan = _Plan(**{aspect: _getter(fields, names) for aspect, names in self._mapping.fields.items()})
-        if not any(one is None or (self._looks_inside and isinstance(one, dict)) for one in fields.values()):
+        if sum(map(len, fields)) <= _MAX_PLANNED and not any(
+            one is None or (self._looks_inside and isinstance(one, dict)) for one in fields.values()
+        ):
             self._plans[tuple(fields)] = plan
         return plan
 
     def _garbage(self, record: Record, reason: str, aspect: Aspect) -> Garbage:
         names = " or ".join(f"`{name}`" for name in self._mapping.fields[aspect][:4])
         return Garbage(record.place, f"{reason}: there is no {names}", record.offset)
+
+    @staticmethod
+    def _too_long(record: Record, what: str, name: str) -> Garbage:
+        reason = f"the name of {what} is longer than {MAX_NAME:,} characters: `{_short(name)}`"
+        return Garbage(record.place, reason, record.offset)
 
     def _message(self, called: str) -> str | None:
         """Return the message that the log calls so; None for what it is to ignore."""
@@ -181,7 +201,7 @@ class Translator:
                 patterns = (name for name in participants if _PATTERN.search(name) and fnmatchcase(called, name))
                 pattern = next(patterns, None)
                 role = called if pattern is None else participants[pattern]
-            if len(self._roles) < _MOST_REMEMBERED:
+            if len(self._roles) < _MOST_REMEMBERED and len(called) <= MAX_NAME:
                 self._roles[called] = role
         if "{" in role:
             role = self._filled(role, fields)
@@ -276,6 +296,9 @@ def _getter(fields: Mapping[str, object], names: tuple[str, ...]) -> _Getter:
 
 
 _MOST_REMEMBERED: Final = 10_000
+_MAX_RECIPIENTS: Final = 10_000
+_MAX_PLANNED: Final = 2000
+"""Characters in the names of all fields of records that a plan is remembered for."""
 _DIGITS: Final = 18
 _SHORT: Final = 60
 

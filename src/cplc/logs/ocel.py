@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
+import ijson
+
 from cplc.logs.documents import items, plain
 from cplc.logs.events import Garbage
 from cplc.logs.records import CHUNK, TOO_DEEP, Record, Stream
@@ -18,6 +20,11 @@ OBJECT: Final = "object:"
 """Begins the name of a field with the objects of a type that an event is about."""
 
 _MOST_TYPES: Final = 12
+_MAX_TYPES: Final = 10_000
+MAX_HELD: Final = 512 << 20
+"""Bytes that the names of objects may take, which are held while the events are read."""
+_OVERHEAD: Final = 200
+"""Bytes that a name takes besides its characters."""
 _MOST_CASES: Final = 1 << 20
 """An event is about no more cases than these: positions of events are so far apart."""
 
@@ -40,6 +47,8 @@ def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Ite
     """
     types = frozenset[str]()
     of: dict[str, str] = {}
+    held = 0
+    found: list[str] = []
     if notion.qualifier is None or notion.types:
         found, problem = _types(opening, name)
         if problem is not None:
@@ -60,14 +69,45 @@ def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Ite
                 yield one
                 break
             if isinstance(one, dict) and isinstance(one.get("type"), str) and one["type"] in types:
-                of[_name(one.get("id"))] = str(one["type"])
+                identity = _name(one.get("id"))
+                held += _OVERHEAD + len(identity)
+                if held > MAX_HELD:
+                    yield Garbage(name, f"the names of its objects take more than {MAX_HELD >> 20} MiB")
+                    return
+                of[identity] = str(one["type"])
         notion = Notion(kind, notion.qualifier, notion.types)
+    number, is_about_cases = 0, start > 0
     for number, one in enumerate(items(opening(), "events.item", name), 1):
         if (number + 1) * _MOST_CASES <= start:
             continue
         for record in _records(one, f"{name}:event {number}", number * _MOST_CASES, notion, of):
+            is_about_cases = True
             if record.offset > start:
                 yield record
+    if not number and not _has_array(opening(), "events"):
+        yield Garbage(name, "this is no OCEL 2.0: it has no list of `events`")
+    if number and not is_about_cases:
+        yield Garbage(name, f"no event is about {_case_of(notion)}; {_which(found)}")
+
+
+def _case_of(notion: Notion) -> str:
+    kind = "an object" if notion.type is None else f"an object of type `{notion.type}`"
+    return kind if notion.qualifier is None else f"{kind} as `{notion.qualifier}`"
+
+
+def _has_array(stream: Stream, name: str) -> bool:
+    """Tell whether the document has an array of this name: one without elements is a log in which nothing happened."""
+    seen: list[tuple[str, str, object]] = ijson.sendable_list()
+    reader = ijson.parse_coro(seen)
+    while chunk := stream.read(CHUNK):
+        try:
+            reader.send(chunk)
+        except (ijson.JSONError, ValueError, ArithmeticError, RecursionError, StopIteration):
+            return False
+        if any((prefix, event) == (name, "start_array") for prefix, event, _ in seen):
+            return True
+        seen.clear()
+    return False
 
 
 def _records(one: object, place: str, offset: int, notion: Notion, of: dict[str, str]) -> Iterator[Record | Garbage]:
@@ -119,6 +159,8 @@ def _types(opening: Opening, name: str) -> tuple[list[str], Garbage | None]:
             return found, None if found else one
         if isinstance(one, dict) and isinstance(one.get("name"), str):
             found.append(one["name"])
+            if len(found) > _MAX_TYPES:
+                return found, Garbage(name, f"it declares more than {_MAX_TYPES:,} types of objects")
     if found:
         return found, None
     first = opening().read(CHUNK)

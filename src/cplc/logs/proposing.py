@@ -12,13 +12,16 @@ from typing import Final
 
 from cplc.logs.events import Garbage
 from cplc.logs.mapping import FIELDS, Aspect
-from cplc.logs.records import Record
+from cplc.logs.records import MAX_NAME, Record
 from cplc.logs.times import Clock, clock
 from cplc.logs.vocabulary import Vocabulary, family_of
 from cplc.records import dataclass
 
 _MOST_VALUES: Final = 1000
 """What has more values than these is not counted any further; neither activities nor roles are so many."""
+_MAX_FIELDS: Final = 1000
+_MAX_LENGTH: Final = 200
+"""Characters of a value that is told from others: names are shorter."""
 _MOST_LISTED: Final = 60
 _MOST_READ: Final = 200
 _ALIKE: Final = 0.75
@@ -65,13 +68,14 @@ def propose(records: Iterable[Record | Garbage], vocabulary: Vocabulary, case_ty
             continue
         count += 1
         for name, value in record.fields.items():
-            if not name:
+            if not name or len(name) > MAX_NAME or (name not in columns and len(columns) >= _MAX_FIELDS):
                 continue
             column = columns.setdefault(name, _Column())
             if isinstance(value, str | int | float) and value != "":
                 column.records += 1
-                if len(column.values) < _MOST_VALUES or str(value) in column.values:
-                    column.values[str(value)] += 1
+                text = str(value)[:_MAX_LENGTH]
+                if len(column.values) < _MOST_VALUES or text in column.values:
+                    column.values[text] += 1
     for column in columns.values():
         column.times = dict(_times(column))
     found = _aspects(columns, vocabulary)

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, get_args
 
+from cplc.logs.content import LogContent
 from cplc.logs.documents import array_records
 from cplc.logs.events import Event, Garbage
 from cplc.logs.jsonlines import json_records
@@ -20,6 +21,7 @@ from cplc.logs.lines import Begun, lines, text_stream
 from cplc.logs.mapping import LogMapping, Translator
 from cplc.logs.ocel import ocel_records
 from cplc.logs.records import CHUNK, More, Record, Stream, stop
+from cplc.logs.records import field as found_in
 from cplc.logs.tables import csv_records
 from cplc.logs.xes import xes_records
 
@@ -35,73 +37,136 @@ _ENDINGS: Final[dict[str, Format]] = {
     ".jsonocel": "ocel",
 }
 _PACKED: Final = b"\x1f\x8b"
+_LONGEST_MARK: Final = 4
+"""Bytes of the mark that says how a text is encoded."""
+MAX_RATIO: Final = 400
+"""Logs are packed to a twentieth of their size, or a fiftieth; deflate can do no more than 1,032 times."""
+MIN_BOMB: Final = 64 << 20
+"""Bytes that a log may unpack to, however well it was packed."""
 _OCEL: Final = re.compile(rb'"(objectTypes|eventTypes|objects|events|ocel:[a-z-]+)"\s*:')
 
 
 def read(
-    source: Path | BinaryIO,
+    source: Path | Stream,
     form: Format | None = None,
     mapping: LogMapping | None = None,
     *,
     name: str | None = None,
     start: int = 0,
     more: More = stop,
+    content: LogContent | None = None,
 ) -> Iterator[Event | Garbage]:
-    """Yield what the log says behind a position, and what of it could not be read.
+    """Yield what the log says behind a position, and what of it could not be read; ``content`` counts both.
 
     OSError if it cannot be opened; whatever is wrong with what is in it is garbage. A log in OCEL is read twice, so
     what is no file is first copied to one that is deleted again.
     """
     mapping = mapping or LogMapping()
     translator = Translator(mapping)
-    for record in records(source, form, mapping, name=name, start=start, more=more):
+    content = content if content is not None else LogContent()
+    for record in records(source, form, mapping, name=name, start=start, more=more, content=content):
         if isinstance(record, Garbage):
             yield record
-        elif (event := translator.event(record)) is not None:
-            yield event
+            continue
+        event = translator.event(record)
+        if isinstance(event, Garbage):
+            content.count_unreadable(f"{event.place}: {event.reason}")
+        elif event is None:
+            content.ignored += 1
+            continue
+        else:
+            content.events += 1
+        yield event
+    if not content.records and not content.unreadable and content.header is not None:
+        place, names = content.header
+        if problem := unusable_header(names, mapping):
+            content.count_unreadable(f"{place}: {problem}")
+            yield Garbage(place, problem)
 
 
 def records(
-    source: Path | BinaryIO,
+    source: Path | Stream,
     form: Format | None,
     mapping: LogMapping,
     *,
     name: str | None = None,
     start: int = 0,
     more: More = stop,
+    content: LogContent | None = None,
 ) -> Iterator[Record | Garbage]:
     """Yield the records of the log behind a position, before anything is known of their meaning."""
+    content = content if content is not None else LogContent()
+    for record in _records(source, form, mapping, name, start, more, content):
+        if isinstance(record, Garbage):
+            content.count_unreadable(f"{record.place}: {record.reason}")
+        else:
+            content.records += 1
+        yield record
+
+
+def _records(
+    source: Path | Stream,
+    form: Format | None,
+    mapping: LogMapping,
+    name: str | None,
+    start: int,
+    more: More,
+    content: LogContent,
+) -> Iterator[Record | Garbage]:
     called = name or (str(source) if isinstance(source, Path) else "<stdin>")
+    unpacked: list[_Unpacked] = []
+    is_enough = partial(_decides, form)
     with ExitStack() as stack:
 
-        def opened(file: BinaryIO) -> tuple[Stream, bytes]:
+        def opened(file: Stream) -> tuple[Stream, bytes]:
             """Return what is in a file, unpacked, behind its first bytes, and these."""
             plain = _AsItComes(file)
-            first = _beginning(plain, more)
+            first = _beginning(plain, more, is_enough)
             if not first.startswith(_PACKED):
                 return plain, first
-            unpacked = _Unpacked(Begun(first, plain))
-            return unpacked, _beginning(unpacked, more)
+            unpacked.append(_Unpacked(Begun(first, plain)))
+            return unpacked[-1], _beginning(unpacked[-1], more, is_enough)
 
-        stream, first = opened(stack.enter_context(source.open("rb")) if isinstance(source, Path) else source)
+        file: Stream
+        if isinstance(source, Path):
+            file = stack.enter_context(source.open("rb"))
+        else:
+            file = _Copied(source)
+        stream, first = opened(file)
         found = form or format_of(called, first)
+        content.begin(called, found, first, is_packed=bool(unpacked))
         if found != "ocel":
-            yield from _in_order(stream, first, found, called, mapping, start, more)
+            if isinstance(file, _Copied):
+                file.forget()
+            yield from _in_order(stream, first, found, called, mapping, start, more, content)
         elif isinstance(source, Path):
             again = partial(_reopened, stack, source, opened)
             yield from ocel_records(again, called, mapping.notion, start)
         else:
             kept = stack.enter_context(tempfile.TemporaryFile(prefix="cplc-log-"))
-            kept.write(first)
-            while chunk := stream.read(CHUNK):
-                kept.write(chunk)
-            yield from ocel_records(partial(_rewound, kept), called, mapping.notion, start)
-        if isinstance(stream, _Unpacked) and stream.problem:
-            yield Garbage(called, stream.problem)
+            try:
+                if isinstance(file, _Copied):
+                    kept.write(file.copy)
+                    file.forget()
+                while chunk := file.read(CHUNK):
+                    kept.write(chunk)
+                kept.flush()
+            except OSError as problem:
+                yield Garbage(called, f"it has to be copied first, and that failed: {problem.strerror}")
+                return
+            yield from ocel_records(partial(_rewound, kept, opened), called, mapping.notion, start)
+        yield from (Garbage(called, one) for one in dict.fromkeys(each.problem for each in unpacked) if one)
 
 
 def _in_order(
-    stream: Stream, first: bytes, form: Format, name: str, mapping: LogMapping, start: int, more: More
+    stream: Stream,
+    first: bytes,
+    form: Format,
+    name: str,
+    mapping: LogMapping,
+    start: int,
+    more: More,
+    content: LogContent,
 ) -> Iterator[Record | Garbage]:
     """Yield the records of a format that is read from beginning to end."""
     match form:
@@ -110,9 +175,9 @@ def _in_order(
             yield from json_records(lines(text, name, start, more), name)
         case "csv":
             text = text_stream(stream, first, mapping.encoding)
-            yield from csv_records(lines(text, name, 0, more), name, mapping.dialect, start)
+            yield from csv_records(lines(text, name, 0, more), name, mapping.dialect, start, content.set_header)
         case "json":
-            yield from array_records(Begun(first, stream), name, start)
+            yield from array_records(Begun(first, stream), first, name, start)
         case "xes":
             yield from xes_records(Begun(first, stream), name, start, more)
         case "ocel":
@@ -124,9 +189,23 @@ def _reopened(stack: ExitStack, source: Path, opened: Callable[[BinaryIO], tuple
     return Begun(first, stream)
 
 
-def _rewound(file: BinaryIO) -> Stream:
+def _rewound(file: BinaryIO, opened: Callable[[Stream], tuple[Stream, bytes]]) -> Stream:
     file.seek(0)
-    return file
+    stream, first = opened(file)
+    return Begun(first, stream)
+
+
+def unusable_header(names: tuple[str, ...], mapping: LogMapping) -> str | None:
+    """Return why no record below such a header can be an event, if that is so."""
+    header = dict.fromkeys(names, "")
+    missing = [
+        aspect
+        for aspect in ("case", "message")
+        if all(found_in(header, name) is None for name in mapping.fields.get(aspect, ()))
+    ]
+    if not missing:
+        return None
+    return f"no field of the header says the {' and the '.join(missing)} of a record, and there is no record below it"
 
 
 def format_of(name: str, first: bytes) -> Format:
@@ -151,10 +230,10 @@ def format_of(name: str, first: bytes) -> Format:
     return "ocel" if isinstance(whole.get("events"), list) or "ocel:events" in whole else "jsonl"
 
 
-def _beginning(stream: Stream, more: More) -> bytes:
-    """Return the first bytes of a log: a line at least, or as many as decide on its format."""
+def _beginning(stream: Stream, more: More, is_enough: Callable[[bytes], bool]) -> bytes:
+    """Return the first bytes of a log: as many as decide on its format. A log that grows may have no more of them."""
     found = b""
-    while len(found) < CHUNK and b"\n" not in found:
+    while len(found) < CHUNK and not is_enough(found):
         chunk = stream.read(CHUNK)
         if not chunk and not more():
             break
@@ -162,28 +241,63 @@ def _beginning(stream: Stream, more: More) -> bytes:
     return found
 
 
+def _decides(form: Format | None, first: bytes) -> bool:
+    """Whether the format is determined by these first bytes: what is one object may need all of its line."""
+    if len(first) < _LONGEST_MARK:
+        return False
+    if first.startswith(_PACKED):
+        return True
+    begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
+    if begin and not begin.startswith(b"{") and form not in ("json", "ocel"):
+        return True
+    return b"\n" in begin
+
+
 class _AsItComes:
     """A file or pipe that is read without waiting for more than there is."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: Stream) -> None:
         self._read: Callable[[int], bytes] = getattr(file, "read1", file.read)
 
     def read(self, size: int, /) -> bytes:
         return self._read(size)
 
 
+class _Copied:
+    """A pipe of which a copy is held, until it is known whether it has to be read twice."""
+
+    def __init__(self, file: Stream) -> None:
+        self._read: Callable[[int], bytes] = getattr(file, "read1", file.read)
+        self.copy = b""
+        self._is_held = True
+
+    def read(self, size: int, /) -> bytes:
+        data = self._read(size)
+        if self._is_held:
+            self.copy += data
+        return data
+
+    def forget(self) -> None:
+        self.copy, self._is_held = b"", False
+
+
 class _Unpacked:
-    """What is in a gzip file; where that is damaged or cut off, it ends, and says so."""
+    """What is in a gzip file; where that is damaged, cut off or a decompression bomb, it ends, and says so."""
 
     def __init__(self, packed: Stream) -> None:
         self._packed = packed
         self._unpacker = zlib.decompressobj(_GZIP)
         self._rest = b""
+        self._size_packed = 0
+        self._size = 0
         self.problem: str | None = None
 
     def read(self, size: int, /) -> bytes:
         while self.problem is None:
-            data = self._rest or self._packed.read(CHUNK)
+            data = self._rest
+            if not data:
+                data = self._packed.read(CHUNK)
+                self._size_packed += len(data)
             if not data:
                 if not self._unpacker.eof:
                     self.problem = "the packed log is cut off; what came before was read"
@@ -199,6 +313,13 @@ class _Unpacked:
                 self.problem = f"the packed log is damaged: {error}"
                 return b""
             self._rest = self._unpacker.unconsumed_tail or self._unpacker.unused_data
+            self._size += len(found)
+            if self._size > MIN_BOMB and self._size > MAX_RATIO * self._size_packed:
+                self.problem = (
+                    f"it unpacks to more than {MIN_BOMB >> 20} MiB and {MAX_RATIO} times its size, as no log does; "
+                    "what follows is not read"
+                )
+                return b""
             if found:
                 return found
         return b""

@@ -11,6 +11,8 @@ More = Callable[[], bool]
 
 LONGEST: Final = 1 << 20
 """The bytes of the longest record that is read; what is longer is reported and skipped."""
+MAX_NAME: Final = 1000
+"""Characters of the name of a case, a message or a role: names are held longer than the records that they are in."""
 DEEPEST: Final = 100
 """How deep what is in a record may be nested: whoever looks at it later need not beware."""
 TOO_DEEP: Final = "this is nested too deep"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from cplc.logs.events import Garbage
@@ -32,7 +32,13 @@ class _Row:
     cells: tuple[str, ...]
 
 
-def csv_records(lines: Iterator[Line | Garbage], name: str, dialect: Dialect, start: int) -> Iterator[Record | Garbage]:
+def csv_records(
+    lines: Iterator[Line | Garbage],
+    name: str,
+    dialect: Dialect,
+    start: int,
+    found_header: Callable[[str, tuple[str, ...]], None],
+) -> Iterator[Record | Garbage]:
     """Yield the records behind ``start``, the header's position not counted: it is read in any case."""
     header: tuple[str, ...] | None = None
     for row in _rows(lines, name, dialect):
@@ -44,6 +50,7 @@ def csv_records(lines: Iterator[Line | Garbage], name: str, dialect: Dialect, st
             if problem := _wrong_header(header):
                 yield Garbage(row.place, problem, row.offset)
                 return
+            found_header(row.place, header)
         elif row.offset > start:
             yield _record(row, header)
 

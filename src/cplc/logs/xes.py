@@ -8,18 +8,46 @@ from typing import Final
 from xml.parsers import expat
 
 from cplc.logs.events import Garbage
-from cplc.logs.records import CHUNK, LONGEST, More, Record, Stream
+from cplc.logs.records import LONGEST, More, Record, Stream
 from cplc.records import dataclass
 
 _VALUES: Final = frozenset(["string", "date", "int", "float", "boolean", "id"])
 _GROUPS: Final = frozenset(["list", "container"])
 _DEEPEST: Final = 100
+_PIECE: Final = 1 << 12
+"""Bytes that are parsed before their events are handed out: each event has a copy of what its trace has."""
+MAX_ATTRIBUTES: Final = 1000
+"""Attributes that an event may have, and that a trace may have."""
+_MAX_SHOWN: Final = 60
 _OF_THE_CASE: Final = "case:"
 """Stands before the names of what a trace has, so that they are not those of its events."""
 
 
 class _Refused(Exception):
     """Something in the log that is not read for good reasons."""
+
+
+@dataclass
+class _Attributes:
+    """Attributes of a trace or an event, as long as they are not too many or too long to be held."""
+
+    values: dict[str, object] = field(default_factory=dict)
+    size: int = 0
+    problem: str | None = None
+
+    def put(self, prefix: str, keys: list[str], value: str) -> None:
+        """Add one; its size is checked before its name is put together."""
+        if self.problem is not None:
+            return
+        self.size += len(prefix) + sum(map(len, keys)) + len(keys) + len(value)
+        if self.size > LONGEST:
+            self.problem = f"its attributes are longer than {LONGEST:,} characters"
+        elif len(self.values) >= MAX_ATTRIBUTES:
+            self.problem = f"it has more than {MAX_ATTRIBUTES:,} attributes"
+        if self.problem is None:
+            self.values[prefix + ".".join(keys)] = value
+        else:
+            self.values.clear()
 
 
 @dataclass
@@ -34,9 +62,12 @@ class _Reading:
     _open: list[str] = field(default_factory=list)
     _keys: list[str] = field(default_factory=list)
     """The keys of the attributes that are open, outermost first."""
-    _trace: dict[str, object] | None = None
-    _event: dict[str, object] | None = None
+    _trace: _Attributes | None = None
+    _event: _Attributes | None = None
     _line: int = 0
+    _trace_line: int = 0
+    _is_reported: bool = False
+    """Whether it was said that the attributes of this trace are too many."""
     _traces: int = 0
     done: int = 0
     """The position up to which everything is read."""
@@ -57,14 +88,19 @@ class _Reading:
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
         self._open.append(tag)
+        if len(self._open) == 1 and tag != "log":
+            raise _Refused(f"the root element is `{tag[:_MAX_SHOWN]}`, and XES has `log`")
         if len(self._open) > _DEEPEST:
             raise _Refused("the log is nested too deep")
+        if sum(map(len, self._open)) + sum(map(len, self._keys)) > LONGEST:
+            raise _Refused(f"the names of what is open are longer than {LONGEST:,} characters")
         match tag:
             case "trace":
                 self._traces += 1
-                self._trace = {}
+                self._trace = _Attributes()
+                self._trace_line, self._is_reported = self.parser.CurrentLineNumber, False
             case "event":
-                self._event = {}
+                self._event = _Attributes()
                 self._line = self.parser.CurrentLineNumber
             case _ if tag in _VALUES or tag in _GROUPS:
                 self._keys.append(attributes.get("key", ""))
@@ -75,11 +111,10 @@ class _Reading:
 
     def _keep(self, value: str) -> None:
         """Keep the value of an attribute: nested ones by their keys with points between them."""
-        key = ".".join(self._keys)
         if self._event is not None:
-            self._event[key] = value
+            self._event.put("", self._keys, value)
         elif self._trace is not None:
-            self._trace[_OF_THE_CASE + key] = value
+            self._trace.put(_OF_THE_CASE, self._keys, value)
 
     def _end(self, tag: str) -> None:
         self._open.pop()
@@ -96,13 +131,23 @@ class _Reading:
             case _:
                 pass
 
-    def _done(self, event: dict[str, object]) -> None:
+    def _done(self, event: _Attributes) -> None:
         self.done = self.parser.CurrentByteIndex
         if self.done <= self.start:
             return
-        if self._trace is not None:
-            event = {_OF_THE_CASE + "concept:name": f"trace {self._traces}"} | self._trace | event
-        self.ready.append(Record(f"{self.name}:{self._line}", self.done, event))
+        trace = self._trace
+        if trace is not None and trace.problem is not None:
+            if not self._is_reported:
+                self._is_reported = True
+                reason = f"trace {self._traces} is left out with its events: {trace.problem}"
+                self.ready.append(Garbage(f"{self.name}:{self._trace_line}", reason, self.done))
+        elif event.problem is not None:
+            self.ready.append(Garbage(f"{self.name}:{self._line}", event.problem, self.done))
+        else:
+            values = event.values
+            if trace is not None:
+                values = {_OF_THE_CASE + "concept:name": f"trace {self._traces}"} | trace.values | values
+            self.ready.append(Record(f"{self.name}:{self._line}", self.done, values))
 
     @property
     def place(self) -> str:
@@ -114,7 +159,7 @@ def xes_records(stream: Stream, name: str, start: int, more: More) -> Iterator[R
     reading = _Reading(name, start)
     fed = 0
     while True:
-        chunk = stream.read(CHUNK)
+        chunk = stream.read(_PIECE)
         if not chunk and not reading.is_over and more():
             continue
         problem: str | None = None

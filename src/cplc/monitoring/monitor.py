@@ -429,7 +429,7 @@ class Monitor:
         try:
             found = restored(snapshot, self._machine)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
-            raise Unrestorable(f"it is damaged: {problem}") from None
+            raise Unrestorable(f"it is damaged: {str(problem)[:200]}") from None
         self._cases, self._ended, self._waiting, totals, self._inferring, self._newest = found
         self._chronicle.totals = totals
 

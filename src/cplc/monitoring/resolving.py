@@ -18,6 +18,8 @@ from cplc.system.model import Message, Step
 
 _MOST: Final = 8
 _REMEMBERED: Final = 1 << 16
+_MAX_REMEMBERED: Final = 1000
+"""Characters of an event that the outcome is remembered for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,11 @@ class Resolver:
         except TypeError:  # a payload that no protocol has
             return self._resolved(event)
         if found is None:
+            found = self._resolved(event)
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            found = self._known[asked] = self._resolved(event)
+            if _length(event) <= _MAX_REMEMBERED:
+                self._known[asked] = found
         return found
 
     def _resolved(self, event: Event) -> Resolved | Unresolved:
@@ -144,6 +148,11 @@ class Resolver:
         if kind == "sent" or receipt is None:
             return [(at,) for at in sendings]
         return [(at, receipt) for at in sendings]
+
+
+def _length(event: Event) -> int:
+    texts = (event.message, event.sender or "", *(event.recipients or ()), *event.values.values())
+    return sum(len(text) for text in texts if isinstance(text, str))
 
 
 def _with_indices(family: Sequence[Message], indices: tuple[int, ...]) -> list[Message]:

@@ -1,12 +1,13 @@
-"""All that a monitor knows, written down and read again."""
+"""Snapshots of a monitor: all that it goes on from, as what JSON can say, and the checks of what is read back."""
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Container, Mapping
+from dataclasses import asdict, fields
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from cplc.logs.events import Event
 from cplc.monitoring.cases import Case, Life, Totals, Waiting
@@ -15,6 +16,8 @@ from cplc.system.model import System
 from cplc.system.printer import system_text
 
 _VERSION: Final = 1
+
+Checked = TypeVar("Checked")
 
 Known = tuple[dict[str, Case], dict[str, Any], dict[str, Waiting], Totals, bool, int | None]
 
@@ -75,31 +78,137 @@ def check(snapshot: Mapping[str, object], identity: tuple[System, str]) -> None:
 
 
 def restored(snapshot: Mapping[str, Any], machine: Machine) -> Known:
-    """Return what was written down."""
-    cases = {}
-    for name, (states, lives, time, place) in snapshot["cases"].items():
-        packed = tuple(int(state, 16) for state in states)
-        if any(state >> machine.packing.width for state in packed):
-            raise ValueError(f"a state of case `{name}`")
-        known = {int(position): Life(*life) for position, *life in lives}
-        cases[name] = Case(packed, known, time, str(place))
-    waiting = {}
-    for name, (newest, count, events) in snapshot["waiting"].items():
-        waiting[name] = Waiting([(time, number, _event(event)) for time, number, event in events], newest, count)
-    told = snapshot["totals"]
-    totals = Totals(
-        int(told["cases"]),
-        int(told["over"]),
-        int(told["events"]),
-        int(told["accepted"]),
-        Counter({str(kind): int(count) for kind, count in told["found"].items()}),
-        Counter({(str(name), str(state)): int(count) for name, state, count in told["endings"]}),
-        Counter({(str(debtor), str(name)): int(count) for debtor, name, count in told["violations"]}),
+    """Return what was written down. Raise `ValueError` if any of it is not what a monitor of this system writes."""
+    if snapshot.keys() != _PARTS:
+        raise ValueError("its parts are not those of a snapshot")
+    cases = {_text(name): _restored_case(name, case, machine) for name, case in snapshot["cases"].items()}
+    ended = {_text(name): str(_one_of(how, _ENDINGS)) for name, how in snapshot["ended"].items()}
+    if cases.keys() & ended.keys():
+        raise ValueError("a case has ended and goes on")
+    waiting = {_text(name): _restored_waiting(name, data) for name, data in snapshot["waiting"].items()}
+    totals = _restored_totals(snapshot["totals"], machine)
+    inferring = _checked(snapshot["inferring"], bool)
+    return cases, ended, waiting, totals, inferring, _number_or_none(snapshot["newest"])
+
+
+_PARTS: Final = frozenset(["version", "of", "inferring", "newest", "cases", "ended", "waiting", "totals"])
+_ENDINGS: Final = frozenset(["over", "anew"])
+_KINDS: Final = frozenset(["message", "sent", "received"])
+_GIVEN_UP: Final = "unknown"
+"""The state in which a commitment ends whose case was given up."""
+
+
+def _restored_case(name: str, data: Any, machine: Machine) -> Case:
+    states, lives, time, place = data
+    packed = tuple(_packed(state, name, machine) for state in _checked(states, list))
+    statuses: dict[int, Life] = {}
+    for position, *status in lives:
+        at = _number(position, len(machine.kept))
+        if at in statuses:
+            raise ValueError(f"two states of one commitment in the case `{name}`")
+        state, since, where, after, ran, is_over = status
+        domain = machine.system.variable[machine.kept[at].variable].domain
+        statuses[at] = Life(
+            str(_one_of(state, domain)), _number_or_none(since), _text(where),
+            None if after is None else _text(after), _number(ran), _checked(is_over, bool),
+        )  # fmt: skip
+    return Case(packed, statuses, _number_or_none(time), _text(place))
+
+
+def _packed(text: Any, case: str, machine: Machine) -> int:
+    """Return a state, each variable of which has a value of its domain."""
+    state = int(_text(text), 16)
+    if state < 0 or state >> machine.packing.width or f"{state:x}" != text:
+        raise ValueError(f"a state of the case `{case}`")
+    machine.packing.unpack(state)  # raises IndexError where a variable has none of its values
+    return state
+
+
+def _restored_waiting(case: str, data: Any) -> Waiting:
+    newest, count, events = data
+    held: list[tuple[int, int, Event]] = []
+    for time, number, written in events:
+        event = _event(written)
+        if event.case != case:
+            raise ValueError(f"an event of another case waits in `{case}`")
+        held.append((_whole(time), _number(number, _number(count) + 1), event))
+    if len({number for _, number, _ in held}) < len(held):
+        raise ValueError(f"an event waits twice in the case `{case}`")
+    heapq.heapify(held)
+    return Waiting(held, _number_or_none(newest), _number(count))
+
+
+def _restored_totals(data: Any, machine: Machine) -> Totals:
+    names = {one.name: one.variable for one in machine.told}
+    endings: Counter[tuple[str, str]] = Counter()
+    for name, state, count in data["endings"]:
+        domain = machine.system.variable[names[name]].domain
+        endings[_text(name), str(_one_of(state, (*domain, _GIVEN_UP)))] += _number(count)
+    violations: Counter[tuple[str, str]] = Counter()
+    for debtor, name, count in data["violations"]:
+        violations[_text(debtor), _one_of(name, names)] += _number(count)
+    counts = [_number(data[key]) for key in ("cases", "over", "events", "accepted")]
+    if counts[3] > counts[2]:
+        raise ValueError("more events were accepted than there were")
+    found = Counter({_text(kind): _number(count) for kind, count in data["found"].items()})
+    return Totals(counts[0], counts[1], counts[2], counts[3], found, endings, violations)
+
+
+def _event(data: Any) -> Event:
+    recipients, sender, values = data["recipients"], data["sender"], _checked(data["values"], dict)
+    if data.keys() != _FIELDS:
+        raise ValueError("an event that waits does not have the fields of one")
+    return Event(
+        _text(data["place"]),
+        _text(data["case"]),
+        _text(data["message"]),
+        None if sender is None else _text(sender),
+        None if recipients is None else tuple(_text(name) for name in _sequence(recipients)),
+        {_text(name): _whole(index) for name, index in data["bindings"].items()},
+        values,
+        _number_or_none(data["time"]),
+        _one_of(data["kind"], _KINDS),
+        _number(data["offset"]),
     )
-    ended = dict(snapshot["ended"])
-    return cases, ended, waiting, totals, bool(snapshot["inferring"]), snapshot["newest"]
 
 
-def _event(data: Mapping[str, Any]) -> Event:
-    recipients = data["recipients"]
-    return Event(**{**data, "recipients": None if recipients is None else tuple(recipients)})
+_FIELDS: Final = frozenset(one.name for one in fields(Event))
+
+
+def _checked(value: Any, kind: type[Checked]) -> Checked:
+    if not isinstance(value, kind):
+        raise ValueError(f"something is no {kind.__name__}")
+    return value
+
+
+def _sequence(value: Any) -> list[Any] | tuple[Any, ...]:
+    """Return a list, which is a tuple as long as no JSON was made of it."""
+    return value if isinstance(value, tuple) else _checked(value, list)
+
+
+def _text(value: Any) -> str:
+    return _checked(value, str)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool):
+        raise ValueError("something is no number")
+    return _checked(value, int)
+
+
+def _number(value: Any, end: int | None = None) -> int:
+    """Return a count or a position, which is less than the end."""
+    number = _whole(value)
+    if number < 0 or (end is not None and number >= end):
+        raise ValueError(f"{number} is out of range")
+    return number
+
+
+def _number_or_none(value: Any) -> int | None:
+    return None if value is None else _whole(value)
+
+
+def _one_of(value: Any, known: Container[Any]) -> Any:
+    if value not in known:
+        raise ValueError("something has a value that does not exist")
+    return value

@@ -1,0 +1,380 @@
+"""One run of ``cplc monitor``: logs read to their ends, or followed as they grow, and the state saved on the way."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import click
+
+from cplc.cli import output
+from cplc.cli.limits import Interrupted, Limits
+from cplc.cli.monitor_state import LogProgress, Origin, Progress, load, save
+from cplc.cli.stopping import Stop, stopping
+from cplc.cli.telling import Form, Teller
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.logs.following import HEAD, Ambiguous, FollowedFile, Truncated, read_head, rotated_file
+from cplc.records import dataclass
+from cplc.report.text import printable
+from cplc.source import Source, Span
+
+if TYPE_CHECKING:
+    from cplc.logs.content import LogContent
+    from cplc.logs.events import Event, Garbage
+    from cplc.logs.mapping import LogMapping
+    from cplc.logs.reading import Format
+    from cplc.logs.records import Stream
+    from cplc.monitoring.findings import Finding
+    from cplc.monitoring.monitor import Monitor
+
+_OFTEN: Final = 1.0
+"""State is saved no more often than so many seconds, and takes no more than a tenth of the time."""
+_SHARE: Final = 10
+_POLL: Final = 0.2
+_LOOK: Final = 512
+_MAX_NAMED: Final = 8
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the command line asks for."""
+
+    file: str
+    logs: tuple[str, ...]
+    mapping: Path | None
+    log_format: Format | None
+    cases: frozenset[str]
+    follow: bool
+    state: Path | None
+    tick: timedelta | None
+    until: int | None
+    """In nanoseconds since 1970."""
+    skew: timedelta
+    deliveries: Literal["auto", "logged", "inferred"]
+    most: int
+    form: Form
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Values of parameters, and the option for channels."""
+
+    def origin(self, protocol: str) -> Origin:
+        """Return what a state belongs to that this run writes."""
+        options = {
+            "--tick": "" if self.tick is None else _seconds(self.tick),
+            "--skew": _seconds(self.skew),
+            "--deliveries": self.deliveries,
+            "--possible": str(self.most),
+            "--case": ", ".join(sorted(self.cases)),
+        }
+        return Origin(protocol, self.file, self.parameters, options)
+
+
+def _seconds(duration: timedelta) -> str:
+    return f"{duration / timedelta(microseconds=1) / 1_000_000:.6f}".rstrip("0").rstrip(".") + "s"
+
+
+@dataclass
+class MonitorRun:
+    """The logs read to their ends, or until somebody stops it."""
+
+    wish: Wish
+    monitor: Monitor
+    mapping: LogMapping
+    teller: Teller
+    progress: Progress = field(default_factory=Progress)
+    contents: dict[str, LogContent] = field(default_factory=dict)
+    """What was read of each log, by its name."""
+    is_unsaved: bool = False
+    """Whether the state could not be written last."""
+    _names: dict[str, str] = field(default_factory=dict)
+    """The log that each rotated file belongs to."""
+    _case_names: dict[str, None] = field(default_factory=dict)
+    """Some of the cases that --case leaves out."""
+    _is_case_seen: bool = False
+    _is_gone: bool = False
+    _saved: float = 0.0
+    _took: float = 0.0
+    _has_news: bool = False
+
+    def go(self, limits: Limits) -> str | None:
+        """Read; return why that was ended before the end."""
+        self._resume()
+        stop: str | None = None
+        with stopping(limits) as stopped:
+            for name in self.wish.logs:
+                try:
+                    self._read(name, stopped)
+                except Interrupted as reason:
+                    stop = str(reason)
+                    break
+        self._save(is_last=True)
+        self._tell(self.monitor.finish(self.wish.until))
+        return stop
+
+    def _resume(self) -> None:
+        """Restore what an earlier run has saved, if there is anything."""
+        from cplc.monitoring.snapshots import Unrestorable
+
+        state = self.wish.state
+        if state is None:
+            return
+        self.progress = load(state, self.wish.origin(self.monitor.system.name))
+        if self.progress.monitor is not None:
+            try:
+                self.monitor.restore(self.progress.monitor)
+            except Unrestorable as problem:
+                raise click.UsageError(f"`{state}` cannot be resumed from: {problem}") from None
+        self.teller.number = self.progress.findings
+
+    # --- reading
+
+    def _read(self, name: str, stopped: Stop) -> None:
+        """Read one log: what an earlier run has left of a file that was rotated since, then the file itself."""
+        if name == "-":
+            self._read_stream(name, sys.stdin.buffer, None, 0, stopped, _no_more)
+            return
+        path = Path(name)
+        progress = self._progress_of(name)
+        if (rotated := self._rotated(path, progress)) is not None:
+            self._announce(f"`{name}` was rotated; its rest is read from `{rotated}`")
+            self._read_rest(name, rotated, stopped)
+        while self.wish.follow:
+            try:
+                with closing(FollowedFile(path)) as file:
+                    more = self._waiting_for(name, file)
+                    self._read_stream(name, file, None, progress.offset, stopped, more, file)
+                    if file.change() is None:
+                        return
+                self._announce(f"`{name}` was rotated: reading on in the new file")
+            except Truncated:
+                self._announce(f"`{name}` was truncated: reading on from its beginning")
+                rest = None if progress.head is None else rotated_file(path, progress.head, progress.offset)
+                if rest is not None:
+                    self._announce(f"what was written before that is read from its copy `{rest}`")
+                    self._read_rest(name, rest, stopped)
+            self._begin_anew(name)
+        if not self.wish.follow:
+            if path.is_file() and (progress.head is None or progress.head.size < HEAD):
+                progress.head = read_head(path)
+            self._read_stream(name, path, None, progress.offset, stopped, _no_more)
+
+    def _read_rest(self, name: str, rotated: Path, stopped: Stop) -> None:
+        """Read what is left of a file that is not written any more."""
+        self._names[str(rotated)] = name
+        self._read_stream(name, rotated, str(rotated), self._progress_of(name).offset, stopped, _no_more)
+        self._begin_anew(name)
+
+    def _read_stream(
+        self,
+        name: str,
+        source: Path | Stream,
+        called: str | None,
+        start: int,
+        stopped: Stop,
+        more: Callable[[], bool],
+        file: FollowedFile | None = None,
+    ) -> None:
+        """Read from a position to the end. A rotated file is ``called`` otherwise than its log."""
+        from cplc.logs.reading import read
+
+        content = self._content_of(name)
+        progress = self._progress_of(name)
+        log = read(
+            source,
+            self.wish.log_format,
+            self.mapping,
+            name=called or ("<stdin>" if name == "-" else name),
+            start=start,
+            more=lambda: stopped.asked(more),
+            content=content,
+        )
+        count = 0
+        while True:
+            item = stopped.next(log)
+            if item is None or (called is None and self._is_cut_off(name, item)):
+                return
+            if self._is_chosen(item):
+                self._tell(self.monitor.feed(item))
+            progress.offset = item.offset
+            progress.counts = content.counts
+            if file is not None:
+                progress.head = file.head
+            self._has_news = True
+            count += 1
+            if count % _LOOK == 0:
+                stopped.look()
+                self._save_now_and_then()
+
+    def _content_of(self, name: str) -> LogContent:
+        from cplc.logs.content import LogContent
+
+        if name not in self.contents:
+            self.contents[name] = LogContent(notify=self._check_format)
+            self.contents[name].counts = self._progress_of(name).counts
+        return self.contents[name]
+
+    def _check_format(self) -> None:
+        """Refuse to follow what does not grow line by line: it would be silent for ever."""
+        for name, content in self.contents.items():
+            if self.wish.follow and name != "-" and (content.is_packed or content.format in ("json", "ocel")):
+                what = "a packed log" if content.is_packed else "a JSON document"
+                raise click.UsageError(f"--follow reads JSON lines, CSV and XES as they grow, and `{name}` is {what}")
+
+    def _progress_of(self, name: str) -> LogProgress:
+        key = name if name == "-" else os.path.realpath(name)
+        return self.progress.logs.setdefault(key, LogProgress())
+
+    def _begin_anew(self, name: str) -> None:
+        """Let the log begin with a new file; what the old one came to still counts."""
+        progress = self._progress_of(name)
+        progress.offset, progress.head = 0, None
+        self._has_news = True
+
+    def _rotated(self, path: Path, progress: LogProgress) -> Path | None:
+        """Return the file that the log was rotated to since it was read last; None if it is still the same file."""
+        head, start = progress.head, progress.offset
+        if not start or head is None or not path.is_file() or read_head(path, head.size) == head:
+            return None
+        try:
+            rotated = rotated_file(path, head, start)
+        except Ambiguous as names:
+            raise click.UsageError(
+                f"`{path}` was rotated several times since it was read last: what is in {names} would be left out; "
+                f"without its --state file it is read from the beginning"
+            ) from None
+        if rotated is None:
+            raise click.UsageError(
+                f"`{path}` is not the log of which {start:,} bytes were read: it begins in another way, and no file "
+                f"beside it is its continuation; without its --state file it is read from the beginning"
+            )
+        return rotated
+
+    def _is_chosen(self, item: Event | Garbage) -> bool:
+        """Whether --case lets it through: what cannot be read may be of any case."""
+        case = getattr(item, "case", None)
+        if not self.wish.cases or case is None or case in self.wish.cases:
+            self._is_case_seen |= case is not None
+            return True
+        if len(self._case_names) < _MAX_NAMED:
+            self._case_names[case] = None
+        return False
+
+    def _is_cut_off(self, name: str, item: Event | Garbage) -> bool:
+        """Whether this is a line without an end: if the state is kept, the rest of it may be read another time."""
+        if self.wish.state is None or self.wish.follow or name.endswith(".gz"):
+            return False
+        path = Path(name)
+        size = path.stat().st_size
+        if item.offset < size or not size:
+            return False
+        with path.open("rb") as stream:
+            stream.seek(-1, 2)
+            return stream.read(1) != b"\n"
+
+    def _waiting_for(self, name: str, file: FollowedFile) -> Callable[[], bool]:
+        """Return what waits for more of a log; deadlines run out meanwhile."""
+
+        def more() -> bool:
+            match file.change():
+                case "truncated":
+                    raise Truncated
+                case "rotated" if file.is_drained:
+                    return False
+                case "rotated":
+                    file.is_drained = True  # what was written to it until now is still read
+                    return True
+                case None:
+                    pass
+            if file.is_gone and not self._is_gone:
+                self._announce(f"`{name}` is gone: waiting for a new file of that name")
+            self._is_gone = file.is_gone
+            if self.wish.tick is not None:
+                findings = self.monitor.advance(time.time_ns())
+                self._tell(findings)
+                self._has_news |= bool(findings)
+            self._save_now_and_then()
+            time.sleep(_POLL)
+            return True
+
+        return more
+
+    # --- what is reported
+
+    def _tell(self, findings: Iterable[Finding]) -> None:
+        from cplc.monitoring.findings import UnknownMessage
+
+        for finding in findings:
+            if isinstance(finding, UnknownMessage) and (content := self._content_at(finding.place)) is not None:
+                content.unknown += 1
+            self.teller.tell(finding)
+
+    def _content_at(self, place: str) -> LogContent | None:
+        """Return what was read of the log that a finding is about: the event may have been held back since."""
+        name = place.rpartition(":")[0]
+        return self.contents.get("-" if name == "<stdin>" else self._names.get(name, name))
+
+    @staticmethod
+    def _announce(text: str) -> None:
+        output.write(f"{printable(text)}\n", err=True)
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """Yield what is wrong with the logs as a whole, once they are read."""
+        from cplc.logs.content import diagnose
+
+        messages = self.mapping.vocabulary.families if self.mapping.vocabulary is not None else ()
+        is_growing = self.wish.follow or self.wish.state is not None
+        for content in self.contents.values():
+            if (problem := diagnose(content, messages, is_growing=is_growing)) is not None:
+                yield problem
+        if self.wish.cases and not self._is_case_seen and self._case_names and not is_growing:
+            named = " or ".join(f"`{case}`" for case in sorted(self.wish.cases))
+            some = ", ".join(f"`{case}`" for case in self._case_names)
+            yield rules.UNREADABLE_LOG.at(
+                Span(Source(", ".join(self.wish.logs), ""), 0, 0),
+                f"no event is of the case {named}, so nothing was checked",
+                Note(f"there are the cases {some}"),
+            )
+
+    # --- the state
+
+    def _save_now_and_then(self) -> None:
+        if self.wish.state is not None and time.monotonic() - self._saved > max(_OFTEN, _SHARE * self._took):
+            self._save()
+
+    def _save(self, *, is_last: bool = False) -> None:
+        """Save the state if there is anything new. Where that is impossible, say so and go on: it is tried again."""
+        state = self.wish.state
+        if state is None or not (self._has_news or self.is_unsaved):
+            return
+        began = time.monotonic()
+        self.progress.monitor = self.monitor.snapshot()
+        self.progress.findings = self.teller.number
+        try:
+            save(state, self.wish.origin(self.monitor.system.name), self.progress)
+        except OSError as problem:
+            if is_last:
+                self._announce(
+                    f"the state could not be written to `{state}`: {problem.strerror}; "
+                    "the next run begins where it was written last"
+                )
+            elif not self.is_unsaved:
+                self._announce(f"cannot write the state to `{state}`: {problem.strerror}; the monitor goes on without")
+            self.is_unsaved = True
+        else:
+            if self.is_unsaved and not is_last:
+                self._announce(f"the state is written to `{state}` again")
+            self.is_unsaved = False
+            self._has_news = False
+        self._saved = time.monotonic()
+        self._took = self._saved - began
+
+
+def _no_more() -> bool:
+    return False

@@ -1,0 +1,168 @@
+"""Tally of one log: how much of it was read, and whether it was a log of this protocol at all."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
+from typing import Final
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.logs.records import CHUNK
+from cplc.records import dataclass
+from cplc.source import Source, Span
+
+_CALLED: Final[Mapping[str, str]] = {
+    "jsonl": "JSON lines",
+    "json": "JSON, one array of objects",
+    "csv": "CSV",
+    "xes": "XES",
+    "ocel": "OCEL 2.0",
+}
+_MAX_NAMED: Final = 8
+"""Messages of the protocol that a hint names."""
+
+
+@dataclass
+class LogContent:
+    """What was read of one log. A run that resumes goes on counting where the one before it stopped."""
+
+    name: str = ""
+    format: str | None = None
+    is_packed: bool = False
+    beginning: bytes = b""
+    """Its first bytes, unpacked."""
+    header: tuple[str, tuple[str, ...]] | None = None
+    """Of CSV: the place of the header, and its names."""
+    records: int = 0
+    """Records that were told apart, whatever they mean."""
+    ignored: int = 0
+    """Records that the mapping, or their kind, leaves out."""
+    unreadable: int = 0
+    events: int = 0
+    unknown: int = 0
+    """Events whose message the protocol does not have."""
+    first_problem: str | None = None
+    notify: Callable[[], None] = field(default=lambda: None)
+    """Called once the format is determined, before anything is read."""
+
+    def begin(self, name: str, log_format: str, beginning: bytes, *, is_packed: bool) -> None:
+        self.name, self.format, self.is_packed = name, log_format, is_packed
+        self.beginning = beginning[:CHUNK]
+        self.notify()
+
+    def set_header(self, place: str, names: tuple[str, ...]) -> None:
+        self.header = place, names
+
+    def count_unreadable(self, problem: str) -> None:
+        self.unreadable += 1
+        self.first_problem = self.first_problem or problem
+
+    @property
+    def counts(self) -> tuple[int, int, int, int, int]:
+        """All counts, for a state that a later run resumes from."""
+        return self.records, self.ignored, self.unreadable, self.events, self.unknown
+
+    @counts.setter
+    def counts(self, counts: tuple[int, int, int, int, int]) -> None:
+        self.records, self.ignored, self.unreadable, self.events, self.unknown = counts
+
+
+def diagnose(content: LogContent, messages: Iterable[str], *, is_growing: bool = False) -> Diagnostic | None:
+    """Return an error if nothing of the log is an event of the protocol, a warning if the log is empty.
+
+    ``messages`` are those of the protocol. A log that grows may have begun with records that are left out.
+    """
+    span = Span(Source(content.name, ""), 0, 0)
+    name, count = f"`{content.name}`", f"{content.records:,} record{'' if content.records == 1 else 's'}"
+    read_as = _CALLED.get(content.format or "", "a log")
+    if content.events > content.unknown:
+        return None
+    if content.events:
+        known = sorted(messages)
+        some = ", ".join(f"`{one}`" for one in known[:_MAX_NAMED]) + (", …" if len(known) > _MAX_NAMED else "")
+        return rules.UNREADABLE_LOG.at(
+            span,
+            f"no event in {name} is a message of the protocol",
+            Note(f"the protocol has {some or 'no messages'}"),
+            Note("`[messages]` in a mapping says what the log calls them; `cplc mapping` proposes one"),
+        )
+    if content.unreadable:
+        return rules.UNREADABLE_LOG.at(
+            span,
+            f"nothing in {name} could be read as an event; it was read as {read_as}",
+            *([Note(f"the first problem: {content.first_problem}")] if content.first_problem else []),
+            Note(advice(content.beginning, content.format)),
+        )
+    if content.records:
+        message = f"the mapping, or its kind, leaves out every record in {name}: {count}"
+        hint = Note("see `ignore` and `[kinds]` in the mapping, and which values its fields for the kind have")
+        return (rules.EMPTY_LOG if is_growing else rules.UNREADABLE_LOG).at(span, message, hint)
+    return rules.EMPTY_LOG.at(span, f"there is no record in {name}, so nothing was checked")
+
+
+# --- what a file looks like
+
+_OTLP: Final = re.compile(rb'"(resourceSpans|resourceLogs|resourceMetrics|scopeSpans|scopeLogs)"\s*:')
+_OCEL_1: Final = re.compile(rb'"ocel:[a-z-]+"\s*:')
+_OCEL_2: Final = re.compile(rb'"(objectTypes|eventTypes)"\s*:')
+_ELEMENT: Final = re.compile(rb"<([A-Za-z_][\w.:-]*)")
+_BINARY: Final = (
+    (b"PK\x03\x04", "a ZIP archive, or a spreadsheet"),
+    (b"PAR1", "Parquet"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"%PDF", "PDF"),
+    (b"BZh", "data packed with bzip2"),
+    (b"\xfd7zXZ\0", "data packed with xz"),
+    (b"\x28\xb5\x2f\xfd", "data packed with zstd"),
+    (b"\x1f\x8b", "data packed with gzip twice"),
+)
+_CONVERT: Final = "convert it to JSON lines, CSV, XES or OCEL 2.0"
+_DELIMITERS: Final = (b",", b";", b"\t", b"|")
+_TEXT_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def advice(beginning: bytes, used: str | None) -> str:
+    """Return what a file looks like, by its first bytes, and what to do about it."""
+    for mark, called in _BINARY:
+        if beginning.startswith(mark):
+            return f"it looks like {called}; {_CONVERT}"
+    if b"\0" in beginning and not beginning.startswith(_TEXT_MARKS):
+        return (
+            f"it looks like binary data, or UTF-16 without a mark, which `encoding` in a mapping names; else {_CONVERT}"
+        )
+    text = beginning.removeprefix(codecs.BOM_UTF8).lstrip()
+    if not text:
+        return "there is nothing but blanks in it"
+    if _OTLP.search(text):
+        return f"it looks like OTLP, the format of OpenTelemetry, which is not read; {_CONVERT}"
+    if _OCEL_1.search(text):
+        return "it looks like OCEL 1.0, which is not read; convert it to OCEL 2.0, for example with PM4Py"
+    if text.startswith(b"<"):
+        elements = _ELEMENT.findall(text)
+        if b"log" not in elements[:1]:
+            root = elements[0].decode("utf-8", "replace") if elements else "?"
+            return f"it looks like XML with the root element `{root}`, and XES has `log`; {_CONVERT}"
+        return _use("XES", "xes", used)
+    if text.startswith(b"{") and _OCEL_2.search(text):
+        return _use("OCEL 2.0", "ocel", used)
+    if text.startswith(b"["):
+        return _use("a JSON array", "json", used)
+    if text.startswith(b"{"):
+        line, _, rest = text.partition(b"\n")
+        if rest.strip() and not line.rstrip().endswith(b"}"):
+            return f"it looks like one JSON object on several lines; {_CONVERT}"
+        return _use("JSON lines", "jsonl", used)
+    if not any(delimiter in text.partition(b"\n")[0] for delimiter in _DELIMITERS):
+        return f"it looks like plain text; {_CONVERT}"
+    return _use("CSV", "csv", used)
+
+
+def _use(called: str, looks: str, used: str | None) -> str:
+    if looks != used:
+        return f"it looks like {called}: use --log-format {looks}"
+    if looks in ("jsonl", "csv"):
+        return f"it looks like {called}, but its fields are not those of a log: a mapping says what they mean"
+    return f"it looks like {called}, but is damaged or is no log"
