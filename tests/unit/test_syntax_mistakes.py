@@ -7,6 +7,7 @@ import string
 import time
 
 import pytest
+from tests.fuzz.budget import processor_time
 
 from cplc.source import Source
 from cplc.syntax import ast
@@ -44,6 +45,15 @@ def _kinds(text: str) -> list[str]:
         ("commitment c = C(A, B, p)", "2:25: Expected `,` after `p`, found `)`"),
         ("commitment c = X(A, B, p, q)", "2:16: Expected `C` after `=`, found `X`"),
         ("commitment c = C(A, B, p, q) within 3 within 4", "2:39: `within` is written twice"),
+        ("property p: x expect holds expect fails", "2:28: `expect` is written twice"),
+        ("property p assuming A assuming B: x", "2:23: `assuming` is written twice"),
+        ('property p "one" "two": x', "2:18: The title is written twice"),
+        ("check sound expect fails expect holds, live", "2:26: `expect` is written twice"),
+        ("analyze A: benefit > 1 expect fails expect fails", "2:37: `expect` is written twice"),
+        ("agent A plays B { chooses m when x when y }", "2:36: `when` is written twice"),
+        ("agent A plays B { believes C when x when y: pay 1 }", "2:37: `when` is written twice"),
+        ("use P as q as r", "2:12: `as` is written twice"),
+        ("use P as q after x as r", "2:20: Expected `,` or the next declaration after `x`, found `as`"),
         ("choice a, b", "2:9: Expected `|` or the next declaration after `a`, found `,`"),
         ("check sound expect maybe", "2:20: Expected `holds` or `fails` after `expect`, found `maybe`"),
         ("property p AG x", "2:12: Expected `:` or `assuming` or a text in double quotes after `p`, found `AG`"),
@@ -80,6 +90,62 @@ def test_one_mistake_is_one_message_and_the_next_declaration_is_read(text: str, 
     kinds = _kinds(f"role First\n{text}\nrole Last")
     assert (kinds[0], kinds[-1]) == ("Role", "Role")
     assert kinds.count("Role") >= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("property p: x expect holds expect fails", "expect holds"),
+        ("property p assuming A, B assuming C: x", "assuming A, B"),
+        ("commitment c = C(A, B, p, q) within 3 revocable within 4", "within 3"),
+        ("commitment c = C(A, B, p, q) expires 3 expires 4", "expires 3"),
+        ("commitment c = C(A, B, p, q) revocable revocable", "revocable"),
+        ("use P as q as r", "as q"),
+    ],
+)
+def test_duplicated_clause_names_the_place_of_the_first(text: str, first: str) -> None:
+    _, (problem,) = parse(Source("test.cpl", f"protocol P {{ {text} }}"))
+    (note,) = problem.notes
+    assert note.message == "the first is here"
+    assert note.span is not None
+    assert note.span.text == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "property p: EF m expect holds expect fails expect expect",
+        "check sound expect holds expect fails as assuming expect",
+        "commitment c = C(A, B, p, q) within 3 within expires within revocable expires",
+        "use P as q after x as as as as when within",
+        'import "x" as a after as b',
+        "agent A plays B { chooses m when n when plays when }",
+        " ".join(["A -> B : m aftr x unles y"] * 40),
+        "A -> B : m " + "aftr x unles y maens create c " * 200,
+        "property p: m " + "expct holds " * 300,
+    ],
+)
+def test_recovery_ends_whatever_is_repeated(text: str) -> None:
+    with processor_time(20):
+        assert _inside(text)
+
+
+def test_correction_replaces_a_word_by_another_and_goes_on_behind_it() -> None:
+    tree, problems = parse(Source("test.cpl", "protocol P { property p: x expct holds expct fails }"))
+    assert [problem.span.text for problem in problems] == ["expct", "expct", "expct fails"]
+    assert all(note.message != "did you mean `expct`?" for problem in problems for note in problem.notes)
+    assert isinstance(tree.protocols[0].declarations[0], ast.Property)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\ufeff\ufeffprotocol P { }", "1:2: The language has no zero width no-break space (U+FEFF)"),
+        ("protocol P {\n\ufeffrole A }", "2:1: The language has no zero width no-break space (U+FEFF)"),
+    ],
+)
+def test_byte_order_mark_inside_a_file_is_a_mistake(text: str, said: str) -> None:
+    assert _said(text) == [said]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Mutation fuzzing: the budget of processor time that one input has."""
