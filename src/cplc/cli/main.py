@@ -7,12 +7,12 @@ import importlib
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Sequence
 
 import click
 
 from cplc import __version__
+from cplc.cli.bugs import report_bug
 from cplc.cli.clock import begin_with_the_process
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.output import write
@@ -40,8 +40,6 @@ _COMMANDS = (
     "explain",
     "man",
 )
-
-_REPORT_TO = "Please report it with the command, the file and the output of CPLC_DEBUG=1."
 
 
 class _Commands(click.Group):
@@ -95,7 +93,8 @@ def run(arguments: Sequence[str]) -> int:
         write(f"cplc: {problem.strerror or problem}: {problem.filename or 'output'}\n", err=True)
         return Exit.WRONG
     except Exception as error:  # a mistake of the user is never an exception
-        return _bug(error)
+        report_bug(error)
+        return Exit.WRONG
     return int(code or Exit.EXPECTED)
 
 
@@ -127,12 +126,3 @@ def _discard_output() -> None:
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 1)
     os.close(sink)
-
-
-def _bug(error: Exception) -> int:
-    if os.environ.get("CPLC_DEBUG"):
-        write("".join(traceback.format_exception(error)), err=True)
-    detail = str(error).splitlines()
-    write(f"cplc {__version__}: this is a bug in cplc: {type(error).__name__}{': ' if detail else ''}", err=True)
-    write(f"{detail[0][:200] if detail else ''}\n{_REPORT_TO}\n", err=True)
-    return Exit.WRONG
