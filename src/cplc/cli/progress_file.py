@@ -49,10 +49,18 @@ def load(path: Path) -> Progress:
             "heads": dict(heads),
             "found": int(found),
             "monitor": dict(monitor),
-        } if all(isinstance(one, int) for one in logs.values()):
-            return Progress(monitor, logs, {name: (int(head[0]), str(head[1])) for name, head in heads.items()}, found)
+        } if all(isinstance(one, int) for one in logs.values()) and all(map(_is_head, heads.values())):
+            return Progress(monitor, logs, {name: (size, digest) for name, (size, digest) in heads.items()}, found)
         case _:
             raise click.UsageError(f"`{path}` is no state of a monitor, or of another version of cplc")
+
+
+def _is_head(value: object) -> bool:
+    match value:
+        case [int(), str()]:
+            return True
+        case _:
+            return False
 
 
 def save(path: Path, progress: Progress) -> None:

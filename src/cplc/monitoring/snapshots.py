@@ -79,13 +79,14 @@ def restored(snapshot: Mapping[str, Any], machine: Machine) -> Known:
     cases = {}
     for name, (states, lives, time, place) in snapshot["cases"].items():
         packed = tuple(int(state, 16) for state in states)
-        if any(state >> machine.packing.width for state in packed):
+        if not packed or any(state < 0 or state >> machine.packing.width for state in packed):
             raise ValueError(f"a state of case `{name}`")
-        known = {int(position): Life(*life) for position, *life in lives}
-        cases[name] = Case(packed, known, time, str(place))
+        known = {_count(position): _life(*life) for position, *life in lives}
+        cases[name] = Case(packed, known, _time(time), str(place))
     waiting = {}
     for name, (newest, count, events) in snapshot["waiting"].items():
-        waiting[name] = Waiting([(time, number, _event(event)) for time, number, event in events], newest, count)
+        held = [(_count(time), _count(number), _event(event)) for time, number, event in events]
+        waiting[name] = Waiting(held, _time(newest), _count(count))
     told = snapshot["totals"]
     totals = Totals(
         int(told["cases"]),
@@ -97,9 +98,41 @@ def restored(snapshot: Mapping[str, Any], machine: Machine) -> Known:
         Counter({(str(debtor), str(name)): int(count) for debtor, name, count in told["violations"]}),
     )
     ended = dict(snapshot["ended"])
-    return cases, ended, waiting, totals, bool(snapshot["inferring"]), snapshot["newest"]
+    return cases, ended, waiting, totals, bool(snapshot["inferring"]), _time(snapshot["newest"])
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{value!r:.40} stands for a number")
+    return value
+
+
+def _time(value: object) -> int | None:
+    return None if value is None else _count(value)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.40} stands for a name")
+    return value
+
+
+def _life(state: object, time: object, place: object, after: object, ran: object, is_over: object) -> Life:
+    cause = None if after is None else _text(after)
+    return Life(_text(state), _time(time), _text(place), cause, _count(ran), bool(is_over))
 
 
 def _event(data: Mapping[str, Any]) -> Event:
-    recipients = data["recipients"]
-    return Event(**{**data, "recipients": None if recipients is None else tuple(recipients)})
+    recipients, bindings = data["recipients"], data["bindings"]
+    if not all(isinstance(one, dict) for one in (bindings, data["values"])):
+        raise ValueError("what an event carries is no table")
+    return Event(
+        **{
+            **data,
+            **{name: _text(data[name]) for name in ("place", "case", "message", "kind")},
+            "sender": None if data["sender"] is None else _text(data["sender"]),
+            "recipients": None if recipients is None else tuple(map(_text, recipients)),
+            "bindings": {name: _count(index) for name, index in bindings.items()},
+            "time": _time(data["time"]),
+        }
+    )
