@@ -1,0 +1,99 @@
+"""A short campaign over every target, and the inputs that longer campaigns found, made small."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.fuzz.budget import SECONDS, OverBudget, processor_time
+from tests.fuzz.campaign import Target, outcome, run
+from tests.fuzz.every_target import TARGETS
+from tests.fuzz.mutations import Material
+
+_SECONDS = float(os.environ.get("FUZZ_SECONDS", "20"))
+_SEED = 1
+_NAMED = {target.name: target for target in TARGETS}
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_no_input_takes_too_long_or_raises(target: Target, tmp_path: Path) -> None:
+    figures = run(target, _SEED, range(10**9), _SECONDS / len(TARGETS), tmp_path)
+    assert figures.inputs
+    assert not figures.findings, "\n".join(f"{one.line()}\n{one.detail}" for one in figures.findings[:3])
+
+
+def test_inputs_depend_on_the_seed_and_their_number_alone() -> None:
+    for target in TARGETS:
+        assert [target.input(3, number) for number in range(5)] == [target.input(3, number) for number in range(5)]
+        assert target.input(3, 0) != target.input(4, 0) or target.input(3, 1) != target.input(4, 1)
+
+
+# --- the fuzzer finds what is wrong
+
+
+def _target(name: str, work: object) -> Target:
+    assert callable(work)
+    return Target(name, lambda: Material([b"one two three four"], [b"five"]), work, made=lambda random, _: b"a b c d e")
+
+
+def _hanging(data: bytes) -> None:
+    while b"c" in data:
+        try:
+            _ = data * 2
+        except Exception:
+            continue
+
+
+def test_hang_is_a_finding_and_made_small(tmp_path: Path) -> None:
+    figures = run(_target("hanging", _hanging), 1, range(1), 60, tmp_path)
+    (finding,) = figures.findings
+    assert finding.kind == f"over {SECONDS:g} s of processor time"
+    assert (tmp_path / "hanging-1-0.txt").read_bytes() != finding.data
+
+
+def test_exception_is_a_finding_and_made_small(tmp_path: Path) -> None:
+    def raising(data: bytes) -> None:
+        if b"c" in data and b"e" in data:
+            raise KeyError("c")
+
+    figures = run(_target("raising", raising), 1, range(2), 60, tmp_path)
+    assert [finding.kind for finding in figures.findings] == ["KeyError: test_fuzz.py:raising"] * 2
+    assert (tmp_path / "raising-1-0.txt").read_bytes() == b"ce"
+    assert "KeyError" in (tmp_path / "raising-1-0.finding").read_text(encoding="utf-8")
+
+
+def test_death_of_the_process_is_a_finding_and_the_run_goes_on(tmp_path: Path) -> None:
+    def dying(data: bytes) -> None:
+        if data == b"a b c d e":
+            os.abort()
+
+    figures = run(_target("dying", dying), 1, range(3), 60, tmp_path)
+    assert [finding.kind for finding in figures.findings] == ["ended by SIGABRT"] * 3
+
+
+def test_budget_counts_processor_time() -> None:
+    def forever() -> None:
+        while True:
+            pass
+
+    with pytest.raises(OverBudget), processor_time(0.1):
+        forever()
+    with processor_time(0.1):
+        pass
+
+
+# --- what was found, each as small as it gets
+
+_FOUND: list[tuple[str, bytes]] = [
+    ("text", b"protocol P { property p: m expect holds expect fails }"),
+    ("text", b"\xef\xbb\xbf// a comment\nprotocol P { }"),
+    ("document", b"check sound expect holds expect"),
+    ("state", b'{"cplc_monitor": 1, "logs": {}, "heads": {"log": 1}, "found": 0, "monitor": {}}'),
+    ("state", b'{"cplc_monitor": 1, "logs": {}, "heads": {"log": ["-", ""]}, "found": 0, "monitor": {}}'),
+]
+
+
+@pytest.mark.parametrize(("name", "data"), _FOUND)
+def test_input_that_was_a_finding_is_none(name: str, data: bytes) -> None:
+    assert outcome(_NAMED[name], data, seconds=20) is None
