@@ -184,8 +184,8 @@ def _mappings() -> tuple[bytes, ...]:
 _MAPPING_WORDS: Final = (
     b"case", b"message", b"sender", b"recipients", b"time", b"kind", b"separator", b"encoding", b"delimiter", b"quote",
     b"time_format", b"time_zone", b"case_type", b"messages", b"participants", b"indices", b"payload", b"values",
-    b"kinds", b"utf-16", b"utf-7", b"idna", b"unicode_escape", b"base64", b"Europe/Berlin", b"../../etc/passwd", b"%Y", b"%s",
-    b"epoch", b"ms", b"ns", b"order", b"pay", b"Buyer", b"Seller",
+    b"kinds", b"utf-16", b"utf-7", b"idna", b"unicode_escape", b"base64", b"Europe/Berlin", b"../../etc/passwd", b"%Y",
+    b"%s", b"epoch", b"ms", b"ns", b"order", b"pay", b"Buyer", b"Seller",
 )  # fmt: skip
 
 
