@@ -18,7 +18,7 @@ import click
 from tests.fuzz.campaign import Target
 from tests.fuzz.documents import mutated_document
 from tests.fuzz.mutations import ODD, Material, mutated
-from tests.fuzz.targets import number_of, shop, text_of
+from tests.fuzz.targets import lamp, number_of, shop, text_of
 
 from cplc.caching import container
 from cplc.cli import progress_file
@@ -184,6 +184,9 @@ def _runs() -> Material:
         dice = Dice(seed)
         run = begin(shop().system, dice).at_random(dice, 3 + 3 * seed).run
         found.append({"runs": [run_data(shop().system, run)], "file": "shop.cpl", "channels": "async"})
+    start = {variable.name: variable.initial[0] for variable in lamp().system.variables}
+    acting = {"actions": {"Lamp": "press", "Man": "rest"}, "writes": {**start, "Man.y": True}}
+    found.append({"start": start, "steps": [acting, {"step": "wait, rest"}, "idle"], "file": "lamp.ispl"})
     return Material([json.dumps(one).encode() for one in found], [b'"', b"{", b"}", b"loop", b"steps", b"null", b"1e9"])
 
 
@@ -194,9 +197,10 @@ def run_recording(data: bytes) -> None:
     except Unreadable:
         return
     for one in found.runs[:3]:
-        system, replayed = replayed_on(shop(), one)
-        if replayed.run is not None:
-            list(run_text(system, replayed.run))
+        for model in (shop(), lamp()):
+            system, replayed = replayed_on(model, one)
+            if replayed.run is not None:
+                list(run_text(system, replayed.run))
 
 
 # --- checkpoints

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from tests.fuzz.budget import SECONDS, OverBudget, processor_time
 from tests.fuzz.campaign import Target, outcome, run
 from tests.fuzz.every_target import TARGETS
 from tests.fuzz.mutations import Material
+
+from cplc.caching import container
 
 _SECONDS = float(os.environ.get("FUZZ_SECONDS", "20"))
 _SEED = 1
@@ -91,7 +94,19 @@ _FOUND: list[tuple[str, bytes]] = [
     ("document", b"check sound expect holds expect"),
     ("state", b'{"cplc_monitor": 1, "logs": {}, "heads": {"log": 1}, "found": 0, "monitor": {}}'),
     ("state", b'{"cplc_monitor": 1, "logs": {}, "heads": {"log": ["-", ""]}, "found": 0, "monitor": {}}'),
+    ("recording", b'{"steps": [{"step": null, "writes": {"nothing here": 1, "order[1]@Seller": true}}]}'),
+    ("mapping", b"x = " + b"9" * 5000),
+    ("settings", b"ignore = [" + b"9" * 5000 + b"]"),
 ]
+
+
+def test_checkpoint_with_an_infinite_place_is_refused(tmp_path: Path) -> None:
+    table = b'{"about": {}, "sections": {"search b": [1e999, 99, "0"]}}'
+    head = container._HEAD.pack(container._BEGIN, sha256(table).digest())
+    path = tmp_path / "checkpoint"
+    path.write_bytes(container._MAGIC + container._VERSION + head + table)
+    with pytest.raises(container.Unusable, match="damaged"):
+        container.opened(path)
 
 
 @pytest.mark.parametrize(("name", "data"), _FOUND)

@@ -15,6 +15,8 @@ from cplc.system.model import System
 from cplc.system.printer import system_text
 
 _VERSION: Final = 1
+_LARGEST: Final = 1 << 63
+"""Times of logs, in nanoseconds, and counts are smaller."""
 
 Known = tuple[dict[str, Case], dict[str, Any], dict[str, Waiting], Totals, bool, int | None]
 
@@ -89,20 +91,20 @@ def restored(snapshot: Mapping[str, Any], machine: Machine) -> Known:
         waiting[name] = Waiting(held, _time(newest), _count(count))
     told = snapshot["totals"]
     totals = Totals(
-        int(told["cases"]),
-        int(told["over"]),
-        int(told["events"]),
-        int(told["accepted"]),
-        Counter({str(kind): int(count) for kind, count in told["found"].items()}),
-        Counter({(str(name), str(state)): int(count) for name, state, count in told["endings"]}),
-        Counter({(str(debtor), str(name)): int(count) for debtor, name, count in told["violations"]}),
+        _count(told["cases"]),
+        _count(told["over"]),
+        _count(told["events"]),
+        _count(told["accepted"]),
+        Counter({str(kind): _count(count) for kind, count in told["found"].items()}),
+        Counter({(str(name), str(state)): _count(count) for name, state, count in told["endings"]}),
+        Counter({(str(debtor), str(name)): _count(count) for debtor, name, count in told["violations"]}),
     )
     ended = dict(snapshot["ended"])
     return cases, ended, waiting, totals, bool(snapshot["inferring"]), _time(snapshot["newest"])
 
 
 def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= _LARGEST:
         raise ValueError(f"{value!r:.40} stands for a number")
     return value
 
