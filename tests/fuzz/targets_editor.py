@@ -33,11 +33,7 @@ _UNITS: Final[tuple[Units, ...]] = ("utf-16", "utf-8", "utf-32")
 def run_document(data: bytes) -> None:
     """Edit a text at a place and ask every feature there."""
     random = Random(number_of(data))
-    text = (
-        Text(data.decode("utf-8", random.choice(("surrogatepass", "replace", "replace"))), random.choice(_UNITS))
-        if _is_decodable(data)
-        else Text(data.decode("utf-8", "replace"), random.choice(_UNITS))
-    )
+    text = Text(_decoded(data, random), random.choice(_UNITS))
     at = random.randrange(len(text.text) + 1)
     if random.random() < 0.5:
         word = random.choice(
@@ -51,12 +47,12 @@ def run_document(data: bytes) -> None:
         answer(found, at)
 
 
-def _is_decodable(data: bytes) -> bool:
-    try:
-        data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return False
-    return True
+def _decoded(data: bytes, random: Random) -> str:
+    """Return the text, sometimes with lone surrogates, as editors may send them."""
+    if random.random() < 0.3:
+        with suppress(UnicodeDecodeError):
+            return data.decode("utf-8", "surrogatepass")
+    return data.decode("utf-8", "replace")
 
 
 def _rename(found: Compiled, offset: int) -> None:
@@ -182,6 +178,7 @@ def run_messages(data: bytes) -> None:
                 raise AssertionError("the server does not answer any more")
         finally:
             server.end()
+            await asyncio.gather(*server._tasks, return_exceptions=True)
 
     _loop().run_until_complete(session())
 
@@ -190,11 +187,9 @@ def _send(server: Any, message: Any) -> None:
     """Deliver a message as the reader of the pipe does: what cannot be read is reported and goes no further."""
     whole = {"jsonrpc": "2.0", **message} if isinstance(message, dict) else message
     try:
-        found = json.loads(json.dumps(whole), object_hook=server.protocol.structure_message)
+        server.protocol.handle_message(json.loads(json.dumps(whole), object_hook=server.protocol.structure_message))
     except Exception as error:
         server.protocol._server.report_server_error(error, ValueError)
-    else:
-        server.protocol.handle_message(found)
 
 
 TARGETS: Final = (
