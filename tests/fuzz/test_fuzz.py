@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tests.fuzz import campaign
 from tests.fuzz.budget import SECONDS, OverBudget, processor_time
 from tests.fuzz.campaign import Target, outcome, run
 from tests.fuzz.every_target import TARGETS
@@ -48,7 +49,8 @@ def _hanging(data: bytes) -> None:
             continue
 
 
-def test_hang_is_a_finding_and_made_small(tmp_path: Path) -> None:
+def test_hang_is_a_finding_and_made_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "_MINIMISING", 3.0)
     figures = run(_target("hanging", _hanging), 1, range(1), 60, tmp_path)
     (finding,) = figures.findings
     assert finding.kind == f"over {SECONDS:g} s of processor time"

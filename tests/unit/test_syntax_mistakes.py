@@ -9,6 +9,7 @@ import time
 import pytest
 from tests.fuzz.budget import processor_time
 
+from cplc.pipeline import Compilation
 from cplc.source import Source
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
@@ -306,3 +307,21 @@ def test_hostile_text_is_refused_in_time(name: str) -> None:
 def test_depth_is_reported_once(name: str) -> None:
     _, problems = parse(Source("test.cpl", _HOSTILE[name]))
     assert [problem.code for problem in problems] == ["too-deep"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "first"),
+    [
+        ("A -> B : m set x := 1 set x := 2", "`A.x` is given two values at once", "x := 1"),
+        ("A -> B : m use Q(R = A, S = B, R = B) as q", "`R` is bound twice", "R"),
+    ],
+)
+def test_second_of_two_names_the_place_of_the_first(text: str, said: str, first: str) -> None:
+    part = "protocol Q { role R role S R -> S : n }"
+    whole = f"{part} protocol P {{ role A {{ var x: 0..3 }} role B {text} }}"
+    problem = next(one for one in Compilation(Source("test.cpl", whole)).diagnostics if one.message == said)
+    (note,) = problem.notes
+    assert note.message == "the first is here"
+    assert note.span is not None
+    assert note.span.text == first
+    assert note.span.start < problem.span.start
