@@ -13,6 +13,7 @@ import struct
 import sys
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -188,7 +189,9 @@ def _in_child(target: Target, figures: Figures, numbers: range, seconds: float) 
     shared[:8] = struct.pack("q", numbers.start - 1)
     _ = target.texts
     reader, writer = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, which a test runner may have
+        child = os.fork()
     if child == 0:
         code = 1
         try:
