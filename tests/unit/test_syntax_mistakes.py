@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import string
 import time
+from typing import Any
 
 import pytest
 from tests.fuzz.budget import processor_time
 
 from cplc.pipeline import Compilation
 from cplc.source import Source
-from cplc.syntax import ast
+from cplc.syntax import ast, parser
 from cplc.syntax.parser import parse
 
 
@@ -124,11 +125,26 @@ def test_duplicated_clause_names_the_place_of_the_first(text: str, first: str) -
         " ".join(["A -> B : m aftr x unles y"] * 40),
         "A -> B : m " + "aftr x unles y maens create c " * 200,
         "property p: m " + "expct holds " * 300,
+        "A -> B : m( " + "aftr x unles y maens create c " * 400,
+        "A -> B : m ) " + "aftr x unles y maens create c " * 400,
     ],
 )
 def test_recovery_ends_whatever_is_repeated(text: str) -> None:
     with processor_time(20):
         assert _inside(text)
+
+
+def test_declaration_of_many_misspelt_words_is_read_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    model = parser._model
+
+    def counting(text: str, nesting: int) -> Any:
+        read.append(text)
+        return model(text, nesting)
+
+    monkeypatch.setattr(parser, "_model", counting)
+    _inside("A -> B : m ) " + "aftr x unles y maens create c " * 100)
+    assert 2 < len(read) <= 30
 
 
 def test_correction_replaces_a_word_by_another_and_goes_on_behind_it() -> None:
