@@ -4,9 +4,11 @@ PYTHON ?= python3.11
 VENV ?= .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
+FUZZ_SECONDS ?= 600
+FUZZ_SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check format golden editor docs bench playground playground-build playground-test build clean
+.PHONY: help demo test fuzz lint check format golden editor docs bench playground playground-build playground-test build clean
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +33,9 @@ demo: $(VENV)/.installed  ## verify the example examples/netbill.cpl
 
 test: $(VENV)/.installed-dev  ## run the whole test suite, on all cores
 	$(BIN)/python -m pytest --numprocesses auto
+
+fuzz: $(VENV)/.installed-dev  ## mutate what users write, for FUZZ_SECONDS of processor time from FUZZ_SEED on
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 
 lint: $(VENV)/.installed-dev  ## form and types, of the code and of the protocols
 	$(BIN)/ruff format --check

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -82,7 +82,7 @@ class Compilation(Answering):
 
         return analyse(
             self._parsed[0],
-            load=self.load or loader(self.path, parse),
+            load=self.load or loader(self.path, cache(parse)),  # a file may be imported many times
             parameters=self.parameters,
             channels=self.channels,
             protocol=self.protocol,

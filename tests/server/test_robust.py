@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import subprocess
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 from lsprotocol import types as lsp
 from tests.server.conftest import Editor
+
+from cplc.server.app import built
 
 
 @pytest.mark.asyncio
@@ -115,3 +118,13 @@ def test_what_is_no_protocol_does_not_end_it() -> None:
     assert run.returncode == 0, run.stderr
     assert {1, 2, 3, 4, 5, 7} <= set(answered)
     assert all("error" in answered[number] for number in (2, 3, 4, 5))
+
+
+@pytest.mark.asyncio
+async def test_end_of_the_server_cancels_what_is_being_compiled() -> None:
+    server = built()
+    server.documents.open("untitled:1", "protocol P { role A }", 1)
+    task = server._start(server._publish("untitled:1"))
+    server.end()
+    await asyncio.wait([task])
+    assert task.cancelled()

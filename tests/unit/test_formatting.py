@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cplc.cli import check, fmt, load
 from cplc.cli.main import run
-from cplc.formatting import format_source
+from cplc.formatting import Formatted, format_source
 from cplc.source import Source
 
 
@@ -61,6 +64,22 @@ def test_line_ends_and_the_byte_order_mark_stay() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "laid_out"),
+    [
+        ("\ufeff// doc\nprotocol P { }", "\ufeff// doc\nprotocol P {\n}\n"),
+        ("\ufeff/* a */ // b\nprotocol P { }", "\ufeff/* a */ // b\nprotocol P {\n}\n"),
+        ("\ufeff\r\n // doc\r\nprotocol P { }", "\ufeff// doc\r\nprotocol P {\r\n}\r\n"),
+        ("\ufeff// doc", "\ufeff// doc\n"),
+        ("\ufeff", "\ufeff"),
+        (f"protocol P {{ role A{' ' * 600}// of A\nrole B }}", "protocol P {\n  role A   // of A\n  role B\n}\n"),
+    ],
+)
+def test_byte_order_mark_and_comment_stay(text: str, laid_out: str) -> None:
+    assert format_source(Source("test.cpl", text)) == Formatted(laid_out)
+    assert format_source(Source("test.cpl", laid_out)) == Formatted(laid_out)
+
+
 def test_nothing_is_laid_out_as_nothing() -> None:
     assert _laid_out("") == ""
     assert _laid_out("\n\n  \n") == ""
@@ -93,3 +112,59 @@ def test_folders_are_searched_hidden_ones_are_not(tmp_path: Path) -> None:
     assert (tmp_path / ".hidden" / "p.cpl").read_text() == "protocol P { }"
     assert (tmp_path / "shown" / "notes.txt").read_text() == "protocol P { }"
     assert (tmp_path / "shown" / "deeper" / "p.cpl").read_text() == "protocol P {\n}\n"
+
+
+def _failing_on(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+    """Return work that meets a bug at the files of one name."""
+
+    def failing(first: Any, *arguments: Any, **options: Any) -> Any:
+        if getattr(first, "name", first) == name:
+            raise RuntimeError("a bug")
+        return work(first, *arguments, **options)
+
+    return failing
+
+
+def test_folder_is_laid_out_although_one_file_meets_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in "abc":
+        Path(f"{name}.cpl").write_text(f"protocol {name.upper()} {{ }}\n", encoding="utf-8")
+    Path("a.cpl").write_text("protocol   A { }", encoding="utf-8")
+    Path("c.cpl").write_text("protocol   C { }", encoding="utf-8")
+    monkeypatch.setattr(fmt, "format_source", _failing_on("b.cpl", format_source))
+    assert run(["fmt", "."]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "2 files changed, 1 file left alone\n"
+    assert "b.cpl: cplc" in printed.err
+    assert "this is a bug in cplc: RuntimeError: a bug" in printed.err
+    assert Path("c.cpl").read_text(encoding="utf-8") == "protocol C {\n}\n"
+
+
+def test_folder_is_checked_although_one_file_meets_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in "abc":
+        Path(f"{name}.cpl").write_text("protocol P { role A role B A -> B : m }\n", encoding="utf-8")
+    monkeypatch.setattr(check, "diagnostics_of", _failing_on("b.cpl", load.diagnostics_of))
+    assert run(["check", "."]) == 2
+    printed = capsys.readouterr()
+    assert "c.cpl: no problems" in printed.out
+    assert "b.cpl: cplc" in printed.err
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_folder_is_laid_out_although_one_file_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    closed = tmp_path / "a"
+    closed.mkdir()
+    (closed / "a.cpl").write_text("protocol   A { }", encoding="utf-8")
+    (tmp_path / "b.cpl").write_text("protocol   B { }", encoding="utf-8")
+    closed.chmod(0o500)
+    assert run(["fmt", str(tmp_path)]) == 2
+    closed.chmod(0o700)
+    assert "cannot write" in capsys.readouterr().err
+    assert (tmp_path / "b.cpl").read_text(encoding="utf-8") == "protocol B {\n}\n"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 import string
 import time
+from typing import Any
 
 import pytest
+from tests.fuzz.budget import processor_time
 
+from cplc.pipeline import Compilation
 from cplc.source import Source
-from cplc.syntax import ast
+from cplc.syntax import ast, parser
 from cplc.syntax.parser import parse
 
 
@@ -44,6 +47,15 @@ def _kinds(text: str) -> list[str]:
         ("commitment c = C(A, B, p)", "2:25: Expected `,` after `p`, found `)`"),
         ("commitment c = X(A, B, p, q)", "2:16: Expected `C` after `=`, found `X`"),
         ("commitment c = C(A, B, p, q) within 3 within 4", "2:39: `within` is written twice"),
+        ("property p: x expect holds expect fails", "2:28: `expect` is written twice"),
+        ("property p assuming A assuming B: x", "2:23: `assuming` is written twice"),
+        ('property p "one" "two": x', "2:18: The title is written twice"),
+        ("check sound expect fails expect holds, live", "2:26: `expect` is written twice"),
+        ("analyze A: benefit > 1 expect fails expect fails", "2:37: `expect` is written twice"),
+        ("agent A plays B { chooses m when x when y }", "2:36: `when` is written twice"),
+        ("agent A plays B { believes C when x when y: pay 1 }", "2:37: `when` is written twice"),
+        ("use P as q as r", "2:12: `as` is written twice"),
+        ("use P as q after x as r", "2:20: Expected `,` or the next declaration after `x`, found `as`"),
         ("choice a, b", "2:9: Expected `|` or the next declaration after `a`, found `,`"),
         ("check sound expect maybe", "2:20: Expected `holds` or `fails` after `expect`, found `maybe`"),
         ("property p AG x", "2:12: Expected `:` or `assuming` or a text in double quotes after `p`, found `AG`"),
@@ -80,6 +92,77 @@ def test_one_mistake_is_one_message_and_the_next_declaration_is_read(text: str, 
     kinds = _kinds(f"role First\n{text}\nrole Last")
     assert (kinds[0], kinds[-1]) == ("Role", "Role")
     assert kinds.count("Role") >= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("property p: x expect holds expect fails", "expect holds"),
+        ("property p assuming A, B assuming C: x", "assuming A, B"),
+        ("commitment c = C(A, B, p, q) within 3 revocable within 4", "within 3"),
+        ("commitment c = C(A, B, p, q) expires 3 expires 4", "expires 3"),
+        ("commitment c = C(A, B, p, q) revocable revocable", "revocable"),
+        ("use P as q as r", "as q"),
+    ],
+)
+def test_duplicated_clause_names_the_place_of_the_first(text: str, first: str) -> None:
+    _, (problem,) = parse(Source("test.cpl", f"protocol P {{ {text} }}"))
+    (note,) = problem.notes
+    assert note.message == "the first is here"
+    assert note.span is not None
+    assert note.span.text == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "property p: EF m expect holds expect fails expect expect",
+        "check sound expect holds expect fails as assuming expect",
+        "commitment c = C(A, B, p, q) within 3 within expires within revocable expires",
+        "use P as q after x as as as as when within",
+        'import "x" as a after as b',
+        "agent A plays B { chooses m when n when plays when }",
+        " ".join(["A -> B : m aftr x unles y"] * 40),
+        "A -> B : m " + "aftr x unles y maens create c " * 200,
+        "property p: m " + "expct holds " * 300,
+        "A -> B : m( " + "aftr x unles y maens create c " * 400,
+        "A -> B : m ) " + "aftr x unles y maens create c " * 400,
+    ],
+)
+def test_recovery_ends_whatever_is_repeated(text: str) -> None:
+    with processor_time(20):
+        assert _inside(text)
+
+
+def test_declaration_of_many_misspelt_words_is_read_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    model = parser._model
+
+    def counting(text: str, nesting: int) -> Any:
+        read.append(text)
+        return model(text, nesting)
+
+    monkeypatch.setattr(parser, "_model", counting)
+    _inside("A -> B : m ) " + "aftr x unles y maens create c " * 100)
+    assert 2 < len(read) <= 30
+
+
+def test_correction_replaces_a_word_by_another_and_goes_on_behind_it() -> None:
+    tree, problems = parse(Source("test.cpl", "protocol P { property p: x expct holds expct fails }"))
+    assert [problem.span.text for problem in problems] == ["expct", "expct", "expct fails"]
+    assert all(note.message != "did you mean `expct`?" for problem in problems for note in problem.notes)
+    assert isinstance(tree.protocols[0].declarations[0], ast.Property)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\ufeff\ufeffprotocol P { }", "1:2: The language has no zero width no-break space (U+FEFF)"),
+        ("protocol P {\n\ufeffrole A }", "2:1: The language has no zero width no-break space (U+FEFF)"),
+    ],
+)
+def test_byte_order_mark_inside_a_file_is_a_mistake(text: str, said: str) -> None:
+    assert _said(text) == [said]
 
 
 @pytest.mark.parametrize(
@@ -240,3 +323,21 @@ def test_hostile_text_is_refused_in_time(name: str) -> None:
 def test_depth_is_reported_once(name: str) -> None:
     _, problems = parse(Source("test.cpl", _HOSTILE[name]))
     assert [problem.code for problem in problems] == ["too-deep"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "first"),
+    [
+        ("A -> B : m set x := 1 set x := 2", "`A.x` is given two values at once", "x := 1"),
+        ("A -> B : m use Q(R = A, S = B, R = B) as q", "`R` is bound twice", "R"),
+    ],
+)
+def test_second_of_two_names_the_place_of_the_first(text: str, said: str, first: str) -> None:
+    part = "protocol Q { role R role S R -> S : n }"
+    whole = f"{part} protocol P {{ role A {{ var x: 0..3 }} role B {text} }}"
+    problem = next(one for one in Compilation(Source("test.cpl", whole)).diagnostics if one.message == said)
+    (note,) = problem.notes
+    assert note.message == "the first is here"
+    assert note.span is not None
+    assert note.span.text == first
+    assert note.span.start < problem.span.start

@@ -120,7 +120,7 @@ def _read_table(table: bytes) -> tuple[dict[str, object], dict[str, Section]]:
                 return about, found
             case _:
                 pass
-    except (ValueError, TypeError, LookupError, RecursionError):
+    except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
         pass
     raise Unusable("it is damaged: its table is not what was written")
 

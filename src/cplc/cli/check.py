@@ -8,6 +8,7 @@ import click
 
 from cplc import __version__
 from cplc.cli import output
+from cplc.cli.bugs import report_bug
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.fixing import fixed
 from cplc.cli.formats import document
@@ -69,7 +70,14 @@ def command(
         return Exit.WRONG
     checked: list[_Checked] = []
     for file in named:
-        one = _checked(file, definitions, channels, protocol, strict=strict, fix=fix, diff=diff)
+        try:
+            one = _checked(file, definitions, channels, protocol, strict=strict, fix=fix, diff=diff)
+        except (click.ClickException, OSError):
+            raise
+        except Exception as error:  # a bug that one file meets does not keep the others from being checked
+            report_bug(error, file)
+            checked.append(_Checked(file, (), Exit.WRONG))
+            continue
         if isinstance(one, str):
             output.write(f"{one}\n", err=True)
             return worst((Exit.UNKNOWN, *(known.code for known in checked)))

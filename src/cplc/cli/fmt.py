@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from cplc.cli import output
+from cplc.cli.bugs import report_bug
 from cplc.cli.exits import Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, files_in, finished
@@ -29,7 +30,7 @@ from cplc.source import Source, Span
 Exit codes:
   0  every file is laid out now; with --check or --diff: was already
   1  with --check or --diff: some file is not laid out
-  2  a file cannot be read or has a mistake of syntax, and was left alone; or there is no file
+  2  a file cannot be read or written or has a mistake of syntax, and was left alone; or there is no file
   3  the run was interrupted
 \b
 Examples:
@@ -59,7 +60,12 @@ def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Ex
         output.write("there is no .cpl file here\n", err=True)
         return Exit.WRONG
     for name in named:
-        outcome = _outcome(name)
+        try:
+            outcome = _outcome(name)
+        except Exception as error:  # a bug that one file meets does not keep the others from being laid out
+            report_bug(error, name)
+            wrong += 1
+            continue
         if isinstance(outcome, str):
             output.write(f"{outcome}\n", err=True)
             return Exit.UNKNOWN
@@ -68,9 +74,13 @@ def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Ex
             output.write_diagnostics(formatted.diagnostics, form="text", colour=colour, err=True)
             wrong += 1
             continue
+        problem = _act(name, text, formatted.text, check=check, diff=diff)
+        if problem is not None:
+            output.write_diagnostics((problem,), form="text", colour=colour, err=True)
+            wrong += 1
+            continue
         changed += text != formatted.text
         unchanged += text == formatted.text
-        _act(name, text, formatted.text, check=check, diff=diff)
     if STANDARD_INPUT not in paths and not diff:
         output.write(_summary(changed, unchanged, wrong, check=check))
     if wrong:
@@ -111,8 +121,8 @@ def _unreadable(name: str, message: str) -> Diagnostic:
     return rules.UNREADABLE_FILE.at(Span(Source(name, ""), 0, 0), message)
 
 
-def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> None:
-    """Write the text, or show what would change."""
+def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> Diagnostic | None:
+    """Write the text, or show what would change; return why it cannot be written."""
     if diff:
         output.write_exactly(output.difference(name, before, after))
     elif check:
@@ -121,7 +131,11 @@ def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> None
     elif name == STANDARD_INPUT:
         output.write_exactly(after)
     elif before != after:
-        output.write_file(Path(name).resolve(), after)
+        try:
+            output.write_file(Path(name).resolve(), after)
+        except OSError as problem:
+            return _unreadable(name, f"cannot write `{name}`: {problem.strerror or problem}")
+    return None
 
 
 def _summary(changed: int, unchanged: int, wrong: int, *, check: bool) -> str:

@@ -7,7 +7,6 @@ import importlib
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from io import StringIO
@@ -15,6 +14,7 @@ from io import StringIO
 import click
 
 from cplc import __version__
+from cplc.cli.bugs import report_bug
 from cplc.cli.clock import begin_with_the_process
 from cplc.cli.exits import EXPLAINED, Exit
 from cplc.cli.output import write
@@ -42,8 +42,6 @@ _COMMANDS = (
     "explain",
     "man",
 )
-
-_REPORT_TO = "Please report it with the command, the file and the output of CPLC_DEBUG=1."
 
 
 class _Commands(click.Group):
@@ -100,7 +98,8 @@ def run(arguments: Sequence[str]) -> int:
             write(f"cplc: {problem.strerror or problem}: {problem.filename or 'output'}\n", err=True)
         return Exit.WRONG
     except Exception as error:  # a mistake of the user is never an exception
-        return _bug(error)
+        report_bug(error)
+        return Exit.WRONG
     return int(code or Exit.EXPECTED)
 
 
@@ -132,12 +131,3 @@ def _discard_output() -> None:
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 1)
     os.close(sink)
-
-
-def _bug(error: Exception) -> int:
-    if os.environ.get("CPLC_DEBUG"):
-        write("".join(traceback.format_exception(error)), err=True)
-    detail = str(error).splitlines()
-    write(f"cplc {__version__}: this is a bug in cplc: {type(error).__name__}{': ' if detail else ''}", err=True)
-    write(f"{detail[0][:200] if detail else ''}\n{_REPORT_TO}\n", err=True)
-    return Exit.WRONG

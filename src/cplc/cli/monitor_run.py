@@ -22,8 +22,8 @@ from cplc.cli.telling import Form, Teller
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.logs.following import HEAD, Ambiguous, FollowedFile, Truncated, read_head, rotated_file
+from cplc.printable import printable
 from cplc.records import dataclass
-from cplc.report.text import printable
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:

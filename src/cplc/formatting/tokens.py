@@ -12,7 +12,7 @@ from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.scanner import scan
 
-_TOKEN: Final = re.compile(r'"[^"\n]*"|[A-Za-z_]\w*|\d+|<->|->|<=|>=|!=|<<|>>|:=|\.\.|[^\s\ufeff]', re.ASCII)
+_TOKEN: Final = re.compile(r'"[^"\n]*"|[A-Za-z_]\w*|\d+|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S', re.ASCII)
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _BOUNDED: Final = frozenset({"F", "G", "AF", "AG", "EF", "EG", "U"})
 _MODALITIES: Final = frozenset({"C", "Fu", "SC", "K", "EK", "DK", "CK", "does", "claim"})

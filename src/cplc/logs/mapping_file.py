@@ -42,6 +42,8 @@ def parse_mapping(source: Source, vocabulary: Vocabulary | None) -> tuple[LogMap
         document: dict[str, object] = tomllib.loads(source.text.replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
         return LogMapping(vocabulary=vocabulary), (_unreadable(source, str(problem)),)
+    except ValueError:  # Python limits how many digits it converts
+        return LogMapping(vocabulary=vocabulary), (_unreadable(source, "a number has too many digits"),)
     reading = _Reading(source, vocabulary)
     return reading.mapping(document), tuple(reading.problems)
 

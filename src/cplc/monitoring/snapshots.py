@@ -16,6 +16,8 @@ from cplc.system.model import System
 from cplc.system.printer import system_text
 
 _VERSION: Final = 1
+_LARGEST: Final = 1 << 63
+"""Times of logs, in nanoseconds, and counts are smaller."""
 
 Checked = TypeVar("Checked")
 
@@ -191,9 +193,9 @@ def _text(value: Any) -> str:
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, bool):
+    if isinstance(value, bool) or abs(_checked(value, int)) >= _LARGEST:
         raise ValueError("something is no number")
-    return _checked(value, int)
+    return int(value)
 
 
 def _number(value: Any, end: int | None = None) -> int:

@@ -245,7 +245,7 @@ class Ground:
     def _assignments(
         self, assignments: Iterable[statements.Assignment], resolver: Resolver, job: Job[statements.Message], agent: str
     ) -> Iterator[model.Assignment]:
-        seen: set[str] = set()
+        first: dict[str, Span] = {}
         plain = Resolver(self._world, job.frame, job.values)
         for assignment in assignments:
             target = plain.variable(assignment.role, assignment.variable, assignment.span)
@@ -256,11 +256,12 @@ class Ground:
             if owner != agent:
                 message = f"`{target.variable}` belongs to `{owner}`; here only variables of `{agent}` can be set"
                 self._world.report(rules.FOREIGN_VARIABLE, assignment.span, message)
-            elif target.variable in seen:
+            elif target.variable in first:
                 message = f"`{target.variable}` is given two values at once"
-                self._world.report(rules.DUPLICATE_ASSIGNMENT, assignment.span, message)
+                note = Note("the first is here", first[target.variable])
+                self._world.problems.report(rules.DUPLICATE_ASSIGNMENT, assignment.span, message, note)
             else:
-                seen.add(target.variable)
+                first[target.variable] = assignment.span
                 yield model.Assignment(target.variable, value, span=assignment.span)
 
     def _resets(self, body: statements.Message, resolver: Resolver, job: Job[statements.Message]) -> Iterator[str]:

@@ -257,14 +257,15 @@ class Templates:
         inside = part.signature
         known: dict[str, tree.RoleSymbol | tree.ParameterSymbol] = {role.name: role for role in inside.roles}
         known.update(inside.parameters)
-        seen: set[str] = set()
+        first: dict[str, Span] = {}
         for argument in part.node.arguments:
             name = argument.name
-            if name.text in seen:
+            if name.text in first:
                 message = f"`{name.text}` is bound twice"
-                self._problems.report(rules.WRONG_ARGUMENTS, name.span, message)
+                note = Note("the first is here", first[name.text])
+                self._problems.report(rules.WRONG_ARGUMENTS, name.span, message, note)
                 continue
-            seen.add(name.text)
+            first[name.text] = name.span
             match known.get(name.text):
                 case tree.RoleSymbol() as role:
                     self._expressions.references.refer(name.span, role.span)
@@ -280,11 +281,11 @@ class Templates:
                     self._problems.report(rules.UNKNOWN_PARAMETER, name.span, message, *notes)
         use = part.node.protocol.span
         for role in inside.roles:
-            if role.name not in seen:
+            if role.name not in first:
                 message = f"The role `{role.name}` of `{inside.name}` is not bound"
                 self._problems.report(rules.UNBOUND_ROLE, use, message, Note("declared here", role.span))
         for parameter in inside.parameters.values():
-            if parameter.name not in seen and parameter.default is None:
+            if parameter.name not in first and parameter.default is None:
                 message = f"The parameter `{parameter.name}` of `{inside.name}` has no default and is given no value"
                 self._problems.report(rules.MISSING_VALUE, use, message, Note("declared here", parameter.span))
         return statements.Part(

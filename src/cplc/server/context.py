@@ -67,9 +67,10 @@ def context(tokens: Tokens, offset: int) -> Context:
     return Context(start, end, keyword, since, _block(before), bracket, callee, commas)
 
 
-def _opens_block(before: Sequence[Token]) -> bool:
+def _opens_block(before: Sequence[Token], start: int = 0) -> bool:
     """Whether a brace after these tokens opens a block, not a set: the nearest reserved word tells."""
-    for token in before:
+    for index in range(start, len(before)):
+        token = before[index]
         if token.text in ("protocol", "for", "role", "agent"):
             return True
         if token.text in RESERVED or token.text in "{}(":
@@ -84,7 +85,7 @@ def _block(before: Sequence[Token]) -> str:
         if token.text == "}":
             depth += 1
         elif token.text == "{":
-            if depth == 0 and _opens_block(before[index + 1 :]):
+            if depth == 0 and _opens_block(before, index + 1):
                 words = (one.text for one in before[index + 1 :])
                 return next(word for word in words if word in ("protocol", "for", "role", "agent"))
             depth = max(0, depth - 1)
@@ -94,31 +95,30 @@ def _block(before: Sequence[Token]) -> str:
 def _statement(before: Sequence[Token]) -> tuple[str, tuple[Token, ...]]:
     """Return the word that began the statement, and what follows it."""
     since: list[Token] = []
-    index = 0
-    while index < len(before):
-        token = before[index]
-        if token.text == "{" and _opens_block(before[index + 1 :]):
+    opening: dict[int, int] | None = None
+    for index, token in enumerate(before):
+        if token.text == "{" and _opens_block(before, index + 1):
             return _from_arrow("{", since)
-        if token.text == "}" and _closes_block(before, index):
-            return _from_arrow("{", since)
+        if token.text == "}":
+            opening = _opening_braces(before) if opening is None else opening
+            if index in opening and _opens_block(before, opening[index] + 1):
+                return _from_arrow("{", since)
         if token.text in RESERVED and not (token.text == "claim" and since and since[-1].text == "("):
             return _from_arrow(token.text, since)
         since.append(token)
-        index += 1
     return _from_arrow("", since)
 
 
-def _closes_block(before: Sequence[Token], index: int) -> bool:
-    """Whether the brace that ends here was one of a block."""
-    depth = 0
-    for position in range(index, len(before)):
-        if before[position].text == "}":
-            depth += 1
-        elif before[position].text == "{":
-            depth -= 1
-            if depth == 0:
-                return _opens_block(before[position + 1 :])
-    return False
+def _opening_braces(before: Sequence[Token]) -> dict[int, int]:
+    """Return for each closing brace the position of the brace that it closes, in one pass."""
+    found: dict[int, int] = {}
+    closing: list[int] = []
+    for index, token in enumerate(before):
+        if token.text == "}":
+            closing.append(index)
+        elif token.text == "{" and closing:
+            found[closing.pop()] = index
+    return found
 
 
 def _from_arrow(keyword: str, backwards: list[Token]) -> tuple[str, tuple[Token, ...]]:

@@ -255,6 +255,8 @@ class Server(LanguageServer):
             self.cancel(uri)
         for timer in self._timers.values():
             timer.cancel()
+        for task in tuple(self._tasks):
+            task.cancel()
         self.documents.shutdown()
         if self._folder is not None:
             _remove(self._folder, self._folder.iterdir())

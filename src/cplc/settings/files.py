@@ -86,6 +86,8 @@ def _read(path: Path) -> Settings | None:
         document: object = tomllib.loads(source.text.replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
         return Settings(diagnostics=(_unreadable(source, str(problem)),))
+    except ValueError:  # Python limits how many digits it converts
+        return Settings(diagnostics=(_unreadable(source, "a number has too many digits"),))
     if path.name == "pyproject.toml":
         tools = document.get("tool", {}) if isinstance(document, dict) else {}
         if not isinstance(tools, dict) or "cplc" not in tools:

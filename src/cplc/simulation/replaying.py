@@ -103,8 +103,9 @@ def _typed(value: Value) -> tuple[bool, Value]:
 def _move(interpreter: Interpreter, state: State, step: RecordedStep) -> Move:
     system = interpreter.system
     if step.name is None:
-        if step.writes and any(name in state and state[name] != value for name, value in step.writes.items()):
-            raise _DoesNotFit("nothing happens, and yet something changes", _unlike(state, state | dict(step.writes)))
+        written = {name: value for name, value in (step.writes or {}).items() if name in state}
+        if any(_typed(state[name]) != _typed(value) for name, value in written.items()):
+            raise _DoesNotFit("nothing happens, and yet something changes", _unlike(state, written))
         return Move(None, state)
     index = _step_named(interpreter, state, step.name)
     taken = system.steps[index]

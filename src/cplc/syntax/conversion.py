@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
-from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX
 from cplc.records import dataclass
 from cplc.source import Span
@@ -104,7 +104,7 @@ class Conversion:
                 return self._loop(node, span)
             case "Use":
                 arguments = self._readable(node.arguments, self._argument)
-                alias = self.name(node.alias) if node.alias else None
+                alias = self._alias(node)
                 conditions = self._readable(node.conditions, self._condition)
                 return ast.Use(self.reference(node.protocol), arguments, alias, conditions, self._doc(span), span=span)
             case "Define":
@@ -132,7 +132,7 @@ class Conversion:
     # --- declarations
 
     def _import(self, node: Any, span: Span) -> ast.Import:
-        alias = self.name(node.alias) if node.alias else None
+        alias = self._alias(node)
         if node.path:
             return ast.Import(self.string(node.path), True, alias, span=span)
         return ast.Import(re.sub(r"\s", "", node.target), False, alias, span=span)
@@ -179,21 +179,35 @@ class Conversion:
                 return ast.Range(self.expression(node.low), self.expression(node.high), span=span)
 
     def _commitment(self, node: Any, span: Span) -> ast.Commitment:
-        deadlines: dict[str, ast.Expr] = {}
-        revocable = False
+        options: dict[str, list[Any]] = {"Within": [], "Expires": [], "Revocable": []}
         for option in node.options:
-            kind = type(option).__name__
-            if kind in deadlines or (kind == "Revocable" and revocable):
-                self._report(option, f"`{kind.lower()}` is written twice")
-            elif kind == "Revocable":
-                revocable = True
-            else:
-                deadlines[kind] = self.expression(option.ticks)
+            options[type(option).__name__].append(option)
+        within, expires, revocable = (self._only(f"`{kind.lower()}`", options[kind]) for kind in options)
         return ast.Commitment(
             self.name(node.name), self.reference(node.debtor), self.reference(node.creditor),
             self.expression(node.antecedent), self.expression(node.consequent),
-            deadlines.get("Within"), deadlines.get("Expires"), revocable, self._doc(span), span=span,
+            self.expression(within.ticks) if within else None, self.expression(expires.ticks) if expires else None,
+            revocable is not None, self._doc(span), span=span,
         )  # fmt: skip
+
+    def _only(self, what: str, nodes: list[Any]) -> Any | None:
+        """Return the first of these clauses, None if there is none; each further one is reported."""
+        for node in nodes[1:]:
+            first = Note("the first is here", self.span(nodes[0]))
+            self.problems.append(SYNTAX.at(self.span(node), f"{what} is written twice", first))
+        return nodes[0] if nodes else None
+
+    def _alias(self, node: Any) -> ast.Name | None:
+        alias = self._only("`as`", node.aliases)
+        return self.name(alias.name) if alias else None
+
+    def _expected(self, node: Any) -> Literal["holds", "fails"]:
+        expectation = self._only("`expect`", node.expectations)
+        return "fails" if expectation and expectation.verdict == "fails" else "holds"
+
+    def _when(self, node: Any) -> ast.Expr | None:
+        when = self._only("`when`", node.conditions)
+        return self.expression(when.condition) if when else None
 
     def _argument(self, node: Any) -> ast.Argument:
         """Convert `payer = A`: a single word is a name here, even where it could be an operator."""
@@ -201,14 +215,15 @@ class Conversion:
         return ast.Argument(self.name(node.name), expression, span=self.span(node))
 
     def _property(self, node: Any, span: Span) -> ast.Property:
-        title = self.string(node.title) if node.title else None
+        title, assuming = self._only("The title", node.titles), self._only("`assuming`", node.assumptions)
         return ast.Property(
-            self.name(node.name), title, self.references(node.assuming), self.expression(node.formula),
-            "fails" if node.expect == "fails" else "holds", self._doc(span), span=span,
+            self.name(node.name), self.string(title) if title else None,
+            self.references(assuming.roles) if assuming else (), self.expression(node.formula),
+            self._expected(node), self._doc(span), span=span,
         )  # fmt: skip
 
     def _check_item(self, node: Any) -> ast.CheckItem:
-        return ast.CheckItem(self.name(node.name), "fails" if node.expect == "fails" else "holds")
+        return ast.CheckItem(self.name(node.name), self._expected(node))
 
     def _message(self, node: Any, span: Span) -> ast.Message:
         parameters = self._readable(node.parameters, self._payload)
@@ -262,14 +277,13 @@ class Conversion:
             case "Values":
                 return ast.Values(tuple(self._worth(worth) for worth in node.worths), span=span)
             case "Belief":
-                when = self.expression(node.condition) if node.condition else None
+                when = self._when(node)
                 events = self._readable(node.events, self._event)
                 if len(events) < len(node.events):
                     self._unread += 1
                 return ast.Belief(self.reference(node.role), when, events, span=span)
             case "Decision":
-                when = self.expression(node.condition) if node.condition else None
-                return ast.Decision(self.references(node.messages), when, span=span)
+                return ast.Decision(self.references(node.messages), self._when(node), span=span)
             case other:
                 raise TypeError(f"the grammar has something in an agent that has no tree: {other}")
 
@@ -287,7 +301,7 @@ class Conversion:
     def _threshold(self, node: Any) -> ast.Threshold:
         return ast.Threshold(
             self.name(node.aspect), ">=" if node.relation == ">=" else ">", self._decimal(node.value),
-            "fails" if node.expect == "fails" else "holds", span=self.span(node),
+            self._expected(node), span=self.span(node),
         )  # fmt: skip
 
     def _decimal(self, node: Any) -> ast.Decimal:

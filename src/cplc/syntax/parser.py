@@ -28,6 +28,9 @@ from cplc.syntax.scanner import MAX_PROBLEMS, Scan, scan
 
 _NAMED: Final = re.compile(r"protocol\s+([A-Za-z_]\w*)")
 
+_MAX_CORRECTIONS: Final = 20
+"""Misspelt words of one declaration that are put right: after each, the declaration is read anew from its beginning."""
+
 _SHALLOW: Final = 15
 """Nesting that the usual recursion limit is certainly enough for."""
 
@@ -145,17 +148,25 @@ class _Recovery:
         if piece.written and text[: piece.written] != piece.keyword:
             excerpt = excerpt.replaced(0, piece.written, piece.keyword)
         excused = piece.excused or self._marked(piece.start, piece.head_end or piece.end)
+        corrected = corrections = 0  # no word before the offset `corrected` is corrected again
+        remaining = len(text) + 1
         while isinstance(result := _model(excerpt.text, self.scanned.nesting), Rejection):
             if not excused:
                 at = excerpt.original(result.offset)
                 self.problems.append(result.diagnostic(self.scanned, piece.keyword, at))
-            repaired = correction(result, piece.keyword)
+            may_correct = result.offset >= corrected and corrections < _MAX_CORRECTIONS
+            repaired = correction(result, piece.keyword) if may_correct else None
             if repaired is not None:
-                excerpt = excerpt.replaced(*repaired)
+                start, _, word = repaired
+                excerpt, corrected, corrections = excerpt.replaced(*repaired), start + len(word), corrections + 1
             elif result.between_declarations and 0 < result.offset < len(excerpt.text):
                 # What was complete before stays; what follows is given up.
                 excerpt, excused = replace(excerpt, text=excerpt.text[: result.offset].rstrip()), True
             else:
+                return ()
+            # Variant of this loop: a correction moves `corrected` on, anything else shortens the text.
+            before, remaining = remaining, len(excerpt.text) - corrected
+            if remaining >= before or len(self.problems) > MAX_PROBLEMS:
                 return ()
         conversion = Conversion(self.scanned, excerpt, in_agent=self.in_agent)
         items = conversion.items(result)

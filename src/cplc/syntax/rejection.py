@@ -108,11 +108,16 @@ class Rejection:
         notes = advice(self.text, self.offset) if self.token else ()
         if token in RESERVED and "Identifier" in self.expected and self.token:
             notes += (Note(f"`{token}` is a word of the language: choose another name"),)
-        elif self.token and (meant := closest(token, self.candidates(keyword))):
+        elif self.token and (meant := self.meant(keyword)):
             notes += (Note(f"did you mean `{meant}`?"),)
         if keyword in FORMS:
             notes += (Note(f"the form is `{FORMS[keyword]}`"),)
         return notes
+
+    def meant(self, keyword: str) -> str | None:
+        """Return the word that the token misspells; None if it is one of the language's words that stands elsewhere."""
+        candidates = self.candidates(keyword)
+        return None if self.token in candidates else closest(self.token, candidates)
 
     def candidates(self, keyword: str) -> frozenset[str]:
         """Return the words that would be taken here."""
@@ -164,9 +169,9 @@ def _offset(text: str, line: int, column: int) -> int:
 
 
 def correction(rejected: Rejection, keyword: str) -> tuple[int, int, str] | None:
-    """Return where a misspelt word stands and what it is meant to be, if that is clear."""
+    """Return where a misspelt word stands and what it is meant to be, if that is clear; it is another word."""
     token = rejected.token
     if len(token) < 3 or not token.isidentifier() or token in RESERVED:
         return None
-    meant = closest(token, rejected.candidates(keyword))
+    meant = rejected.meant(keyword)
     return (rejected.offset, rejected.offset + len(token), meant) if meant else None

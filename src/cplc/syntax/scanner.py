@@ -27,6 +27,7 @@ MAX_PROBLEMS: Final = 100
 """After so many mistakes the rest of a file is left unread."""
 
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
+_MARGIN: Final = re.compile(r"(?:\A\ufeff)?\s*")
 
 _NOTABLE: Final = re.compile(
     r"""
@@ -36,8 +37,8 @@ _NOTABLE: Final = re.compile(
   | (?P<open_string> "[^\n]* )
   | (?P<bracket> [()\[\]{}] )
   | (?P<number> \d{19,} )
-  | (?P<blank> [\f\ufeff] )
-  | (?P<strange> [^\t\n\r\f\ufeff\ -~]+ | [\#$'/;?\\^`~] )
+  | (?P<blank> \f | \A\ufeff )
+  | (?P<strange> [^\t\n\r\f\ -~]+ | [\#$'/;?\\^`~] )
     """,
     re.VERBOSE,
 )
@@ -67,12 +68,16 @@ class Scan:
         while index >= 0:
             start, end = self.comments[index]
             between = self.source.text[end:offset]
-            alone = not self.source.text[max(0, start - 500) : start].rpartition("\n")[2].strip()
-            if between.strip() or between.count("\n") > 1 or not alone:
+            if between.strip() or between.count("\n") > 1 or not self._begins_line(start):
                 break
             lines += reversed(_content(self.source.text[start:end]))
             index, offset = index - 1, start
         return "\n".join(reversed(lines)).strip() or None
+
+    def _begins_line(self, offset: int) -> bool:
+        """Whether nothing but blanks, and in the first line a byte order mark, stands before an offset in its line."""
+        column = self.source.position(offset)[1]
+        return _MARGIN.fullmatch(self.source.text, offset - column + 1, offset) is not None
 
 
 def _content(comment: str) -> list[str]:

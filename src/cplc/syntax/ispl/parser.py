@@ -17,7 +17,7 @@ from cplc.syntax.ispl.statements import Kind, read
 from cplc.syntax.ispl.words import ENVIRONMENT, IN_AGENT, IN_FILE, MAX_NAME, RESERVED, last_word
 from cplc.syntax.readable import MAX_DEPTH, unreadable
 from cplc.syntax.scanner import MAX_PROBLEMS
-from cplc.syntax.wording import character
+from cplc.syntax.wording import character, replacement
 
 Node = TypeVar("Node")
 
@@ -25,7 +25,7 @@ MAX_SIZE: Final = 5_000_000
 """How many characters a model may have: most are written by programs. That is some seconds of reading."""
 
 _COMMENT: Final = re.compile(r"--[^\n]*")
-_STRANGE: Final = re.compile(r"[^\t\n\r\f -~]+|[\"#$%'?@\\`]|//[^\n]*|/\*")
+_STRANGE: Final = re.compile(r"\A\ufeff|[^\t\n\r\f -~]+|[\"#$%'?@\\`]|//[^\n]*|/\*")
 _LOGIC: Final = re.compile(r"\s*(?:(LTL)(?![A-Za-z_0-9])|(CTL\s*\*))?")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z_0-9]*")
 
@@ -107,7 +107,10 @@ class _Reading:
         if sign.startswith(("//", "/*")):
             span = Span(self.source, span.start, span.start + 2)
             self._error(span, f"The language has no `{sign[:2]}`", Note("comments begin with `--`"))
-        elif sign[0] != "\ufeff":
+        elif sign[0] == "\ufeff":
+            if found.start():
+                self._error(span, f"The language has no {character(sign[0])}", *replacement(sign[0]))
+        else:
             self._error(span, f"The language has no {character(sign[0])}")
         return " " * len(sign)
 

@@ -101,6 +101,7 @@ class _Reading:
     # --- the file and its agents
 
     def file(self) -> tuple[Part, ...]:
+        """Return the parts; this loop and that over the sections of an agent take one mark at least in each turn."""
         parts: list[Part] = []
         while True:
             parts.extend(self._between(IN_FILE))
@@ -110,6 +111,7 @@ class _Reading:
             if mark["head"] == "Agent":
                 parts.append(self._agent(mark))
             elif mark["head"]:
+                self._take(mark)
                 section = self._section(mark["head"], *mark.span())
                 if mark["head"] in IN_FILE:
                     parts.append(section)
@@ -134,6 +136,7 @@ class _Reading:
                 self._take(mark)
                 break
             if mark["head"]:
+                self._take(mark)
                 found.append(self._section(mark["head"], *mark.span()))
             else:
                 self._stray(mark)
@@ -178,10 +181,7 @@ class _Reading:
     # --- sections
 
     def _section(self, word: str, start: int, end: int) -> Section:
-        """Return the section whose name stands there."""
-        if self.position < end:
-            self.at += 1
-            self.position = end
+        """Return the section whose name stands there; it has been taken."""
         self._colon(word, start, end)
         statements = self._line() if word in LINES else self._block(word, start, end)
         return Section(word, Span(self.source, start, end), tuple(statements), Span(self.source, start, self.position))
