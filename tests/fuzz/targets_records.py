@@ -164,9 +164,9 @@ def damaged_state(random: Random, material: Material) -> bytes:
     """Return a mutated document, which the test puts under a right checksum, or sometimes a mutated file."""
     whole = random.random() < 0.15
     texts = [text for text in material.texts if text.startswith(b"{") != whole]
-    return (
-        mutated(random, Material(texts, ODD)) if whole else mutated_document(random, Material(texts, material.tokens))
-    )
+    if whole:
+        return mutated(random, Material(texts, material.words))
+    return mutated_document(random, Material(texts, material.words))
 
 
 def run_state(data: bytes) -> None:
