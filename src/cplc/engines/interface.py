@@ -93,8 +93,8 @@ class Engine(ABC, Generic[S]):
         """Return where a group can enforce its goal and by what strategies; the sets may hold unreachable states."""
 
     @abstractmethod
-    def accessible(self, debtor: str, creditor: str, states: S) -> S:
-        """Return the states that CTLC+ accessibility ``debtor -> creditor`` leads to from the set."""
+    def agreeing(self, observed: tuple[Expr, ...], states: S) -> S:
+        """Return the states in which these variables and conditions are as they are in one of the set."""
 
     @abstractmethod
     def indistinguishable(self, agents: tuple[str, ...], states: S) -> S:

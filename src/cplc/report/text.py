@@ -9,9 +9,15 @@ from typing import Literal
 from cplc.report.story import Story, decisive, said, story, tells
 from cplc.report.strategy import no_return_sentence, strategy_lines
 from cplc.report.wording import HIDDEN, changes, place, step_text, stopped, value_text, variable_text
-from cplc.system.formula import Adjacent, Commits, Enforces, Formula, Fulfils, Knows, Not
+from cplc.system.formula import (
+    Adjacent,
+    Enforces,
+    Formula,
+    KnownFrom,
+    Knows,
+    Not,
+)
 from cplc.system.model import Claim, Commitment, State, System
-from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
 from cplc.verification.blame import could_send, endless
 from cplc.verification.results import QUICK, Answer, Blame, Remark, Result
@@ -304,8 +310,6 @@ def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Itera
 
 def _already(evidence: Evidence) -> str:
     match evidence.formula:
-        case Fulfils():
-            return "the commitment is there, too:"
         case Adjacent():
             return "a round led back to this state:"
         case _:
@@ -314,10 +318,8 @@ def _already(evidence: Evidence) -> str:
 
 def _related(evidence: Evidence) -> str:
     match evidence.formula:
-        case Commits(debtor, creditor, _):
-            return f"what {debtor} is committed to towards {creditor} would have to be so in"
-        case Fulfils(debtor, creditor, operand):
-            return f"C({debtor} -> {creditor}, {formula_text(operand)}) is fulfilled here, and was made in"
+        case KnownFrom(_, _, observer):
+            return f"exactly the same is promised ({observer}) in"
         case Adjacent():
             return "one round led here from"
         case _ if not evidence.agents:
