@@ -85,7 +85,7 @@ _GROWS = "what it depends on grows with every member"
     [
         (" assuming Desk: forall g in Guest: AG (asked[g] -> AF taken[g] | AF gone[g])", "", _GROWS),
         (": AG (Desk.left = 0 -> EF Desk.left > 0)", "", _GROWS),
-        (": forall g in Guest: EF Fu(g -> Desk, taken[g])", "", _GROWS),
+        (": forall g in Guest: EF Fu(Desk -> g, given[g] | returned[g])", "", _GROWS),
         (": AG (EF (forall g in Guest: taken[g] | gone[g]))", "", _GROWS),
         (" assuming Guest[1]: AG (taken[1] -> AF paid[1])", "", _GROWS),
     ],

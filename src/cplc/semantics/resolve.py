@@ -405,7 +405,7 @@ class Resolver:
             message = f"`{debtor.name}` cannot be committed to itself"
             self._world.problems.report(rules.SAME_ROLE, found.span, message, *self._where())
             return FALSE
-        if not self._world.promises(debtor.name, creditor.name, claims=found.modality == "SC"):
+        if found.modality != "SC" and not self._world.promises(debtor.name, creditor.name):
             self._nothing_promised(found, debtor.name, creditor.name)
             return FALSE
         return t.Social(found.modality, debtor.name, creditor.name, body)

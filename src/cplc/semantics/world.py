@@ -132,12 +132,9 @@ class World:
     full: bool = False
     """More parts of expressions than can be handled: reported, and the rest is left out."""
 
-    def promises(self, debtor: str, creditor: str, *, claims: bool) -> bool:
-        """Whether a commitment from the one to the other is declared or, if asked for, a claim that may bind it."""
-        pair = Ends(debtor, creditor)
-        if any(self.ends[name] == pair for name in self.commitments):
-            return True
-        return claims and any(self.ends[name] in (pair, Ends(creditor, debtor)) for name in self.claims)
+    def promises(self, debtor: str, creditor: str) -> bool:
+        """Whether a commitment from the one to the other is declared."""
+        return any(self.ends[name] == Ends(debtor, creditor) for name in self.commitments)
 
     def report(self, rule: Rule, span: Span, message: str) -> None:
         self.problems.report(rule, span, message)
