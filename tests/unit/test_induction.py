@@ -62,7 +62,8 @@ _IDLE = "more members need do nothing"
         (" assuming Desk: forall g in Guest: AG (paid[g] -> AF (given[g] | returned[g]))", "", _EACH),
         (_BY_THEN, "", _EACH),
         (": forall g in Guest: AG (given[g] -> K(g, paid[g]))", "", _EACH),
-        (": forall g in Guest: AG (given[g] -> C(g -> Desk, taken[g]))", "", _EACH),
+        (": forall g in Guest: AG (paid[g] -> C(Desk -> g, taken[g]))", "", _EACH),
+        (": forall g in Guest: EF Fu(Desk -> g, given[g] | returned[g])", "", _EACH),
         (": AG (Desk.left = 2 & EF given[1] -> !(taken[1] & taken[2]))", "", "it is unknown for n = 1"),
         (
             ": AG !(exists g in Guest: exists h in Guest: g != h & sent(given[g]) & sent(given[h]))",
@@ -85,7 +86,6 @@ _GROWS = "what it depends on grows with every member"
     [
         (" assuming Desk: forall g in Guest: AG (asked[g] -> AF taken[g] | AF gone[g])", "", _GROWS),
         (": AG (Desk.left = 0 -> EF Desk.left > 0)", "", _GROWS),
-        (": forall g in Guest: EF Fu(Desk -> g, given[g] | returned[g])", "", _GROWS),
         (": AG (EF (forall g in Guest: taken[g] | gone[g]))", "", _GROWS),
         (" assuming Guest[1]: AG (taken[1] -> AF paid[1])", "", _GROWS),
     ],

@@ -13,6 +13,7 @@ from cplc.system.formula import (
     Adjacent,
     Enforces,
     Formula,
+    Implies,
     KnownFrom,
     Knows,
     Not,
@@ -290,7 +291,7 @@ def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Itera
     assert evidence.elsewhere is not None
     assert evidence.there is not None
     here, there = evidence.run.start, evidence.elsewhere.states[-1]
-    there_is = said(evidence.there.formula, evidence.there.holds)
+    there_is = _there_is(evidence, evidence.there)
     if here == there:
         yield f"{_already(evidence)} in this very state {there_is}"
     elif not evidence.elsewhere.moves:
@@ -306,6 +307,15 @@ def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Itera
         yield f"in that other state, {there_is}:"
         for line in _evidence(system, evidence.there, style, depth + 1, named=evidence.there.formula):
             yield f"  {line}" if line else ""
+
+
+def _there_is(evidence: Evidence, there: Evidence) -> str:
+    """Return what the other state shows; that of a commitment keeps what is promised."""
+    match evidence.formula:
+        case KnownFrom(_, Implies(_, content)):
+            return f"all of it is kept and {said(content, False)}"
+        case _:
+            return said(there.formula, there.holds)
 
 
 def _already(evidence: Evidence) -> str:
