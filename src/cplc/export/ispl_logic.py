@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
+from math import prod
 from typing import Final
 
 from cplc.export.fairness import needs_fairness
 from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system import formula as f
-from cplc.system.expr import Expr, Read
+from cplc.system.expr import Expr, Read, Value
 from cplc.system.formula import Formula
 from cplc.system.model import Agent, Step, System, Variable
 
@@ -23,6 +24,8 @@ ALWAYS: Final = "always"
 """The proposition that holds everywhere."""
 _LONGEST: Final = 200_000
 """Bounds, equivalences and weak operators are written out; what grows beyond this many characters is left out."""
+_MAX_COMBINATIONS: Final = 4096
+"""Values of the variables of one condition that are tried to see whether it is constant."""
 
 
 class Unsaid(Exception):
@@ -107,25 +110,37 @@ def with_observers(formulas: Iterable[Formula], system: System) -> System:
         system,
         variables=(*system.variables, *watched),
         agents=(*system.agents, *agents),
-        steps=tuple(_also_setting(step, names) for step in system.steps),
+        steps=tuple(_also_setting(step, names, system) for step in system.steps),
     )
 
 
 def _initially(condition: Expr, system: System) -> bool:
     """Return the value that a condition has in every initial state; raise `Unsaid` if it may have both."""
-    names = sorted(e.reads(condition))
-    choices = product(*(dict.fromkeys(system.variable[name].initial) for name in names))
-    values = {e.is_true(e.given(condition, dict(zip(names, choice, strict=True)))) for choice in choices}
-    if len(values) > 1:
+    values = _values(condition, {name: system.variable[name].initial for name in e.reads(condition)})
+    if values not in ({True}, {False}):
         raise Unsaid("a commitment that some initial states have and others have not")
-    return values.pop()
+    return values == {True}
 
 
-def _also_setting(step: Step, names: Mapping[Expr, str]) -> Step:
+def _also_setting(step: Step, names: Mapping[Expr, str], system: System) -> Step:
     updates = dict(step.updates)
     changed = ((name, expr) for expr, name in names.items() if not e.reads(expr).isdisjoint(updates))
-    more = tuple((name, e.replaced(expr, updates)) for name, expr in changed)
+    more = tuple((name, _folded(e.replaced(expr, updates), system)) for name, expr in changed)
     return replace(step, updates=(*step.updates, *more)) if more else step
+
+
+def _folded(condition: Expr, system: System) -> Expr:
+    """Return the constant that a condition is, if it has one value whatever the variables are."""
+    values = _values(condition, {name: system.variable[name].domain for name in e.reads(condition)})
+    return e.Const(True in values) if len(values) == 1 else condition
+
+
+def _values(condition: Expr, domains: Mapping[str, tuple[Value, ...]]) -> set[bool]:
+    """Return the values that a condition can have; both, if the variables have too many combinations to try."""
+    if prod(map(len, domains.values())) > _MAX_COMBINATIONS:
+        return {False, True}
+    choices = product(*domains.values())
+    return {e.is_true(e.given(condition, dict(zip(domains, choice, strict=True)))) for choice in choices}
 
 
 def _possible(taken: f.Taken, system: System) -> f.Atom:
