@@ -16,6 +16,7 @@ from cplc.engines.explicit import ExplicitEngine
 from cplc.pipeline import Compilation
 from cplc.source import Source
 from cplc.system import formula as f
+from cplc.system.channels import shared_variables
 from cplc.system.expr import Arith, Const, Equal, Expr, Less, Read, conj, negate
 from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
 
@@ -130,8 +131,11 @@ def questions(system: System) -> Iterator[tuple[str, f.Formula]]:
     yield "K", f.Knows("each", (system.agents[0].name,), last)
     yield "CK", f.Knows("common", tuple(agent.name for agent in system.agents), f.Not(last))
     for pair in system.shared[:1]:
-        yield "C", f.Commits(pair.first, pair.second, last)
-        yield "Fu", f.Fulfils(pair.first, pair.second, last)
+        ours, theirs = (system.agent[name].local for name in (pair.first, pair.second))
+        copies = system.shared_between(pair.first, pair.second)
+        channel = shared_variables(f"{pair.first} -> {pair.second}", ours, theirs, copies)
+        yield "C", f.Commits(channel, last)
+        yield "Fu", f.Fulfils(channel, last)
 
 
 def timed(action: Callable[[], object]) -> float:

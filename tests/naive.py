@@ -8,7 +8,7 @@ decides those of CTL as well, to be compared; games go to `tests/naive_games.py`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -197,14 +197,16 @@ class Naive:
                 if uniform:
                     return game.won_uniformly(self.look, self.as_path(goal), self.sees(assuming))
                 return self._won(game, goal, assuming)
-            case f.Commits(debtor, creditor, operand):
+            case f.Commits(channel, operand):
                 holds = states(operand)
-                return frozenset(
-                    state for state in everywhere if self.accessible_from(debtor, creditor, state) <= holds
-                )
-            case f.Fulfils(debtor, creditor, operand):
-                committed = states(f.Commits(debtor, creditor, operand))
-                return frozenset().union(*(self.accessible_from(debtor, creditor, state) for state in committed))
+                bound = self.where(channel.bound)
+                return frozenset(state for state in bound if self.accessible_by(channel, state) <= holds)
+            case f.Fulfils(channel, operand):
+                committed = states(f.Commits(channel, operand))
+                return frozenset().union(*(self.accessible_by(channel, state) for state in committed))
+            case f.KnownFrom(observed, operand):
+                holds = states(operand)
+                return frozenset(state for state in everywhere if self.agreeing_with(observed, state) <= holds)
             case f.Knows("each", agents, operand):
                 return everywhere.intersection(*(self._known((agent,), states(operand)) for agent in agents))
             case f.Knows("together", agents, operand):
@@ -416,6 +418,18 @@ class Naive:
             for state in self.reachable
             if all(other in content for other in self.reachable if self.alike(agents, state, other))
         )
+
+    def agreeing_with(self, observed: Iterable[Expr], state: Frozen) -> States:
+        """Return the states in which these expressions have the values that they have here."""
+
+        def values(one: Frozen) -> list[Value]:
+            return [evaluate(expr, self.thaw(one)) for expr in observed]
+
+        return frozenset(other for other in self.reachable if values(other) == values(state))
+
+    def accessible_by(self, channel: f.Channel, state: Frozen) -> States:
+        """Return the states that a channel leads to: the debtor's end is the same, and the creditor's has caught up."""
+        return self.agreeing_with(channel.promised, state) & self.where(channel.caught_up)
 
     def accessible_from(self, debtor: str, creditor: str, state: Frozen) -> States:
         """Return the states that ``debtor -> creditor`` leads to, by the definition of CTLC+."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
+from tests.channels import between, promises
 
 from cplc.system import expr as e
 from cplc.system import formula as f
@@ -278,7 +279,6 @@ def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
     for bound in (None, 0, 1, 2, 5):
         every_path += [f.Finally(p, bound), f.Globally(p, bound), f.Until(p, q, bound)]
     names = tuple(agent.name for agent in system.agents)
-    pairs = [(pair.first, pair.second) for pair in system.shared]
     return [
         f.Not(p),
         f.And((p, q)),
@@ -291,8 +291,8 @@ def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
         *(f.Knows("each", group, p) for group in (names[:2], names)),
         *(f.Knows("together", group, p) for group in (names[:2], names)),
         *(f.Knows("common", group, p) for group in (names[:2], names)),
-        *(f.Commits(*pair, p) for pair in dict.fromkeys(pairs + [(j, i) for i, j in pairs])),
-        *(f.Fulfils(*pair, p) for pair in dict.fromkeys(pairs + [(j, i) for i, j in pairs])),
+        *(f.Commits(channel, p) for channel in some_channels(system)),
+        *(f.Fulfils(channel, p) for channel in some_channels(system)),
     ]
 
 
@@ -309,17 +309,33 @@ def _atoms(shapes: Shapes) -> SearchStrategy[Formula]:
 
 def formulas(system: System) -> SearchStrategy[Formula]:
     """State formulas of every kind over a system."""
-    pairs = tuple((pair.first, pair.second) for pair in system.shared)
-    return _formulas(_shapes(system.variables), tuple(agent.name for agent in system.agents), pairs)
+    agents = tuple(agent.name for agent in system.agents)
+    return _formulas(_shapes(system.variables), agents, some_channels(system))
+
+
+def some_channels(system: System) -> tuple[f.Channel, ...]:
+    """Return channels of shared variables, of one promise, and of two that may depend on one another."""
+    pairs = dict.fromkeys((pair.first, pair.second) for pair in system.shared)
+    directed = dict.fromkeys((*pairs, *((second, first) for first, second in pairs)))
+    values = [(variable.name, variable.domain) for variable in system.variables if len(variable.domain) > 1]
+    last: list[Expr] = [e.Equal(e.Read(name), e.Const(domain[-1])) for name, domain in values]
+    first, *rest = last or [e.TRUE]
+    second = e.disj((first, rest[-1])) if rest else first
+    kept = [e.conj((first, e.Equal(e.Read(name), e.Const(domain[0])))) for name, domain in values[-1:]] or [first]
+    return (
+        *(between(system, *pair) for pair in directed),
+        promises("one", [(first, kept[0])]),
+        promises("two", [(first, kept[0]), (second, e.conj((second, *rest[:1])))]),
+    )
 
 
 @lru_cache(_KEPT)
-def _formulas(shapes: Shapes, agents: tuple[str, ...], pairs: tuple[tuple[str, str], ...]) -> SearchStrategy[Formula]:
-    return st.recursive(_atoms(shapes), lambda inner: _compound(agents, pairs, inner), max_leaves=5)
+def _formulas(shapes: Shapes, agents: tuple[str, ...], channels: tuple[f.Channel, ...]) -> SearchStrategy[Formula]:
+    return st.recursive(_atoms(shapes), lambda inner: _compound(agents, channels, inner), max_leaves=5)
 
 
 def _compound(
-    agents: tuple[str, ...], pairs: tuple[tuple[str, str], ...], inner: SearchStrategy[Formula]
+    agents: tuple[str, ...], channels: tuple[f.Channel, ...], inner: SearchStrategy[Formula]
 ) -> SearchStrategy[Formula]:
     several = st.lists(inner, max_size=3).map(tuple)
     group = st.lists(st.sampled_from(agents), min_size=1, unique=True).map(tuple)
@@ -336,12 +352,10 @@ def _compound(
         st.builds(f.OnPaths, quantifiers, paths(inner)),
         st.builds(f.Knows, modes, group, inner),
     ]
-    if pairs:
-        directed = st.sampled_from([*pairs, *((second, first) for first, second in pairs)])
-        choices += [
-            st.builds(lambda pair, operand: f.Commits(pair[0], pair[1], operand), directed, inner),
-            st.builds(lambda pair, operand: f.Fulfils(pair[0], pair[1], operand), directed, inner),
-        ]
+    choices += [
+        st.builds(f.Commits, st.sampled_from(channels), inner),
+        st.builds(f.Fulfils, st.sampled_from(channels), inner),
+    ]
     return st.one_of(choices)
 
 

@@ -45,11 +45,13 @@ def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
         case 7 | 8:
             operator = draw(st.sampled_from(["U", "U", "W", "R", f"U<={draw(st.integers(0, 3))}"]))
             return f"{draw(st.sampled_from('AE'))}[({draw(inner)}) {operator} ({draw(inner)})]"
-        case 9 | 10:
-            message = draw(st.sampled_from(plan.messages))
-            first, second = draw(st.permutations(ends(message, draw(st.sampled_from(instances(message))))))
+        case 9 | 10 if plan.commitments:
+            commitment = draw(st.sampled_from(plan.commitments))
+            one = draw(st.sampled_from(instances(commitment)))
             modality = draw(st.sampled_from(["C", "C", "Fu", "Fu", "SC"]))
-            return f"{modality}({first} -> {second}, {draw(inner)})"
+            pair = " -> ".join(ends(commitment, one))
+            between = pair if modality == "SC" else draw(st.sampled_from([pair, pair, one]))
+            return f"{modality}({between}, {draw(inner)})"
         case 11:
             return f"K({draw(st.sampled_from(plan.everything()))}, {draw(inner)})"
         case 12:
@@ -181,6 +183,31 @@ def protocols(draw: st.DrawFn, formula_count: int = 0) -> Sample:
     return Sample(text_of(plan, tail), tuple(drawn))
 
 
+def _laws_of_commitment(draw: st.DrawFn, plan: Plan, one: str, other: str) -> list[str]:
+    """Return what holds of every commitment, and what `C` and `Fu` say of the states of the one they are about."""
+    name = draw(st.sampled_from(plan.commitments))
+    instance = draw(st.sampled_from(instances(name)))
+    between = draw(st.sampled_from([" -> ".join(ends(name, instance)), instance]))
+    fulfils, bound = f"Fu({between}, {one})", f"C({between}, true)"
+
+    def commits(body: str) -> str:
+        return f"C({between}, {body})"
+
+    return [
+        f"AG ({fulfils} -> {commits(one)})",
+        f"AG ({fulfils} -> ({one}))",
+        f"AG !E[!{commits(one)} U (!{commits(one)} & {fulfils})]",
+        f"AG ({commits(f'({one}) -> ({other})')} -> ({commits(one)} -> {commits(other)}))",
+        f"AG ({commits(one)} -> {commits(commits(one))})",
+        f"AG (!{commits('false')} & {commits(one)} -> !{commits(f'!({one})')})",
+        f"AG ({bound} & !{commits(one)} -> {commits(f'!{commits(one)}')})",
+        f"AG (active({instance}) | fulfilled({instance}) -> {bound})",
+        f"AG (C({instance}, fulfilled({instance})) <-> C({instance}, true))",
+        f"AG (Fu({instance}, fulfilled({instance})) <-> fulfilled({instance}))",
+        f"AG (conditional({instance}) | violated({instance}) -> !C({instance}, true))",
+    ]
+
+
 @st.composite
 def strategic_protocols(draw: st.DrawFn) -> Sample:
     """Draw a protocol with properties that ask what groups can bring about, at first or wherever something is so."""
@@ -202,23 +229,14 @@ def strategic_protocols(draw: st.DrawFn) -> Sample:
 def validities(draw: st.DrawFn) -> Sample:
     """Draw a protocol with properties that hold of every protocol whatever."""
     plan = draw(plans())
-    message = draw(st.sampled_from(plan.messages))
-    first, second = draw(st.permutations(ends(message, draw(st.sampled_from(instances(message))))))
     one, other = draw(formulas(plan, 1)), draw(formulas(plan, 1))
-    fulfils = f"Fu({first} -> {second}, {one})"
-
-    def commits(body: str) -> str:
-        return f"C({first} -> {second}, {body})"
+    role = draw(st.sampled_from(plan.everything()))
 
     def knows(body: str) -> str:
-        return f"K({first}, {body})"
+        return f"K({role}, {body})"
 
     drawn = [
-        f"AG ({fulfils} -> {commits(one)})",
-        f"AG !E[!{commits(one)} U (!{commits(one)} & {fulfils})]",
-        f"AG ({commits(f'({one}) -> ({other})')} -> ({commits(one)} -> {commits(other)}))",
-        f"AG ({commits(one)} -> {commits(commits(one))})",
-        f"AG (!{commits(one)} -> {commits(f'!{commits(one)}')})",
+        *(_laws_of_commitment(draw, plan, one, other) if plan.commitments else ()),
         f"AG ({knows(one)} -> ({one}))",
         f"AG ({knows(one)} -> {knows(knows(one))})",
         f"AG (!{knows(one)} -> {knows(f'!{knows(one)}')})",

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from tests.strategies import atoms
+from tests.strategies import atoms, some_channels
 
 from cplc.system import formula as f
 from cplc.system.formula import Formula, Taken, subformulas
@@ -66,7 +66,7 @@ class _Writer:
             return self.atom()
         kinds = ["atom", "paths", "paths", "paths", "paths", "boolean", "boolean"]
         if self.logic.social:
-            kinds += ["knows", "commits", "fulfils"] if self.system.shared else ["knows"]
+            kinds += ["knows", "commits", "fulfils"]
         if self.logic.games:
             kinds.append("game")
 
@@ -81,9 +81,9 @@ class _Writer:
             case "knows":
                 return f.Knows(self.pick("each", "together", "common"), self.group(), below())
             case "commits":
-                return f.Commits(*self.pair(), below())
+                return f.Commits(self.channel(), below())
             case "fulfils":
-                return f.Fulfils(*self.pair(), below())
+                return f.Fulfils(self.channel(), below())
             case "game":
                 return self.game(depth - 1)
             case _:
@@ -105,9 +105,8 @@ class _Writer:
     def group(self) -> tuple[str, ...]:
         return tuple(self.draw(st.lists(st.sampled_from(self.agents), min_size=1, unique=True)))
 
-    def pair(self) -> tuple[str, str]:
-        shared = self.pick(*self.system.shared)
-        return self.pick((shared.first, shared.second), (shared.second, shared.first))
+    def channel(self) -> f.Channel:
+        return self.pick(*some_channels(self.system))
 
     def game(self, depth: int, *, uniform: bool = False) -> Formula:
         def below() -> Formula:

@@ -51,8 +51,8 @@ _joining = st.sampled_from(("to", "with"))
 _call_names = family_names.map(_name)
 
 
-def _group(least: int) -> st.SearchStrategy[tuple[ast.Ref, ...]]:
-    return st.lists(refs, min_size=least, max_size=3).map(lambda group: tuple(group))
+def _group(least: int, most: int = 3) -> st.SearchStrategy[tuple[ast.Ref, ...]]:
+    return st.lists(refs, min_size=least, max_size=most).map(lambda group: tuple(group))
 
 
 def _domains(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Domain]:
@@ -85,7 +85,7 @@ def _compound(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]
         ),
         st.builds(ast.Quantifier, st.sampled_from(("forall", "exists")), names, _domains(inner), inner, span=here),
         st.builds(ast.OverPaths, st.sampled_from(("A", "E")), inner, bounds, span=here),
-        st.builds(ast.Social, st.sampled_from(("C", "Fu", "SC")), refs, refs, inner, span=here),
+        st.builds(ast.Social, st.sampled_from(("C", "Fu", "SC")), _group(1, 2), inner, span=here),
         st.builds(ast.Knowledge, st.just("K"), refs.map(lambda ref: (ref,)), inner, span=here),
         st.builds(ast.Knowledge, st.sampled_from(("EK", "DK", "CK")), _group(1), inner, span=here),
         st.builds(ast.Does, st.none(), refs, span=here),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from tests.channels import commits, fulfils
 from tests.engines.every_engine import MakeEngine, on_every_engine
 
 from cplc.engines.interface import Engine
@@ -12,10 +13,8 @@ from cplc.system.expr import FALSE, TRUE, Arith, Const, Equal, Expr, Less, Read,
 from cplc.system.formula import (
     And,
     Atom,
-    Commits,
     Finally,
     Formula,
-    Fulfils,
     Globally,
     Knows,
     Next,
@@ -172,11 +171,11 @@ PURCHASE: dict[str, tuple[Formula, frozenset[str], set[int]]] = {
         NOBODY,
         {*range(5)},
     ),
-    "C of the merchant": (Commits("Mer", "Cus", DELIVERED), NOBODY, {3, 4}),
-    "Fu of the merchant": (Fulfils("Mer", "Cus", DELIVERED), NOBODY, {4}),
-    "C of the customer": (Commits("Cus", "Mer", PAID), NOBODY, {1, 2, 3, 4}),
-    "Fu of the customer": (Fulfils("Cus", "Mer", PAID), NOBODY, {2, 4}),
-    "C is serial": (Commits("Mer", "Cus", Atom(FALSE, "false")), NOBODY, set()),
+    "C of the merchant": (commits(purchase(), "Mer", "Cus", DELIVERED), NOBODY, {3, 4}),
+    "Fu of the merchant": (fulfils(purchase(), "Mer", "Cus", DELIVERED), NOBODY, {4}),
+    "C of the customer": (commits(purchase(), "Cus", "Mer", PAID), NOBODY, {1, 2, 3, 4}),
+    "Fu of the customer": (fulfils(purchase(), "Cus", "Mer", PAID), NOBODY, {2, 4}),
+    "C is serial": (commits(purchase(), "Mer", "Cus", Atom(FALSE, "false")), NOBODY, set()),
 }
 
 
@@ -210,7 +209,8 @@ def test_moving_and_looking(make: MakeEngine) -> None:
     assert rows(engine, engine.successors(engine.reachable, [1, 3]), ROW) == {2, 4}
     assert rows(engine, engine.predecessors(engine.reachable, [0, 2]), ROW) == {0, 2}
     assert rows(engine, engine.predecessors(middle, [0]), ROW) == set()
-    assert rows(engine, engine.accessible("Cus", "Mer", engine.single(ROW[3])), ROW) == {2}
+    observed = (Read("pay@Cus"), conj((DELIVER.condition, PAY.condition)))
+    assert rows(engine, engine.agreeing(observed, middle), ROW) == {1, 2}
     assert rows(engine, engine.indistinguishable(("Cus",), middle), ROW) == {1, 2, 3}
     assert rows(engine, engine.indistinguishable(("Cus", "Mer"), middle), ROW) == {2}
     assert rows(engine, engine.enabled(engine.system.justice[0]), ROW) == {0}
@@ -240,10 +240,10 @@ def test_a_message_that_nobody_receives(make: MakeEngine) -> None:
     engine = make(lost)
     states: list[State] = [{"x@A": False, "x@B": False}, {"x@A": True, "x@B": False}]
     nothing = Atom(FALSE, "false")
-    assert rows(engine, engine.satisfying(Commits("A", "B", nothing)), states) == {1}
-    assert rows(engine, engine.satisfying(Fulfils("A", "B", nothing)), states) == set()
-    assert rows(engine, engine.satisfying(Commits("B", "A", nothing)), states) == set()
-    assert rows(engine, engine.satisfying(Fulfils("B", "A", Not(is_("x@A")))), states) == {0}
+    assert rows(engine, engine.satisfying(commits(engine.system, "A", "B", nothing)), states) == {1}
+    assert rows(engine, engine.satisfying(fulfils(engine.system, "A", "B", nothing)), states) == set()
+    assert rows(engine, engine.satisfying(commits(engine.system, "B", "A", nothing)), states) == set()
+    assert rows(engine, engine.satisfying(fulfils(engine.system, "B", "A", Not(is_("x@A")))), states) == {0}
 
 
 @on_every_engine
@@ -262,10 +262,10 @@ def test_what_the_creditor_does_not_share_stays_as_it_is(make: MakeEngine) -> No
     )
     engine = make(free)
     assert engine.count(engine.reachable) == 4
-    assert engine.count(engine.satisfying(Commits("A", "B", is_("y")))) == 2
-    assert engine.count(engine.satisfying(Fulfils("A", "B", is_("y")))) == 2
-    assert engine.count(engine.satisfying(Commits("A", "B", is_("z")))) == 0
-    assert engine.count(engine.satisfying(Commits("B", "A", is_("y")))) == 2
+    assert engine.count(engine.satisfying(commits(engine.system, "A", "B", is_("y")))) == 2
+    assert engine.count(engine.satisfying(fulfils(engine.system, "A", "B", is_("y")))) == 2
+    assert engine.count(engine.satisfying(commits(engine.system, "A", "B", is_("z")))) == 0
+    assert engine.count(engine.satisfying(commits(engine.system, "B", "A", is_("y")))) == 2
 
 
 # --- justice

@@ -9,7 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engines.every_engine import ENGINES, is_everywhere
 from tests.engines.test_validities import commitment_laws, knowledge_laws
-from tests.strategies import atoms, systems
+from tests.strategies import (
+    atoms,
+    some_channels,
+    systems,
+)
 from tests.strategies_logic import SIMPLE, groups, logic_formulas, steps_taken
 
 from cplc.engines.onthefly.engine import OnTheFlyEngine
@@ -233,7 +237,6 @@ def test_knowledge_and_commitments_about_runs(name: str, data: st.DataObject) ->
     valid = validity(name, system)
     for law, formula in knowledge_laws(tuple(agent.name for agent in system.agents), p, q).items():
         assert valid(formula), law
-    for pair in system.shared[:1]:
-        for debtor, creditor in ((pair.first, pair.second), (pair.second, pair.first)):
-            for law, formula in commitment_laws(debtor, creditor, p, q).items():
-                assert valid(formula), law
+    for channel in some_channels(system):
+        for law, formula in commitment_laws(channel, p, q).items():
+            assert valid(formula), (channel.name, law)

@@ -5,12 +5,18 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engines.every_engine import MakeEngine, is_everywhere, on_every_engine
-from tests.strategies import atoms, formulas, systems
+from tests.strategies import (
+    atoms,
+    formulas,
+    some_channels,
+    systems,
+)
 
 from cplc.system.expr import FALSE
 from cplc.system.formula import (
     And,
     Atom,
+    Channel,
     Commits,
     Finally,
     Formula,
@@ -21,6 +27,7 @@ from cplc.system.formula import (
     Knows,
     Not,
     OnPaths,
+    Or,
     Until,
     WeakUntil,
 )
@@ -28,13 +35,14 @@ from cplc.system.formula import (
 _NOTHING = Atom(FALSE, "false")
 
 
-def commitment_laws(debtor: str, creditor: str, p: Formula, q: Formula) -> dict[str, Formula]:
-    """What a commitment and its fulfilment satisfy; C is KD45, D where it is serial."""
+def commitment_laws(channel: Channel, p: Formula, q: Formula) -> dict[str, Formula]:
+    """Return laws of commitment and fulfilment; 5 and necessitation need a promise, D one that is kept somewhere."""
 
     def c(content: Formula) -> Formula:
-        return Commits(debtor, creditor, content)
+        return Commits(channel, content)
 
-    fulfilled = Fulfils(debtor, creditor, p)
+    fulfilled = Fulfils(channel, p)
+    bound = Atom(channel.bound, "something is promised")
     uncommitted = Not(c(p))
     return {
         "fulfilment is of a commitment": Implies(fulfilled, c(p)),
@@ -44,7 +52,9 @@ def commitment_laws(debtor: str, creditor: str, p: Formula, q: Formula) -> dict[
         "K": Implies(And((c(Implies(p, q)), c(p))), c(q)),
         "D": Implies(And((Not(c(_NOTHING)), c(p))), Not(c(Not(p)))),
         "4": Implies(c(p), c(c(p))),
-        "5": Implies(Not(c(p)), c(Not(c(p)))),
+        "5": Implies(And((bound, Not(c(p)))), c(Not(c(p)))),
+        "necessitation": Implies(bound, c(Or((p, Not(p))))),
+        "no commitment without a promise": Implies(c(p), bound),
         "fulfilled where it is committed to and so": Implies(fulfilled, p),
     }
 
@@ -85,10 +95,9 @@ def test_commitments(make: MakeEngine, data: st.DataObject) -> None:
     system = data.draw(systems())
     p, q = data.draw(atoms(system)), data.draw(formulas(system))
     engine = make(system)
-    for pair in system.shared[:1]:
-        for debtor, creditor in ((pair.first, pair.second), (pair.second, pair.first)):
-            for name, law in commitment_laws(debtor, creditor, p, q).items():
-                assert is_everywhere(engine, law), name
+    for channel in some_channels(system):
+        for name, law in commitment_laws(channel, p, q).items():
+            assert is_everywhere(engine, law), (channel.name, name)
 
 
 @on_every_engine

@@ -125,6 +125,11 @@ _BINARY: dict[str, Callable[[Formula, Formula], Formula]] = {
 }
 
 
+def channel_of(data: dict[str, Any]) -> f.Channel:
+    promised = tuple(map(expr_of, data["promised"]))
+    return f.Channel(data["name"], promised, expr_of(data["bound"]), expr_of(data["caught up"]))
+
+
 def formula_of(data: list[Any]) -> Formula:
     match data:
         case ["atom", condition, text]:
@@ -148,10 +153,12 @@ def formula_of(data: list[Any]) -> Formula:
             found = formula_of(goal)
             assert isinstance(found, f.Next | f.Finally | f.Globally | f.Until)
             return f.Enforces(tuple(group), found, sight == "uniform")
-        case ["commits", debtor, creditor, operand]:
-            return f.Commits(debtor, creditor, formula_of(operand))
-        case ["fulfils", debtor, creditor, operand]:
-            return f.Fulfils(debtor, creditor, formula_of(operand))
+        case ["commits", channel, operand]:
+            return f.Commits(channel_of(channel), formula_of(operand))
+        case ["fulfils", channel, operand]:
+            return f.Fulfils(channel_of(channel), formula_of(operand))
+        case ["known from", observed, operand, observer]:
+            return f.KnownFrom(tuple(map(expr_of, observed)), formula_of(operand), observer)
         case ["knows", mode, agents, operand]:
             return f.Knows(mode, tuple(agents), formula_of(operand))
         case ["adjacent", operand, same, choice, direction]:

@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.agreement import USUAL, Figures, compare_system
 from tests.engines.every_engine import ENGINES, MakeEngine, members, on_symbolic_engines
-from tests.strategies import atoms, conditions_over, every_kind, formulas, roles, systems
+from tests.strategies import (
+    atoms,
+    conditions_over,
+    every_kind,
+    formulas,
+    roles,
+    some_channels,
+    systems,
+)
 from tests.strategies_guessing import guessing_games, guessing_goals
 from tests.strategies_logic import SIMPLE, WHOLE, games, logic_formulas, quantified
 
@@ -106,8 +114,9 @@ def test_steps_and_looks(make: MakeEngine, data: st.DataObject) -> None:
         (explicit.indistinguishable(group, here), engine.indistinguishable(group, there)),
         *((explicit.enabled(justice), engine.enabled(justice)) for justice in system.justice),
     ]
-    for pair in system.shared:
-        for debtor, creditor in ((pair.first, pair.second), (pair.second, pair.first)):
-            sets.append((explicit.accessible(debtor, creditor, here), engine.accessible(debtor, creditor, there)))
+    sets += [
+        (explicit.agreeing(channel.promised, here), engine.agreeing(channel.promised, there))
+        for channel in some_channels(system)
+    ]
     for number, (expected, found) in enumerate(sets):
         assert same(explicit, expected, engine, found, states), number

@@ -54,7 +54,7 @@ def _families(draw: st.DrawFn) -> str:
                 f"forall c in Cus: AG ({first}[c] -> Hub.free > 0)",
                 f"forall c in Cus: AF ({first}[c] | {second}[c])",
                 f"forall c in Cus: AG ({first}[c] -> A[!{second}[c] U Hub.free < 2])",
-                f"forall c in Cus: AG ({first}[c] -> C(Hub -> c, {second}[c] | Hub.free < 2))",
+                f"forall c in Cus: AG (fulfilled(duty[c]) -> C(Hub -> c, {second}[c] | Hub.free < 2))",
                 "forall c in Cus: AG (Hub.free = 0 -> !conditional(duty[c]))",
             ]
         )

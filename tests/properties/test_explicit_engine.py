@@ -8,8 +8,17 @@ import pytest
 from benchmarks.explicit import counters
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.channels import between
 from tests.naive import Naive, States
-from tests.strategies import atoms, conditions_over, every_kind, formulas, roles, systems
+from tests.strategies import (
+    atoms,
+    conditions_over,
+    every_kind,
+    formulas,
+    roles,
+    some_channels,
+    systems,
+)
 from tests.unit.test_automaton import combinations
 
 from cplc.engines.explicit import ExplicitEngine
@@ -187,7 +196,7 @@ def test_sets(data: st.DataObject) -> None:
 
 
 @given(st.data())
-def test_accessible_and_indistinguishable_states(data: st.DataObject) -> None:
+def test_agreeing_and_indistinguishable_states(data: st.DataObject) -> None:
     system = data.draw(systems())
     condition = data.draw(conditions_over(system.variables))
     group = tuple(sorted(data.draw(roles(system))))
@@ -195,10 +204,20 @@ def test_accessible_and_indistinguishable_states(data: st.DataObject) -> None:
     states, expected = engine.where(condition), oracle.where(condition)
     alike = {other for other in oracle.reachable if any(oracle.alike(group, state, other) for state in expected)}
     assert members(engine, oracle, engine.indistinguishable(group, states)) == alike
+    for channel in some_channels(system):
+        there = frozenset().union(*(oracle.agreeing_with(channel.promised, state) for state in expected))
+        assert members(engine, oracle, engine.agreeing(channel.promised, states)) == there
+
+
+@given(st.data())
+def test_channels_of_shared_variables_have_the_accessibility_of_the_definition(data: st.DataObject) -> None:
+    system = data.draw(systems())
+    oracle = Naive(system)
     for pair in system.shared:
         for debtor, creditor in ((pair.first, pair.second), (pair.second, pair.first)):
-            there = frozenset().union(*(oracle.accessible_from(debtor, creditor, state) for state in expected))
-            assert members(engine, oracle, engine.accessible(debtor, creditor, states)) == there
+            for state in oracle.reachable:
+                accessible = oracle.accessible_by(between(system, debtor, creditor), state)
+                assert accessible == oracle.accessible_from(debtor, creditor, state)
 
 
 @given(systems())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from tests.channels import promises
 from tests.strategies_formulas import Sample, protocols
 
 from cplc.pipeline import Compilation
@@ -33,6 +34,7 @@ _TEXTS = (
     "!m.x = 3",
 )
 _ACTIONS = ("does(m)", "!does(m)", "does(send m)", "does(Mer) | does(delegate c to d)", "does(p) -> (does(q) & true)")
+_PAIR, _ONE = promises("Mer -> Cus", []), promises("goods", [])
 _GROUPS: tuple[tuple[str, ...], ...] = (("Mer",), ("Mer", "Cus"))
 
 
@@ -67,8 +69,8 @@ def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
         st.builds(f.OnPaths, quantifiers, inner, st.none() | _actions()),
         st.builds(f.OnPaths, quantifiers, inner),
         st.builds(f.Enforces, groups, goals, st.booleans()),
-        st.builds(f.Commits, st.just("Mer"), st.just("Cus"), inner),
-        st.builds(f.Fulfils, st.just("Cus"), st.just("Mer"), inner),
+        st.builds(f.Commits, st.sampled_from((_PAIR, _ONE)), inner),
+        st.builds(f.Fulfils, st.sampled_from((_PAIR, _ONE)), inner),
         st.builds(f.Knows, st.sampled_from(("each", "together", "common")), groups, inner),
     )
 
@@ -92,8 +94,8 @@ def read_shape(expression: ast.Expr) -> Shape:
             return quantifier, None if along is None else read_shape(along), read_shape(path)
         case ast.Strategic(group, path):
             return "<<>>", tuple(agent.span.text for agent in group), read_shape(path)
-        case ast.Social(modality, debtor, creditor, body):
-            return modality, debtor.span.text, creditor.span.text, read_shape(body)
+        case ast.Social(modality, between, body):
+            return modality, " -> ".join(ref.span.text for ref in between), read_shape(body)
         case ast.Knowledge(modality, group, body):
             return modality, tuple(agent.span.text for agent in group), read_shape(body)
         case _:
@@ -131,10 +133,12 @@ def shape(formula: Formula) -> Shape:
             return quantifier, None if along is None else parsed(along.text), shape(path)
         case f.Enforces(group, goal):
             return "<<>>", group, shape(goal)
-        case f.Commits(debtor, creditor, operand):
-            return "C", debtor, creditor, shape(operand)
-        case f.Fulfils(debtor, creditor, operand):
-            return "Fu", debtor, creditor, shape(operand)
+        case f.Commits(channel, operand):
+            return "C", channel.name, shape(operand)
+        case f.Fulfils(channel, operand):
+            return "Fu", channel.name, shape(operand)
+        case f.KnownFrom():
+            raise AssertionError("the language has no syntax for it")
         case f.Knows("each", (agent,), operand):
             return "K", (agent,), shape(operand)
         case f.Knows(mode, agents, operand):

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.channels import promises
 from tests.strategies import formulas, roles
 from tests.strategies_crowds import ASYMMETRIC, branching, crowds, queue
 from tests.strategies_logic import logic_formulas
@@ -106,11 +107,16 @@ def test_a_group_is_not_one_of_its_members(system: System) -> None:
     """Formulas about one member and about two are different, and so are those about debtor and creditor."""
     known = Symmetry(system)
     one, other = (f.Atom(Read(f"x[{member}]@Shop"), "x") for member in (1, 2))
+
+    def promised(member: int, content: f.Formula) -> f.Commits:
+        name = f"Shop -> Cus[{member}]"
+        return f.Commits(promises(name, [(Read(f"x[{member}]@Shop"), Read(f"x[{member}]@Cus[{member}]"))]), content)
+
     assert known.key(f.And((one, other))) != known.key(f.And((one, one)))
     assert known.key(f.And((one, f.Not(other)))) == known.key(f.And((other, f.Not(one))))
-    assert known.key(f.Commits("Cus[1]", "Shop", one)) == known.key(f.Commits("Cus[2]", "Shop", other))
-    assert known.key(f.Commits("Cus[1]", "Shop", one)) != known.key(f.Commits("Shop", "Cus[1]", one))
-    assert known.key(f.Commits("Cus[1]", "Shop", other)) != known.key(f.Commits("Cus[1]", "Shop", one))
+    assert known.key(promised(1, one)) == known.key(promised(2, other))
+    assert known.key(promised(1, one)) != known.key(promised(2, one))
+    assert known.key(promised(1, one)) != known.key(f.Fulfils(promised(1, one).channel, one))
 
 
 @settings(max_examples=2)

@@ -96,11 +96,12 @@ class Logic:
                 return self.field.enforced_uniformly(group, goal, lambda role, n: self._looks(role)[n])
             case t.Strategic(group, goal):
                 return self.field.enforced(group, goal)
-            case t.Social("C", debtor, creditor, body):
-                return self._committed(debtor, creditor, sat(body))
-            case t.Social("Fu", debtor, creditor, body):
-                reached = self._accessible(debtor, creditor)
-                return frozenset(s for n in self._committed(debtor, creditor, sat(body)) for s in reached[n])
+            case t.Social("C", body=body):
+                return self._committed(formula, sat(body))
+            case t.Social("Fu", body=body):
+                names = self._channel(formula)
+                kept = self._where(lambda world: all(_promised(world, c) == _kept(world, c) for c in names))
+                return kept & self._committed(formula, sat(body))
             case t.Social("SC", debtor, creditor, body):
                 return self._open_between(debtor, creditor) & sat(t.OverPaths("E", body))
             case t.Knowledge("K", (role,), body):
@@ -161,32 +162,23 @@ class Logic:
                 return known
             known = smaller
 
-    def _accessible(self, debtor: str, creditor: str) -> list[States]:
-        """Return for each state those accessible by ``debtor -> creditor``."""
-        ours, theirs = self._local(debtor), self._local(creditor)
-        shared = self._shared(debtor, creditor)
-        if not shared:
-            raise NotComparable(debtor, creditor)
-        found: dict[object, set[int]] = {}
+    def _channel(self, formula: t.Social) -> tuple[str, ...]:
+        """Return the commitments that a formula is about."""
+        if formula.commitment is not None:
+            return (formula.commitment,)
+        parties = formula.debtor, formula.creditor
+        return tuple(c.name for c in self.reference.model.commitments if (c.debtor, c.creditor) == parties)
 
-        def apart(n: int) -> tuple[object, ...]:
-            return tuple(value for name, value in theirs[n].items() if name not in shared)
-
+    def _committed(self, formula: t.Social, body: States) -> States:
+        """Return where something is promised, and the body holds wherever exactly that is promised and kept."""
+        names = self._channel(formula)
+        promised = [tuple(_promised(world, name) for name in names) for world in self._worlds]
+        kept = [tuple(_kept(world, name) for name in names) for world in self._worlds]
+        found: dict[tuple[bool, ...], set[int]] = {}
         for n in self.all:
-            found.setdefault((self._looks(debtor)[n], tuple(theirs[n][x] for x in shared), apart(n)), set()).add(n)
-        return [
-            frozenset(found.get((self._looks(debtor)[n], tuple(ours[n][x] for x in shared), apart(n)), ()))
-            for n in sorted(self.all)
-        ]
-
-    def _shared(self, first: str, second: str) -> list[View]:
-        """Return what both have a copy of, in one order."""
-        one = self.reference.local(self.graph.states[0], first)
-        other = self.reference.local(self.graph.states[0], second)
-        return [name for name in one if name in other and name[0] != "own"]
-
-    def _committed(self, debtor: str, creditor: str, body: States) -> States:
-        return frozenset(n for n, reached in enumerate(self._accessible(debtor, creditor)) if reached <= body)
+            if promised[n] == kept[n]:
+                found.setdefault(promised[n], set()).add(n)
+        return frozenset(n for n in self.all if any(promised[n]) and found.get(promised[n], set()) <= body)
 
     # --- path formulas
 
@@ -373,3 +365,13 @@ def _with_observers(
         reference = Reference(model, {*reference.views, *missing})
         graph = reference.explore()
     return Logic(reference, graph, assuming, uniform=uniform)
+
+
+def _promised(world: World, commitment: str) -> bool:
+    """Whether it is in force or fulfilled."""
+    life = world.env[commitment]
+    return life.state in ("active", "fulfilled") or (life.state, life.former) == ("pending", "active")
+
+
+def _kept(world: World, commitment: str) -> bool:
+    return world.env[commitment].state == "fulfilled"

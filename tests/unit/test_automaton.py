@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.channels import promises
 
 from cplc.engines.automaton import Automaton, Edge, automaton
 from cplc.engines.interface import ResourceExhausted
@@ -299,7 +300,7 @@ def test_one_state_that_repeats_reads_one_thing_after_the_other() -> None:
 
 
 def test_what_a_state_decides_is_one_label() -> None:
-    committed = f.Commits("a", "b", F(P))
+    committed = f.Commits(promises("a -> b", []), F(P))
     several = _both(f.Implies(P, committed), f.OnPaths("E", U(P, X(f.Once(Q)))), f.Enforces(("a",), F(Q)))
     found = automaton(f.Not(several))
     assert [edge.labels for edge in found.edges[found.initial[0]]] == [((several, False),)]

@@ -73,7 +73,8 @@ _IDLE = "monotonicity: further members can stay idle"
         (" assuming Desk: forall g in Guest: AG (paid[g] -> AF (given[g] | returned[g]))", "", _EACH),
         (_BY_THEN, "", _EACH),
         (": forall g in Guest: AG (given[g] -> K(g, paid[g]))", "", _EACH),
-        (": forall g in Guest: AG (given[g] -> C(g -> Desk, taken[g]))", "", _EACH),
+        (": forall g in Guest: AG (paid[g] -> C(Desk -> g, taken[g]))", "", _EACH),
+        (": forall g in Guest: EF Fu(Desk -> g, given[g] | returned[g])", "", _EACH),
         (": AG (Desk.left = 2 & EF given[1] -> !(taken[1] & taken[2]))", "", None),
         (
             ": AG !(exists g in Guest: exists h in Guest: g != h & sent(given[g]) & sent(given[h]))",
@@ -92,7 +93,6 @@ def test_members_who_share_a_counter(asked: str, given: str, why: str | None) ->
     [
         " assuming Desk: forall g in Guest: AG (asked[g] -> AF taken[g] | AF gone[g])",
         ": AG (Desk.left = 0 -> EF Desk.left > 0)",
-        ": forall g in Guest: EF Fu(g -> Desk, taken[g])",
         ": AG (EF (forall g in Guest: taken[g] | gone[g]))",
         " assuming Guest[1]: AG (taken[1] -> AF paid[1])",
     ],

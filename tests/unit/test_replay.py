@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.channels import promises
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.system.expr import TRUE, And, Const, Expr, Ite, Not, Read, equal
@@ -17,6 +18,7 @@ from cplc.system.formula import (
     Fulfils,
     Globally,
     Implies,
+    KnownFrom,
     Knows,
     Next,
     Once,
@@ -212,19 +214,21 @@ def test_knowing_together_takes_all_and_common_knowledge_a_chain() -> None:
 
 
 def test_accessible_states_are_checked_by_the_definition() -> None:
-    formula = OnPaths("E", Finally(No(Commits("A", "B", RECEIVED))))
-    good = shown(formula)
-    assert good.parts[0][1].agents == ("A", "B")
-    caught_up = OnPaths("A", Globally(Implies(SENT, Commits("A", "B", RECEIVED))))
-    assert shown(caught_up).exhaustive
-    fulfilled = shown(OnPaths("E", Finally(Fulfils("A", "B", RECEIVED))))
-    ((position, pair),) = fulfilled.parts
+    channel = promises("A -> B", [(Read("order@A"), Read("order@B"))])
+    promised = Commits(channel, Atom(Not(Read("order@B")), "nothing has arrived"))
+    refuted = shown(OnPaths("E", Finally(AndAlso((SENT, No(promised))))))
+    ((position, pair),) = refuted.parts
+    assert isinstance(pair.formula, KnownFrom)
     assert pair.elsewhere is not None
-    backwards = replace(pair, elsewhere=Run(pair.elsewhere.start, ()), there=None)
-    rejected(replace(fulfilled, parts=((position, backwards),)), "a pair of states is needed")
-    early = Evidence(Commits("A", "B", RECEIVED), True, Run(pair.elsewhere.start, ()), exhaustive=True)
-    wrong = replace(pair, elsewhere=Run(pair.elsewhere.start, ()), there=early)
-    rejected(replace(fulfilled, parts=((position, wrong),)), "does not see this one")
+    nowhere = replace(pair, elsewhere=Run(pair.elsewhere.start, ()), there=None)
+    rejected(replace(refuted, parts=((position, nowhere),)), "a pair of states is needed")
+    start = Run(pair.elsewhere.start, ())
+    elsewhere = replace(pair, elsewhere=start, there=Evidence(pair.formula.operand, False, start))
+    rejected(replace(refuted, parts=((position, elsewhere),)), "differ in what is observed")
+    assert shown(OnPaths("A", Globally(Implies(SENT, Commits(channel, RECEIVED))))).exhaustive
+    fulfilled = shown(OnPaths("E", Finally(Fulfils(channel, RECEIVED))))
+    ((_, known),) = fulfilled.parts
+    assert known.exhaustive
 
 
 @pytest.mark.parametrize("condition", [Read("pressed"), Not(Read("order@A"))])

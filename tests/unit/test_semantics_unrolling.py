@@ -263,7 +263,7 @@ def test_formulas_of_the_command_line_are_checked() -> None:
         "EF pay[3]": "index-out-of-range",
         "EF paid": "unknown-name",
         "F pay[1]": "not-a-state-formula",
-        "C(Cus[1] -> Cus[2], pay[1])": "nothing-shared",
+        "C(Cus[1] -> Cus[2], pay[1])": "nothing-promised",
     }.items():
         expr, _ = parse_formula(Source("--formula", text))
         assert expr is not None

@@ -64,20 +64,23 @@ def test_implications_that_never_apply(formula: str, verdict: str, engine: Liter
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
 def test_accessibility_that_always_leads_somewhere(engine: Literal["explicit", "symbolic"]) -> None:
-    """With synchronous channels the two copies agree, so every state sees itself."""
-    result = answer("AG C(A -> B, done -> offer)", engine, "sync")
+    result = answer("AG (active(c) -> C(A -> B, done -> offer))", engine, "sync")
     assert result.answer == "holds"
     assert result.remarks == ()
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
 def test_a_state_that_sees_nothing_is_shown(engine: Literal["explicit", "symbolic"]) -> None:
-    # While `go` is on its way, no state in which B has caught up has B's count as it is now.
+    # Keeping the first promise makes the second one active: no state keeps what is promised while both are not.
     text = """protocol P {
   role A
-  role B { var n: 0..1 = 0 }
-  A -> B : go     on receipt n := 1
-  property p: AG (sent(go) -> C(A -> B, false) | go)
+  role B
+  commitment one = C(A, B, true, x)
+  commitment two = C(A, B, x, y)
+  A -> B : sign     means create one, create two
+  A -> B : x        after sign
+  A -> B : y        after x
+  property p: AG (sign & !x -> C(A -> B, false))
 }
 """
     compilation = Compilation(Source("p.cpl", text))
@@ -87,7 +90,7 @@ def test_a_state_that_sees_nothing_is_shown(engine: Literal["explicit", "symboli
     (remark,) = result.remarks
     assert remark.code == "not-serial"
     assert remark.state is not None
-    assert (remark.state["go@A"], remark.state["go@B"]) == (True, False)
+    assert (remark.state["one"], remark.state["two"]) == ("active", "conditional")
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])

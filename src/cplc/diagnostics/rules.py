@@ -84,7 +84,8 @@ NOT_A_STATE_FORMULA = Rule("not-a-state-formula", "a formula about runs where a 
 NOT_AN_ACTION = Rule("not-an-action", "a restriction of steps that is about something else")
 NOT_A_GOAL = Rule("not-a-goal", "a strategy for something else than one goal on states")
 NEVER_DONE = Rule("never-done", "an operation in `does(…)` that no message performs", severity="warning")
-NOTHING_SHARED = Rule("nothing-shared", "a commitment modality between agents who share no variable")
+NOTHING_PROMISED = Rule("nothing-promised", "a commitment modality from a role that promises the other nothing")
+NOTHING_SHARED = Rule("nothing-shared", "a commitment modality between agents of a model who share no variable")
 MISREAD_FORMULA = Rule(
     "misread-formula", "a formula without parentheses that is easily taken for another one", severity="warning"
 )

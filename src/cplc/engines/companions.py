@@ -24,15 +24,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import cached_property
 
-from cplc.engines.accessibility import Accessibilities
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
 from cplc.engines.interface import ResourceExhausted
+from cplc.engines.observation import agreeing
 from cplc.engines.order import variable_order
 from cplc.engines.transitions import Transition, doubled, transition
 from cplc.system import progress, unfinished
 from cplc.system.excerpt import Excerpt
-from cplc.system.formula import And, Atom, Commits, Finally, Formula, Knows, OnPaths, Or, Until
+from cplc.system.formula import And, Atom, Finally, Formula, KnownFrom, Knows, OnPaths, Or, Until
 
 
 class Companions:
@@ -47,7 +47,6 @@ class Companions:
         self._transitions = tuple(transition(self._encoding, step) for step in system.steps)
         self._certain = tuple(map(self._encoding.condition, excerpt.certain))
         self._last = self._encoding.cube(self._members[-1])
-        self._accessibility = Accessibilities(system, self._encoding)
 
     @cached_property
     def invariant(self) -> Node:
@@ -109,10 +108,8 @@ class Companions:
                 return self._certain_to_come(encoding.true, self._holds(operand, assuming), assuming)
             case OnPaths("A", Until(left, right, None), None):
                 return self._certain_to_come(self._holds(left, assuming), self._holds(right, assuming), assuming)
-            case Commits(debtor, creditor, operand):
-                between = self._accessibility.between(debtor, creditor)
-                missing = self.invariant & ~self._holds(operand, assuming)
-                return ~encoding.diagrams.and_exists(between.caught_up, missing, between.free)
+            case KnownFrom(observed, operand):
+                return ~agreeing(encoding, observed, self.invariant & ~self._holds(operand, assuming))
             case Knows("each", agents, operand):
                 missing, found = self.invariant & ~self._holds(operand, assuming), encoding.true
                 for agent in agents:

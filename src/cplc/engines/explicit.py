@@ -21,11 +21,11 @@ from cplc.engines.explicit_graph import Graph, components, explore, members, rea
 from cplc.engines.explicit_paths import Product, links
 from cplc.engines.explicit_rounds import adjacent, explore_rounds
 from cplc.engines.explicit_states import Table
-from cplc.engines.explicit_views import Sides, linked
+from cplc.engines.explicit_views import linked
 from cplc.engines.games import Solution
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.system import expr
-from cplc.system.expr import Expr
+from cplc.system.expr import Expr, Read
 from cplc.system.formula import (
     Adjacent,
     And,
@@ -38,6 +38,7 @@ from cplc.system.formula import (
     Globally,
     Iff,
     Implies,
+    KnownFrom,
     Knows,
     Next,
     Not,
@@ -50,6 +51,7 @@ from cplc.system.formula import (
     Until,
     WeakUntil,
     ctl_path,
+    meaning,
     ways_to_fail,
 )
 from cplc.system.model import State, System
@@ -240,11 +242,11 @@ class ExplicitEngine(Engine[States]):
                 if (ctl := ctl_path(formula)) is not None:
                     return self.complement(self._any(self._some_path(way, assuming) for way in ways_to_fail(ctl)))
                 return self.complement(self._some_run(Not(path), along, assuming))
-            case Commits(debtor, creditor, operand):
-                return self._commits(debtor, creditor, states(operand))
-            case Fulfils(debtor, creditor, operand):
-                made = self.both(self._commits(debtor, creditor, states(operand)), self._considered)
-                return self.accessible(debtor, creditor, made)
+            case Commits() | Fulfils():
+                return states(meaning(formula))
+            case KnownFrom(observed, operand):
+                lacking = self.without(self._considered, states(operand))
+                return self.complement(self.agreeing(observed, lacking))
             case Knows("each", agents, operand):
                 return self._all(self._knows((agent,), states(operand)) for agent in agents)
             case Knows("together", agents, operand):
@@ -436,13 +438,17 @@ class ExplicitEngine(Engine[States]):
         doubtful = set(compress(leading, self.without(self._considered, known)))
         return bytes([group not in doubtful for group in leading])
 
-    def accessible(self, debtor: str, creditor: str, states: States) -> States:
-        sides = Sides(self._graph.packing, self.system, debtor, creditor)
-        seen = {sides.from_debtor(state) for state in compress(self._graph.states, states)}
-        return bytes([sides.to_creditor(state) in seen for state in self._graph.states])
+    def agreeing(self, observed: tuple[Expr, ...], states: States) -> States:
+        views = self._values(observed)
+        seen = set(compress(views, states))
+        return bytes([view in seen for view in views])
 
-    def _commits(self, debtor: str, creditor: str, content: States) -> States:
-        sides = Sides(self._graph.packing, self.system, debtor, creditor)
-        lacking = self.without(self._considered, content)
-        missing = {sides.to_creditor(state) for state in compress(self._graph.states, lacking)}
-        return bytes([sides.from_debtor(state) not in missing for state in self._graph.states])
+    def _values(self, observed: tuple[Expr, ...]) -> list[int]:
+        """Return, for every reachable state, the values of these variables and conditions as one number."""
+        packing = self._graph.packing
+        mask = packing.mask(expr.variable for expr in observed if isinstance(expr, Read))
+        views = [state & mask for state in self._graph.states]
+        conditions = [self.where(expr) for expr in observed if not isinstance(expr, Read)]
+        for bit, holds in enumerate(conditions, start=packing.width):
+            views = [view | value << bit for view, value in zip(views, holds, strict=True)]
+        return views

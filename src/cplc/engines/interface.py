@@ -104,8 +104,8 @@ class Engine(ABC, Generic[S]):
         return solution.joint(starts)
 
     @abstractmethod
-    def accessible(self, debtor: str, creditor: str, states: S) -> S:
-        """Return the states that CTLC+ accessibility ``debtor -> creditor`` leads to from the set."""
+    def agreeing(self, observed: tuple[Expr, ...], states: S) -> S:
+        """Return the states in which these variables and conditions are as they are in one of the set."""
 
     @abstractmethod
     def indistinguishable(self, agents: tuple[str, ...], states: S) -> S:

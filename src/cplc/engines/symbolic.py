@@ -16,13 +16,13 @@ from contextlib import suppress
 from functools import cached_property, wraps
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
-from cplc.engines.accessibility import Accessibilities
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
 from cplc.engines.enforcing import round_solution, solution
 from cplc.engines.fairness import FairRuns
 from cplc.engines.games import Plan, Solution
 from cplc.engines.interface import Engine, ResourceExhausted
+from cplc.engines.observation import agreeing
 from cplc.engines.order import Order, variable_order
 from cplc.engines.rounds import Round, choices, written
 from cplc.engines.runs import SomeRun
@@ -30,7 +30,7 @@ from cplc.engines.sweeps import BUDGET, Sweeps
 from cplc.engines.symbolic_games import SymbolicArena, SymbolicRoundArena
 from cplc.engines.transitions import VARIANTS, Transition, doubled, transition
 from cplc.engines.views import Views
-from cplc.system.expr import Expr
+from cplc.system.expr import Expr, reads
 from cplc.system.formula import (
     Adjacent,
     And,
@@ -42,6 +42,7 @@ from cplc.system.formula import (
     Globally,
     Iff,
     Implies,
+    KnownFrom,
     Knows,
     Not,
     OnPaths,
@@ -49,6 +50,7 @@ from cplc.system.formula import (
     Regardless,
     Taken,
     ctl_path,
+    meaning,
 )
 from cplc.system.model import State, System
 from cplc.system.slicing import components
@@ -278,11 +280,10 @@ class SymbolicEngine(Engine[Node]):
                 return ~self._some_run(formula, assuming).failing(path)
             case Adjacent():
                 return self._adjacent(formula, self._holds(formula.operand, assuming))
-            case Commits(debtor, creditor, operand):
-                return self._commits(debtor, creditor, self._holds(operand, assuming))
-            case Fulfils(debtor, creditor, operand):
-                committed = self._commits(debtor, creditor, self._holds(operand, assuming))
-                return self._image(debtor, creditor, committed)
+            case Commits() | Fulfils():
+                return self._holds(meaning(formula), assuming)
+            case KnownFrom(observed, operand):
+                return ~self._agreeing(observed, ~self._holds(operand, assuming))
             case Knows(mode, agents, operand):
                 return self._knowledge(mode, agents, self._holds(operand, assuming))
             case Regardless(operand):
@@ -431,22 +432,11 @@ class SymbolicEngine(Engine[Node]):
     def indistinguishable(self, agents: tuple[str, ...], states: Node) -> Node:
         return self._reachable & self._alike(agents, states)
 
-    @cached_property
-    def _accessibility(self) -> Accessibilities:
-        return Accessibilities(self.system, self._encoding)
-
     @_bounded
-    def accessible(self, debtor: str, creditor: str, states: Node) -> Node:
-        return self._reachable & self._image(debtor, creditor, states)
+    def agreeing(self, observed: tuple[Expr, ...], states: Node) -> Node:
+        return self._reachable & self._agreeing(observed, states)
 
-    def _image(self, debtor: str, creditor: str, states: Node) -> Node:
-        """Return where accessibility leads to from the reachable states of a set."""
-        between = self._accessibility.between(debtor, creditor)
-        seen = self._encoding.diagrams.exists(self._around(states, between.shared), between.free)
-        return between.caught_up & seen
-
-    def _commits(self, debtor: str, creditor: str, content: Node) -> Node:
-        """Return the states from which accessibility leads to reachable states of a set only."""
-        between = self._accessibility.between(debtor, creditor)
-        missing = self._around(~content, between.shared)
-        return ~self._encoding.diagrams.and_exists(between.caught_up, missing, between.free)
+    def _agreeing(self, observed: tuple[Expr, ...], states: Node) -> Node:
+        """Return what agrees in all that is observed with a reachable state of the set."""
+        around = self._around(states, frozenset().union(*map(reads, observed)))
+        return agreeing(self._encoding, observed, around)

@@ -1,10 +1,10 @@
 """State formulas in ARCTL, as the NuSMV reads them that was extended with it.
 
 Inputs label transitions: `RELATION` says whether a transition is one in time, one between states that look alike to
-somebody, or one along the accessibility of a commitment, there or back. Those lead anywhere, so ``REACHABLE`` stands
-below them. Below operators of time it changes nothing, since time leads from reachable states to reachable ones, but
-it spares the tool all the others, which are what takes its time. Everything is said by ``EAX``, ``EA[… U …]``, ``EAG``
-and negation: ``AAX`` is not the dual of ``EAX`` there, for it asks for a successor.
+somebody, or one between states in which one agent promises another the same. The latter lead anywhere, so ``REACHABLE``
+stands below them. Below operators of time it changes nothing, since time leads from reachable states to reachable
+ones, but it spares the tool all the others, which are what takes its time. Everything is said by ``EAX``,
+``EA[… U …]``, ``EAG`` and negation: ``AAX`` is not the dual of ``EAX`` there, for it asks for a successor.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from cplc.export.smv_logic import Unsaid, boolean, short, what_is
 from cplc.export.smv_text import IDLE, STEP, Vocabulary
 from cplc.records import dataclass
 from cplc.system import formula as f
+from cplc.system.expr import Expr
 from cplc.system.formula import Formula
 
 RELATION: Final = "relation"
@@ -35,19 +36,18 @@ class Looks:
 
 
 @dataclass(frozen=True, slots=True)
-class Accessible:
-    """From a state to what is accessible from it, or back."""
+class Agrees:
+    """Between states in which the debtor's end of a channel is the same."""
 
-    debtor: str
-    creditor: str
-    back: bool = False
+    observed: tuple[Expr, ...]
+    observer: str
 
     @property
     def label(self) -> str:
-        return f"{'beta' if self.back else 'alpha'}_{self.debtor}_{self.creditor}"
+        return f"promises_{self.observer}"
 
 
-Relation = Looks | Accessible
+Relation = Looks | Agrees
 
 
 def relations(formula: Formula) -> Iterator[Relation]:
@@ -58,11 +58,10 @@ def relations(formula: Formula) -> Iterator[Relation]:
                 yield Looks(agents)
             case f.Knows(_, agents, _):
                 yield from (Looks((agent,)) for agent in agents)
-            case f.Commits(debtor, creditor, _):
-                yield Accessible(debtor, creditor)
-            case f.Fulfils(debtor, creditor, _):
-                yield Accessible(debtor, creditor)
-                yield Accessible(debtor, creditor, back=True)
+            case f.Commits(channel) | f.Fulfils(channel):
+                yield Agrees(channel.promised, channel.name)
+            case f.KnownFrom(observed, _, observer):
+                yield Agrees(observed, observer)
             case _:
                 pass
 
@@ -91,12 +90,10 @@ class Arctl:
             case f.Knows(_, agents, operand):
                 everybody = [self._everywhere(Looks((agent,)), operand) for agent in agents]
                 return everybody[0] if len(everybody) == 1 else short(f"({' & '.join(everybody)})")
-            case f.Commits(debtor, creditor, operand):
-                return self._everywhere(Accessible(debtor, creditor), operand)
-            case f.Fulfils(debtor, creditor, operand):
-                committed = self._everywhere(Accessible(debtor, creditor), operand)
-                back = self._along(Accessible(debtor, creditor, back=True))
-                return f"(EAX({back}) ({_REACHABLE} & {committed}))"
+            case f.Commits() | f.Fulfils():
+                return self.text(f.meaning(formula))
+            case f.KnownFrom(observed, operand, observer):
+                return self._everywhere(Agrees(observed, observer), operand)
             case _:
                 raise Unsaid(what_is(formula))
 

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from cplc.export.header import comment, header_lines
 from cplc.export.ispl_asking import Asked, Plan, plan
-from cplc.export.ispl_logic import ALWAYS, Ctl, Said, Star, Unsaid, bits_of, is_ctl, watchers
+from cplc.export.ispl_logic import ALWAYS, Ctl, Said, Star, Unsaid, bits_of, is_ctl, with_observers
 from cplc.export.ispl_text import IDLE, LEXICON, Vocabulary
 from cplc.export.names import legal_names, recognisable
 from cplc.export.request import Export, ExportedFormula, Request
@@ -84,9 +84,8 @@ class _File:
         """The system with everything that the file has besides."""
         system = self.planned.system
         bits = tuple(Variable(bit, (False, True), (False,), "parity", "Env", bit) for bit in self.bits)
-        agents = watchers((one.question.formula for one in self.planned.asked), system)
-        variables = (*system.variables, *bits) or (_NOTHING,)
-        return replace(system, variables=variables, agents=(*system.agents, *agents))
+        system = with_observers((one.question.formula for one in self.planned.asked), system)
+        return replace(system, variables=(*system.variables, *bits) or (_NOTHING,))
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

@@ -7,20 +7,25 @@ the knowledge of one more agent, and of the step that was taken last.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import product
+from math import prod
 from typing import Final
 
 from cplc.export.fairness import needs_fairness
 from cplc.records import dataclass
 from cplc.system import expr as e
 from cplc.system import formula as f
-from cplc.system.expr import Expr
+from cplc.system.expr import Expr, Read, Value
 from cplc.system.formula import Formula
-from cplc.system.model import Agent, System
+from cplc.system.model import Agent, Step, System, Variable
 
 ALWAYS: Final = "always"
 """The proposition that holds everywhere."""
 _LONGEST: Final = 200_000
 """Bounds, equivalences and weak operators are written out; what grows beyond this many characters is left out."""
+_MAX_COMBINATIONS: Final = 4096
+"""Values of the variables of one condition that are tried to see whether it is constant."""
 
 
 class Unsaid(Exception):
@@ -33,9 +38,7 @@ class Unsaid(Exception):
 def reduced(formula: Formula, system: System) -> Formula:
     """Return the formula in words that MCMAS has; raise `Unsaid`.
 
-    ``s ~i→j s'`` says that a `watcher` of both sees the same at ``s`` and ``s'``, and that the copies agree at ``s'``.
-    So ``C(i → j, p)`` is ``K(watcher, agree -> p)``. It is the same in all states that look the same to the watcher;
-    hence ``Fu(i → j, p)``, to be accessible from such a state, is ``agree & C(i → j, p)``. A run takes a step of a
+    What the observer of a channel knows is what one more agent knows (see `observers`). A run takes a step of a
     set next iff in the next state the step taken last is one of them; without conditions of ``fairness`` it may do so
     wherever one of them is possible.
     """
@@ -44,12 +47,16 @@ def reduced(formula: Formula, system: System) -> Formula:
             return f.OnPaths("E", f.Finally(_possible(taken, system)))
         case f.OnPaths("A", f.Globally(f.Not(f.Taken() as taken), None), None) if not system.fairness:
             return f.OnPaths("A", f.Globally(f.Not(_possible(taken, system))))
-        case f.Commits(debtor, creditor, operand):
-            seen = f.Implies(_agree(system, debtor, creditor), reduced(operand, system))
-            return f.Knows("each", (watcher(debtor, creditor),), seen)
-        case f.Fulfils(debtor, creditor, operand):
-            committed = f.Commits(debtor, creditor, operand)
-            return f.And((_agree(system, debtor, creditor), reduced(committed, system)))
+        case f.Commits() | f.Fulfils():
+            return reduced(f.meaning(formula), system)
+        case f.KnownFrom(observed, operand, observer):
+            for expr in observed:
+                if isinstance(expr, Read):
+                    continue
+                _initially(expr, system)
+                if any(not e.reads(expr).isdisjoint(step.free) for step in system.steps):
+                    raise Unsaid("a commitment that a step leaves in any of several states")
+            return f.Knows("each", (observer_of(observer),), reduced(operand, system))
         case f.Taken(steps, text):
             return f.Next(f.Atom(e.Read(last_taken(steps, system)), f"last {text}"))
         case f.OnPaths(_, _, f.Taken()):
@@ -62,33 +69,78 @@ def reduced(formula: Formula, system: System) -> Formula:
             return f.with_children(formula, tuple(reduced(child, system) for child in f.children(formula)))
 
 
-def watcher(debtor: str, creditor: str) -> str:
-    """Return the name of the agent who sees what decides accessibility from the debtor to the creditor."""
-    return f"{debtor} to {creditor}"
+def observer_of(channel: str) -> str:
+    """Return the name of the agent who observes the debtor's end of a channel."""
+    return f"promises {channel}"
 
 
-def watchers(formulas: Iterable[Formula], system: System) -> tuple[Agent, ...]:
-    """Return them: each sees what the debtor sees, and what the creditor does not share with it."""
-    pairs = dict.fromkeys(
-        (part.debtor, part.creditor)
-        for formula in formulas
-        for part in f.subformulas(formula)
-        if isinstance(part, f.Commits | f.Fulfils)
+def observers(formulas: Iterable[Formula]) -> dict[str, tuple[Expr, ...]]:
+    """Return what each of these agents observes: variables and conditions."""
+    found: dict[str, tuple[Expr, ...]] = {}
+    for part in (part for formula in formulas for part in f.subformulas(formula)):
+        match part:
+            case f.Commits(channel) | f.Fulfils(channel):
+                found[observer_of(channel.name)] = channel.promised
+            case f.KnownFrom(observed, _, observer):
+                found[observer_of(observer)] = observed
+            case _:
+                pass
+    return found
+
+
+def with_observers(formulas: Iterable[Formula], system: System) -> System:
+    """Return the system with an agent for each observer of a channel.
+
+    An agent sees variables, so a condition that is observed becomes one: a variable that has the condition's value
+    now, and is given the value that the condition has after each step.
+    """
+    seen = observers(formulas)
+    conditions: dict[Expr, None] = dict.fromkeys(
+        expr for observed in seen.values() for expr in observed if not isinstance(expr, Read)
     )
-    return tuple(
-        Agent(watcher(debtor, creditor), "", (*system.agent[debtor].local, *_unshared(system, debtor, creditor)))
-        for debtor, creditor in pairs
+    names = {expr: f"observed {number}" for number, expr in enumerate(conditions, start=1)}
+    watched = tuple(
+        Variable(name, (False, True), (_initially(expr, system),), "own", "Env", name) for expr, name in names.items()
+    )
+    agents = tuple(
+        Agent(name, "", tuple(expr.variable if isinstance(expr, Read) else names[expr] for expr in observed))
+        for name, observed in seen.items()
+    )
+    return replace(
+        system,
+        variables=(*system.variables, *watched),
+        agents=(*system.agents, *agents),
+        steps=tuple(_also_setting(step, names, system) for step in system.steps),
     )
 
 
-def _unshared(system: System, debtor: str, creditor: str) -> tuple[str, ...]:
-    shared = {copy for _, copy in system.shared_between(debtor, creditor)}
-    return tuple(name for name in system.agent[creditor].local if name not in shared)
+def _initially(condition: Expr, system: System) -> bool:
+    """Return the value that a condition has in every initial state; raise `Unsaid` if it may have both."""
+    values = _values(condition, {name: system.variable[name].initial for name in e.reads(condition)})
+    if values not in ({True}, {False}):
+        raise Unsaid("a commitment that some initial states have and others have not")
+    return values == {True}
 
 
-def _agree(system: System, debtor: str, creditor: str) -> f.Atom:
-    pairs = system.shared_between(debtor, creditor)
-    return f.Atom(e.conj(e.Equal(e.Read(one), e.Read(other)) for one, other in pairs), f"{debtor} {creditor} agree")
+def _also_setting(step: Step, names: Mapping[Expr, str], system: System) -> Step:
+    updates = dict(step.updates)
+    changed = ((name, expr) for expr, name in names.items() if not e.reads(expr).isdisjoint(updates))
+    more = tuple((name, _folded(e.replaced(expr, updates), system)) for name, expr in changed)
+    return replace(step, updates=(*step.updates, *more)) if more else step
+
+
+def _folded(condition: Expr, system: System) -> Expr:
+    """Return the constant that a condition is, if it has one value whatever the variables are."""
+    values = _values(condition, {name: system.variable[name].domain for name in e.reads(condition)})
+    return e.Const(True in values) if len(values) == 1 else condition
+
+
+def _values(condition: Expr, domains: Mapping[str, tuple[Value, ...]]) -> set[bool]:
+    """Return the values that a condition can have; both, if the variables have too many combinations to try."""
+    if prod(map(len, domains.values())) > _MAX_COMBINATIONS:
+        return {False, True}
+    choices = product(*domains.values())
+    return {e.is_true(e.given(condition, dict(zip(domains, choice, strict=True)))) for choice in choices}
 
 
 def _possible(taken: f.Taken, system: System) -> f.Atom:

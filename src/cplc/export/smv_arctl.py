@@ -1,8 +1,8 @@
 """Systems for the NuSMV 2.2 that was extended with ARCTL: knowledge and social commitment by labelled transitions.
 
 A second input says what a transition is: a step in time, as in `cplc.export.smv`; a move between states that look
-alike to somebody; or a move along the accessibility of a commitment. What is known or committed to is what holds after
-every move of its kind to a reachable state.
+alike to somebody; or a move between states in which one agent promises another the same. What is known is what holds
+after every move of its kind to a reachable state, and commitments are said in terms of what their observer knows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from cplc.export.arctl_logic import RELATION, Accessible, Arctl, Looks, Relation, relations
+from cplc.export.arctl_logic import RELATION, Agrees, Arctl, Looks, Relation, relations
 from cplc.export.header import comment, header_lines
 from cplc.export.request import Export, Request
 from cplc.export.smv import about, fairness, groups, of_fairness
@@ -70,14 +70,9 @@ def _move(relation: Relation, vocabulary: Vocabulary) -> Iterator[str]:
         case Looks(agents):
             for variable in dict.fromkeys(v for agent in agents for v in system.agent[agent].local):
                 yield f"next({name[variable]}) = {name[variable]}"
-        case Accessible(debtor, creditor, back):
-            shared = system.shared_between(debtor, creditor)
-            copies = {there for _, there in shared}
-            unshared = [v for v in system.agent[creditor].local if v not in copies]
-            for variable in dict.fromkeys((*system.agent[debtor].local, *unshared)):
-                yield f"next({name[variable]}) = {name[variable]}"
-            for here, there in shared:
-                yield f"{name[here]} = {name[there]}" if back else f"next({name[there]}) = {name[here]}"
+        case Agrees(observed):
+            for expr in observed:
+                yield f"next({vocabulary.text(expr)}) = {vocabulary.text(expr)}"
 
 
 def _remarks(request: Request, planned: Plan, has_relations: bool) -> Iterator[str]:
@@ -89,7 +84,7 @@ def _remarks(request: Request, planned: Plan, has_relations: bool) -> Iterator[s
     if has_relations:
         yield (
             f"Transitions with another `{RELATION}` are no steps: `looks_A` leads to all that looks the same to A, "
-            "`alpha_A_B` to all that is accessible for a commitment of A to B, `beta_A_B` back from there."
+            "`promises_A_B` to all in which exactly the same is promised from A to B."
         )
     if planned.is_fair:
         yield of_fairness(request.system, planned)

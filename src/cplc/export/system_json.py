@@ -200,14 +200,25 @@ def formula_data(formula: Formula) -> list[object]:
             return [quantifier, formula_data(path), None if along is None else _taken(along)]
         case f.Enforces(group, goal, uniform):
             return ["enforces", group, formula_data(goal), "uniform" if uniform else "full"]
-        case f.Commits(debtor, creditor, operand) | f.Fulfils(debtor, creditor, operand):
-            return [_word(formula), debtor, creditor, formula_data(operand)]
+        case f.Commits(channel, operand) | f.Fulfils(channel, operand):
+            return [_word(formula), _channel(channel), formula_data(operand)]
+        case f.KnownFrom(observed, operand, observer):
+            return ["known from", [*map(expr_data, observed)], formula_data(operand), observer]
         case f.Knows(mode, agents, operand):
             return ["knows", mode, agents, formula_data(operand)]
         case f.Adjacent(operand, same, choice, back):
             return ["adjacent", formula_data(operand), same, choice, "back" if back else "on"]
         case _:
             return [_word(formula), *map(formula_data, f.children(formula))]
+
+
+def _channel(channel: f.Channel) -> dict[str, object]:
+    return {
+        "name": channel.name,
+        "promised": [*map(expr_data, channel.promised)],
+        "bound": expr_data(channel.bound),
+        "caught up": expr_data(channel.caught_up),
+    }
 
 
 def _taken(taken: f.Taken) -> list[object]:

@@ -9,6 +9,7 @@ from typing import Literal
 from cplc.lowering import dialogue
 from cplc.lowering.book import OPEN
 from cplc.lowering.expressions import Reading, condition
+from cplc.lowering.promises import promises
 from cplc.lowering.text import action_text, atom_text
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
@@ -54,10 +55,10 @@ class _Lowering:
                 return f.Taken(self._steps(term), action_text(term))
             case t.Social("SC", debtor, creditor, body):
                 return self._social(debtor, creditor, body)
-            case t.Social("C", debtor, creditor, body):
-                return f.Commits(debtor, creditor, self.formula(body))
-            case t.Social("Fu", debtor, creditor, body):
-                return f.Fulfils(debtor, creditor, self.formula(body))
+            case t.Social("C", _, _, body):
+                return f.Commits(self._channel(term), self.formula(body))
+            case t.Social("Fu", _, _, body):
+                return f.Fulfils(self._channel(term), self.formula(body))
             case t.Knowledge(modality, group, body):
                 mode = {"K": "each", "EK": "each", "DK": "together", "CK": "common"}[modality]
                 return f.Knows(mode, group, self.formula(body))  # type: ignore[arg-type]
@@ -181,6 +182,14 @@ class _Lowering:
         return _grouped((s.actor, s.name) for s in self.system.steps if s.kind in ("send", "receive", "exchange"))
 
     # --- commitments
+
+    def _channel(self, term: t.Social) -> f.Channel:
+        """Return the promises of the debtor to the creditor, or the one that is named."""
+        if term.commitment is not None:
+            return promises(self.system, term.commitment, (term.commitment,))
+        parties = term.debtor, term.creditor
+        names = (c.name for c in self.model.commitments if (c.debtor, c.creditor) == parties)
+        return promises(self.system, f"{term.debtor} -> {term.creditor}", names)
 
     def _social(self, debtor: str, creditor: str, body: Term) -> Formula:
         """Something is owed and some run satisfies the body."""

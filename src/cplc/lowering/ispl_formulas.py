@@ -13,6 +13,7 @@ from typing import Literal
 
 from cplc.lowering.ispl import Propositions, choice, shared_variables
 from cplc.semantics.ispl import model as m
+from cplc.system import channels
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr
@@ -83,9 +84,9 @@ class _Lowering:
             case m.Enforces(agents, m.Temporal() | m.Until() as goal):
                 return f.Enforces(agents, self._temporal(goal), self._uniform)
             case m.Commits("C", (debtor, creditor), (operand,)):
-                return f.Commits(debtor, creditor, self.formula(operand))
+                return f.Commits(self._channel(debtor, creditor), self.formula(operand))
             case m.Commits("Fu", (debtor, creditor), (operand,)):
-                return f.Fulfils(debtor, creditor, self.formula(operand))
+                return f.Fulfils(self._channel(debtor, creditor), self.formula(operand))
             case m.Commits("Tr", (first, second, *_), (p, q)):
                 return self._trust(first, second, self.formula(p), self.formula(q))
             case m.Commits(op, agents, (p, q)):
@@ -121,6 +122,13 @@ class _Lowering:
         return over if path is None else f.OnPaths(quantifier, _going_on(quantifier, path))
 
     # --- commitments of MCMAS+
+
+    def _channel(self, debtor: str, creditor: str) -> f.Channel:
+        """Return the channel between the two: the variables that they share."""
+        first, second = self._agent[debtor], self._agent[creditor]
+        pairs = [(str(one), str(other)) for one, other in shared_variables(first, second)]
+        ours, theirs = map(str, first.local_state), map(str, second.local_state)
+        return channels.shared_variables(f"{debtor} -> {creditor}", ours, theirs, pairs)
 
     def _operation(self, op: m.Commitment, agents: tuple[str, ...], p: Formula, q: Formula) -> Formula:
         """Return where a weak or strong commitment is there, or was until the round that led here."""

@@ -14,6 +14,7 @@ from cplc.system.formula import (
     Historically,
     Iff,
     Implies,
+    KnownFrom,
     Next,
     Not,
     Once,
@@ -48,6 +49,8 @@ def said(formula: Formula, holds: bool) -> str:
             return ", ".join(said(operand, True) for operand in operands)
         case Or(operands) if not holds and operands:
             return ", ".join(said(operand, False) for operand in operands)
+        case KnownFrom(_, Implies(_, content), observer):  # part of a commitment where something is promised
+            return f"`C({observer}, {formula_text(content)})` {'holds' if holds else 'fails'}"
         case _:
             return f"`{formula_text(formula)}` {'holds' if holds else 'fails'}"
 

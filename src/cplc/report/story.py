@@ -9,6 +9,7 @@ from cplc.system.formula import (
     Finally,
     Formula,
     Globally,
+    KnownFrom,
     Next,
     OnPaths,
     Path,
@@ -82,6 +83,8 @@ def _marks(system: System, evidence: Evidence) -> list[tuple[int, str]]:
     """Return what the evidence says of the first state of its run, of the last, and of those that matter between."""
     first = (0, said(evidence.formula, evidence.holds))
     match evidence.formula:
+        case KnownFrom():  # the commitment that it is part of has been named
+            return []
         case OnPaths(_, path) if not evidence.exhaustive:
             simple, facts = ctl_path(evidence.formula), Facts.of(system, evidence)
             if simple is None:

@@ -25,9 +25,8 @@ from cplc.report.wording import (
     value_text,
     variable_text,
 )
-from cplc.system.formula import Adjacent, Commits, Enforces, Formula, Fulfils, Knows, Not
+from cplc.system.formula import Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.system.model import Claim, Commitment, State, System
-from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
 from cplc.verification.results import QUICK, Answer, Excluded, Remark, Result
 
@@ -331,7 +330,7 @@ def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Itera
     assert evidence.elsewhere is not None
     assert evidence.there is not None
     here, there = evidence.run.start, evidence.elsewhere.states[-1]
-    there_is = said(evidence.there.formula, evidence.there.holds)
+    there_is = _there_is(evidence, evidence.there)
     if here == there:
         yield f"{_already(evidence)} in this very state {there_is}"
     elif not evidence.elsewhere.moves:
@@ -349,10 +348,17 @@ def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Itera
             yield f"  {line}" if line else ""
 
 
+def _there_is(evidence: Evidence, there: Evidence) -> str:
+    """Return what the other state shows; that of a commitment keeps what is promised."""
+    match evidence.formula:
+        case KnownFrom(_, Implies(_, content)):
+            return f"all of it is kept and {said(content, False)}"
+        case _:
+            return said(there.formula, there.holds)
+
+
 def _already(evidence: Evidence) -> str:
     match evidence.formula:
-        case Fulfils():
-            return "the commitment is there, too:"
         case Adjacent():
             return "a round led back to this state:"
         case _:
@@ -361,10 +367,8 @@ def _already(evidence: Evidence) -> str:
 
 def _related(evidence: Evidence) -> str:
     match evidence.formula:
-        case Commits(debtor, creditor, _):
-            return f"what {debtor} is committed to towards {creditor} would have to be so in"
-        case Fulfils(debtor, creditor, operand):
-            return f"C({debtor} -> {creditor}, {formula_text(operand)}) is fulfilled here, and was made in"
+        case KnownFrom(_, _, observer):
+            return f"exactly the same is promised ({observer}) in"
         case Adjacent():
             return "one round led here from"
         case _ if not evidence.agents:

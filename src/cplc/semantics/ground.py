@@ -39,7 +39,6 @@ class Ground:
         claims, contents = self._claims()
         messages = tuple(self._message(job, rivals) for job in self._world.messages.values())
         self._report_cycles(conditions | contents, _waiting_for(messages))
-        self._share(messages)
         for job in self._world.messages.values():
             self._world.performed.update((op.verb, op.commitment.symbol) for op in job.body.operations)
         with self._world.problems.local():
@@ -300,18 +299,6 @@ class Ground:
         return rivals
 
     # --- the rest -------------------------------------------------------------------------------
-
-    def _share(self, messages: Iterable[model.Message]) -> None:
-        """Note which pairs share a message, or the view of a commitment that one of them decides on."""
-        for message in messages:
-            self._world.shared.add(frozenset({message.sender, message.receiver}))
-        for message in messages:
-            decided_on = [message.guard, *(update.value for update in (*message.updates, *message.receipt))]
-            for atom in (atom for term in decided_on for atom in atoms(term)):
-                for inner in self._atoms_of(atom):
-                    if isinstance(inner, t.InState):
-                        ends = self._world.ends[inner.commitment]
-                        self._world.shared.add(frozenset({ends.first, ends.second}))
 
     def _unordered(self) -> Iterator[tuple[str, str]]:
         for job in self._world.others:

@@ -55,14 +55,28 @@ class Modalities:
         return found
 
     def social(self, expr: ast.Social, scope: Scope) -> Typed:
-        debtor, creditor = self._names.role(expr.debtor, scope), self._names.role(expr.creditor, scope)
+        between = self._between(expr, scope)
         if expr.modality == "SC":
             body, _ = self._reader.said(expr.body, scope)
         else:
             body = self._reader.on_states(expr.body, scope)
-        if debtor is None or creditor is None:
-            return _WRONG
-        return tree.Social(expr.modality, debtor, creditor, body, expr.span), BOOL
+        return _WRONG if between is None else (tree.Social(expr.modality, between, body, expr.span), BOOL)
+
+    def _between(self, expr: ast.Social, scope: Scope) -> tuple[tree.RoleTree, tree.RoleTree] | tree.Instance | None:
+        """Return the debtor and the creditor, or the one commitment that the formula is about."""
+        match expr.between:
+            case (commitment,) if expr.modality != "SC":
+                return self._names.commitment(commitment, scope)
+            case (commitment,):
+                hint = Note(f"write `SC(i -> j, {expr.body.span.text})` with the debtor and the creditor")
+                message = "`SC` is about all that one role has promised another, not about one commitment"
+                self._error(rules.WRONG_ARGUMENTS, commitment.span, message, hint)
+                return None
+            case (first, second):
+                debtor, creditor = self._names.role(first, scope), self._names.role(second, scope)
+                return None if debtor is None or creditor is None else (debtor, creditor)
+            case _:
+                raise AssertionError("the grammar has one or two")
 
     def knowledge(self, expr: ast.Knowledge, scope: Scope) -> Typed:
         body = self._reader.on_states(expr.body, scope)

@@ -15,6 +15,8 @@ from cplc.semantics.vocabulary import DONE
 from cplc.semantics.world import MOST_IN_FAMILY, Frame, RoleValue, Values, World
 from cplc.source import Span
 
+MOST_LISTED = 6
+"""How many commitments a message lists."""
 MOST_STEPS = 10_000
 """How far a bounded operator may look ahead."""
 
@@ -386,19 +388,33 @@ class Resolver:
     # --- modalities -----------------------------------------------------------------------------
 
     def _social(self, found: tree.Social) -> Term:
-        debtor, creditor = self.role(found.debtor), self.role(found.creditor)
         body = self._term(found.body)
+        if isinstance(found.between, tree.Instance):
+            name = self.instance(found.between)
+            if name is None:
+                return FALSE
+            ends = self._world.ends[name]
+            return t.Social(found.modality, ends.first, ends.second, body, name)
+        debtor, creditor = map(self.role, found.between)
         if debtor is None or creditor is None:
             return FALSE
         if debtor.name == creditor.name:
             message = f"`{debtor.name}` cannot be committed to itself"
             self._world.problems.report(rules.SAME_ROLE, found.span, message, *self._where())
             return FALSE
-        if frozenset({debtor.name, creditor.name}) not in self._world.shared:
-            message = f"`{debtor.name}` and `{creditor.name}` share no variable: no message passes between them"
-            self._world.problems.report(rules.NOTHING_SHARED, found.span, message, *self._where())
+        if found.modality != "SC" and not self._world.promises(debtor.name, creditor.name):
+            self._nothing_promised(found, debtor.name, creditor.name)
             return FALSE
         return t.Social(found.modality, debtor.name, creditor.name, body)
+
+    def _nothing_promised(self, found: tree.Social, debtor: str, creditor: str) -> None:
+        """Report that no commitment is declared from the one to the other, and name those that there are."""
+        message = f"No commitment from `{debtor}` to `{creditor}` is declared"
+        ends = ((name, self._world.ends[name]) for name in self._world.commitments)
+        shown = [f"`{one.first} -> {one.second}` ({name})" for name, one in ends]
+        listed = ", ".join(shown[:MOST_LISTED]) + (", ..." if len(shown) > MOST_LISTED else "")
+        hint = f"commitments are declared from {listed}" if shown else "as in `commitment c = C(A, B, p, q)`"
+        self._world.problems.report(rules.NOTHING_PROMISED, found.span, message, Note(hint), *self._where())
 
     def _knowledge(self, found: tree.Knowledge) -> Term:
         body = self._term(found.body)

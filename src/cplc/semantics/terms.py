@@ -117,6 +117,8 @@ class Social:
     debtor: str
     creditor: str
     body: Term
+    commitment: str | None = None
+    """The one commitment that ``C`` or ``Fu`` is about; None for all from the debtor to the creditor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -325,8 +325,8 @@ class OverPaths:
 @dataclass(frozen=True, slots=True)
 class Social:
     modality: Literal["C", "Fu", "SC"]
-    debtor: RoleTree
-    creditor: RoleTree
+    between: tuple[RoleTree, RoleTree] | Instance
+    """The debtor and the creditor, or the one commitment."""
     body: Tree
     span: Span
 

@@ -138,13 +138,15 @@ class World:
     """The atoms that each fact looks at, those of facts in it included."""
     fact_ranges: dict[str, Ranges] = field(default_factory=dict)
     """What the quantifiers of each fact range over."""
-    shared: set[frozenset[str]] = field(default_factory=set)
-    """Pairs of roles who share a variable."""
     performed: set[tuple[str, object]] = field(default_factory=set)
     """Each verb with the symbols of what some message performs it on."""
     nodes: int = 0
     full: bool = False
     """More parts of expressions than can be handled: reported, and the rest is left out."""
+
+    def promises(self, debtor: str, creditor: str) -> bool:
+        """Whether a commitment from the one to the other is declared."""
+        return any(self.ends[name] == Ends(debtor, creditor) for name in self.commitments)
 
     def report(self, rule: Rule, span: Span, message: str) -> None:
         self.problems.report(rule, span, message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
 
@@ -236,7 +236,7 @@ class _Place:
         if at.keyword in ("message", "protocol"):
             return self._values() if at.last in ("=", "..") else iter(())
         if callee in _PARTIES and self._is_party(callee):
-            return self.roles()
+            return chain(self.roles(), self._promises(callee))
         if callee in STATES or (callee in CLAIM_STATES and not any(m.label == callee for m in self.macros())):
             return self.of("commitment", "claim", "part")
         if callee in EVENTS:
@@ -246,6 +246,11 @@ class _Place:
     def _is_party(self, callee: str) -> bool:
         is_declared = self.at.keyword in ("commitment", "claim")
         return self.at.commas < (_PARTIES[callee] if is_declared else 1)
+
+    def _promises(self, callee: str) -> Iterator[CompletionItem]:
+        """Yield the commitments that `C` and `Fu` may be about, in place of a debtor and a creditor."""
+        is_formula = self.at.keyword not in ("commitment", "claim")
+        return self.of("commitment", "part") if callee in ("C", "Fu") and is_formula else iter(())
 
     def _steps(self) -> Iterator[CompletionItem]:
         yield _word("does", _Kinds.Operator)

@@ -13,8 +13,8 @@ from cplc.server.words import OPERATORS, meaning
 from cplc.syntax import ast
 
 _PARTS = {
-    "C": ("i -> j", "φ"), "Fu": ("i -> j", "φ"), "SC": ("i -> j", "φ"), "K": ("i", "φ"), "EK": ("{i, j}", "φ"),
-    "DK": ("{i, j}", "φ"), "CK": ("{i, j}", "φ"), "does": ("message, role or operation",),
+    "C": ("i -> j or c", "φ"), "Fu": ("i -> j or c", "φ"), "SC": ("i -> j", "φ"), "K": ("i", "φ"),
+    "EK": ("{i, j}", "φ"), "DK": ("{i, j}", "φ"), "CK": ("{i, j}", "φ"), "does": ("message, role or operation",),
 }  # fmt: skip
 _DECLARING = {
     "C": ("debtor", "creditor", "antecedent", "consequent"),

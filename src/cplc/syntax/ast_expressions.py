@@ -141,11 +141,11 @@ class OverPaths:
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    """``C(i -> j, body)``, ``Fu(i -> j, body)``, ``SC(i -> j, body)``."""
+    """``C(i -> j, body)``, ``Fu(i -> j, body)``, ``SC(i -> j, body)``; ``C(c, body)`` of one commitment."""
 
     modality: Literal["C", "Fu", "SC"]
-    debtor: Ref
-    creditor: Ref
+    between: tuple[Ref, ...]
+    """The debtor and the creditor, or the commitment."""
     body: Expr
     span: Span = _span()
 

@@ -164,7 +164,13 @@ class Builder:
         start, end = _start(sign), _end(closing)
         modality = cast("Literal['C', 'Fu', 'SC']", str(sign))
         span = self._span(start, end)
-        return Part(ast.Social(modality, debtor.node, creditor.node, body.node, span=span), start, end)
+        return Part(ast.Social(modality, (debtor.node, creditor.node), body.node, span=span), start, end)
+
+    def social_of_one(self, items: tuple[Token, Token, Ref, Expr, Token]) -> Expr:
+        sign, _, commitment, body, closing = items
+        start, end = _start(sign), _end(closing)
+        modality = cast("Literal['C', 'Fu', 'SC']", str(sign))
+        return Part(ast.Social(modality, (commitment.node,), body.node, span=self._span(start, end)), start, end)
 
     def knows(self, items: tuple[Token, Token, Ref, Expr, Token]) -> Expr:
         sign, opening, agent, body, closing = items

@@ -177,8 +177,8 @@ def children(expression: ast.Expr) -> Iterator[ast.Expr]:
             yield path
             if along is not None:
                 yield along
-        case ast.Social(_, debtor, creditor, body):
-            yield from (debtor, creditor, body)
+        case ast.Social(_, between, body):
+            yield from (*between, body)
         case ast.Knowledge(_, group, body):
             yield from group
             yield body

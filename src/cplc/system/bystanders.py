@@ -5,8 +5,8 @@ Mostly these are commitments that a question does not speak of and no guard ment
 * every guard, every condition of fairness and every atom of a formula reads V alone, and so does every value that a
   step gives to a variable of V;
 * of every step that the formula is about (``does(…)``) V has all that it reads or writes; and
-* of every agent that the formula says knows something, and of debtor and creditor of its ``C`` and ``Fu``, V has the
-  whole local state.
+* of every agent that the formula says knows something V has the whole local state, and all that both ends of the
+  channel of a ``C`` or ``Fu`` read.
 
 Cut down to V, a state has the steps that it has in the whole, by the same names, and they lead to the same states cut
 down to V. So runs are the same, fair ones too, as justice speaks of guards and of steps taken; and who cannot tell two
@@ -21,7 +21,19 @@ from dataclasses import replace
 from functools import cached_property
 
 from cplc.system.expr import reads
-from cplc.system.formula import Atom, Commits, Enforces, Formula, Fulfils, Knows, OnPaths, Taken, subformulas
+from cplc.system.formula import (
+    Atom,
+    Commits,
+    Enforces,
+    Formula,
+    Fulfils,
+    KnownFrom,
+    Knows,
+    OnPaths,
+    Taken,
+    meaning,
+    subformulas,
+)
 from cplc.system.model import Step, System
 from cplc.system.slicing import declared_within, read_by_messages
 
@@ -51,8 +63,10 @@ class Bystanders:
                     asked |= reads(condition)
                 case Taken(steps) | OnPaths(along=Taken(steps)):
                     asked.update(*(self._footprints[name] for name in steps if name in self._footprints))
-                case Commits(debtor, creditor) | Fulfils(debtor, creditor):
-                    asked |= self._seen((debtor, creditor))
+                case Commits() | Fulfils():
+                    asked |= self._asked(meaning(part)) or set()
+                case KnownFrom(observed):
+                    asked = asked.union(*map(reads, observed))
                 case Knows(_, agents):
                     asked |= self._seen(agents)
                 case Enforces():

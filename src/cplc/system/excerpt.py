@@ -18,12 +18,15 @@ from cplc.system.formula import (
     Commits,
     Finally,
     Formula,
+    Fulfils,
     Globally,
     Iff,
     Implies,
+    KnownFrom,
     Knows,
     OnPaths,
     Until,
+    meaning,
     with_children,
 )
 from cplc.system.formula import Not as NotFormula
@@ -201,21 +204,16 @@ def _judged(formula: Formula, value: bool, hidden: frozenset[str], agents: froze
             return _judged(OnPaths("E", Finally(NotFormula(operand))), True, hidden, agents)
         case OnPaths("E", Globally(operand, None), None) if not value:
             return _judged(OnPaths("A", Finally(NotFormula(operand))), True, hidden, agents)
-        case Commits(_, _, operand) | Knows("each", _, operand) if value and agents.issuperset(_agents(formula)):
+        case Commits() | Fulfils():
+            return _judged(meaning(formula), value, hidden, agents)
+        case KnownFrom(observed, operand) if value and hidden.isdisjoint(*map(reads, observed)):
             inner = _judged(operand, True, hidden, agents)
-            return None if inner is None else with_children(formula, (inner,))
+            return None if inner is None else replace(formula, operand=inner)
+        case Knows("each", group, operand) if value and agents.issuperset(group):
+            inner = _judged(operand, True, hidden, agents)
+            return None if inner is None else replace(formula, operand=inner)
         case _:
             return None
-
-
-def _agents(formula: Formula) -> tuple[str, ...]:
-    match formula:
-        case Commits(debtor, creditor):
-            return debtor, creditor
-        case Knows(_, agents):
-            return agents
-        case _:
-            return ()
 
 
 def asks_what_can_be(formula: Formula) -> bool:

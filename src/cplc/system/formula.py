@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Literal
 
 from cplc.records import dataclass
-from cplc.system.expr import TRUE, Expr
+from cplc.system.expr import TRUE, Expr, reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,21 +154,55 @@ class Enforces:
 
 
 @dataclass(frozen=True, slots=True)
-class Commits:
-    """``C(debtor -> creditor, operand)``."""
+class Channel:
+    """What one agent promises another, as two ends that have to agree: the debtor's and the creditor's.
 
-    debtor: str
-    creditor: str
+    The commitment of CTLC+ looks from a state to those in which the debtor's end is as it is here and the creditor's
+    end has caught up. See `cplc.system.channels` for what the ends are.
+    """
+
+    name: str
+    """The two agents, or the one commitment, as formulas write it."""
+    promised: tuple[Expr, ...]
+    """The debtor's end: variables and conditions."""
+    bound: Expr
+    """Something is promised at all."""
+    caught_up: Expr
+    """The creditor's end agrees with the debtor's."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The variables of both ends."""
+        return frozenset().union(*map(reads, (*self.promised, self.bound, self.caught_up)))
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """``C(channel, operand)``: short for what `meaning` returns."""
+
+    channel: Channel
     operand: Formula
 
 
 @dataclass(frozen=True, slots=True)
 class Fulfils:
-    """``Fu(debtor -> creditor, operand)``."""
+    """``Fu(channel, operand)``: short for what `meaning` returns."""
 
-    debtor: str
-    creditor: str
+    channel: Channel
     operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFrom:
+    """Knowledge of a virtual observer: the operand holds wherever what it observes is as it is here.
+
+    That is in every reachable state in which these expressions, variables and conditions, have the same values.
+    """
+
+    observed: tuple[Expr, ...]
+    operand: Formula
+    observer: str
+    """The name of the channel whose debtor's end is observed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +239,7 @@ class Regardless:
 Formula = (
     Atom | Not | And | Or | Implies | Iff
     | Next | Finally | Globally | Until | WeakUntil | Release | Previous | Once | Historically | Since | Taken
-    | OnPaths | Enforces | Commits | Fulfils | Knows | Adjacent | Regardless
+    | OnPaths | Enforces | Commits | Fulfils | KnownFrom | Knows | Adjacent | Regardless
 )  # fmt: skip
 
 
@@ -226,8 +260,8 @@ def children(formula: Formula) -> tuple[Formula, ...]:
         case Enforces(_, goal):
             return (goal,)
         case (
-            Not(operand) | Commits(_, _, operand) | Fulfils(_, _, operand) | Knows(_, _, operand) | Adjacent(operand)
-            | Next(operand) | Finally(operand) | Globally(operand)
+            Not(operand) | Commits(_, operand) | Fulfils(_, operand) | KnownFrom(_, operand) | Knows(_, _, operand)
+            | Adjacent(operand) | Next(operand) | Finally(operand) | Globally(operand)
             | Previous(operand) | Once(operand) | Historically(operand) | Regardless(operand)
         ):  # fmt: skip
             return (operand,)
@@ -270,10 +304,34 @@ def is_state_formula(formula: Formula) -> bool:
     match formula:
         case Not() | And() | Or() | Implies() | Iff():
             return all(map(is_state_formula, children(formula)))
-        case Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Knows() | Adjacent() | Regardless():
+        case (
+            Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | KnownFrom() | Knows() | Adjacent() | Regardless()
+        ):
             return True
         case _:
             return False
+
+
+def meaning(formula: Commits | Fulfils) -> Formula:
+    """Return a commitment or fulfilment of CTLC+ in terms of knowledge.
+
+    Claim: let ``s ~ t`` iff the debtor's end is the same at s and t, and the creditor's end has caught up at t. Then
+    "every reachable t with ``s ~ t`` satisfies φ" is "the observer of the debtor's end knows ``caught_up -> φ``", and
+    "some s' that satisfies ``C φ`` has ``s' ~ s``" is "s has caught up and satisfies ``C φ``".
+    Proof: the first is the definition of knowledge. For the second, ``C φ`` has the same value at all states that the
+    observer cannot tell apart, and a state that has caught up is related to itself.
+    """
+    channel = formula.channel
+    match formula:
+        case Commits(_, operand):
+            caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
+            known = KnownFrom(channel.promised, Implies(caught_up, operand), channel.name)
+            if channel.bound == TRUE:
+                return known
+            return And((Atom(channel.bound, f"{channel.name} promises something"), known))
+        case Fulfils(_, operand):
+            caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
+            return And((caught_up, Commits(channel, operand)))
 
 
 SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))

@@ -96,10 +96,12 @@ def _formula(formula: Formula) -> _Text:
             return f"<<{', '.join(group)}>>{_below_quantifier(goal)}", _PREFIX
         case f.Taken(_, text):
             return text, _loosest(text)
-        case f.Commits(debtor, creditor, operand):
-            return f"C({debtor} -> {creditor}, {formula_text(operand)})", _CLOSED
-        case f.Fulfils(debtor, creditor, operand):
-            return f"Fu({debtor} -> {creditor}, {formula_text(operand)})", _CLOSED
+        case f.Commits(channel, operand):
+            return f"C({channel.name}, {formula_text(operand)})", _CLOSED
+        case f.Fulfils(channel, operand):
+            return f"Fu({channel.name}, {formula_text(operand)})", _CLOSED
+        case f.KnownFrom(_, operand, observer):
+            return f"(wherever {observer} promises the same: {formula_text(operand)})", _CLOSED
         case f.Knows(mode, agents, operand):
             return f"{_knower(mode, agents)}, {formula_text(operand)})", _CLOSED
         case f.Adjacent():

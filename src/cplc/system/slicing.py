@@ -8,7 +8,7 @@ whole system and at that state cut down to a union W of components (the slice) t
 * every variable of its atoms,
 * every variable that the steps of its ``does(…)`` read or write,
 * every variable of the system's fairness conditions,
-* for every ``C``/``Fu`` in it, every variable that debtor and creditor share, in both copies, and
+* for every ``C``/``Fu`` in it, every variable that the two ends of its channel read, and
 * for every strategy by local states, every variable that a member of the group sees, reads or writes.
 
 Paths. A run of the whole system, cut down to W, is a run of the slice of the same length: steps outside W become idle
@@ -61,6 +61,7 @@ from cplc.system.formula import (
     Globally,
     Historically,
     Implies,
+    KnownFrom,
     Next,
     Not,
     OnPaths,
@@ -124,8 +125,10 @@ class Slices:
             match part:
                 case Atom(condition):
                     named |= reads(condition)
-                case Commits(debtor, creditor, _) | Fulfils(debtor, creditor, _):
-                    named.update(*self.system.shared_between(debtor, creditor))
+                case Commits(channel) | Fulfils(channel):
+                    named |= channel.reads
+                case KnownFrom(observed):
+                    named.update(*map(reads, observed))
                 case Taken(steps):
                     named.update(*(self._footprints[name] for name in steps & self._footprints.keys()))
                 case Enforces(group, _, uniform=True):

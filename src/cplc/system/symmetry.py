@@ -22,13 +22,16 @@ from cplc.system.expr import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or,
 from cplc.system.formula import And as AndFormula
 from cplc.system.formula import (
     Atom,
+    Channel,
     Commits,
     Enforces,
     Formula,
     Fulfils,
+    KnownFrom,
     Knows,
     OnPaths,
     Taken,
+    meaning,
     subformulas,
     with_children,
 )
@@ -253,6 +256,10 @@ def formula_key(formula: Formula) -> Hashable:
             return type(formula), frozenset(map(formula_key, operands))
         case Knows(mode, agents, operand):
             return Knows, mode, frozenset(agents), formula_key(operand)
+        case Commits() | Fulfils():
+            return formula_key(meaning(formula))
+        case KnownFrom(observed, operand):
+            return KnownFrom, frozenset(map(expr_key, observed)), formula_key(operand)
         case Enforces(group, goal, uniform):
             return Enforces, frozenset(group), formula_key(goal), uniform
         case OnPaths(quantifier, path, along):
@@ -273,7 +280,10 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
         case Taken():
             return _renamed_steps(found, renamed)
         case Commits() | Fulfils():
-            return replace(found, debtor=renamed(found.debtor), creditor=renamed(found.creditor))
+            return replace(found, channel=_renamed_channel(found.channel, renamed))
+        case KnownFrom():
+            observed = tuple(_renamed(expr, renamed) for expr in found.observed)
+            return replace(found, observed=observed, observer=renamed(found.observer))
         case Knows():
             return replace(found, agents=tuple(map(renamed, found.agents)))
         case Enforces():
@@ -282,6 +292,15 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
             return replace(found, along=_renamed_steps(along, renamed))
         case _:
             return found
+
+
+def _renamed_channel(channel: Channel, renamed: Renaming) -> Channel:
+    return Channel(
+        renamed(channel.name),
+        tuple(_renamed(expr, renamed) for expr in channel.promised),
+        _renamed(channel.bound, renamed),
+        _renamed(channel.caught_up, renamed),
+    )
 
 
 def _renamed_steps(taken: Taken, renamed: Renaming) -> Taken:
@@ -324,8 +343,12 @@ def _names(formula: Formula) -> Iterator[str]:
                 yield from _variables(condition)
             case Taken(steps) | OnPaths(along=Taken(steps)):
                 yield from sorted(steps)
-            case Commits(debtor, creditor) | Fulfils(debtor, creditor):
-                yield from (debtor, creditor)
+            case Commits(channel) | Fulfils(channel):
+                for end in (*channel.promised, channel.bound, channel.caught_up):
+                    yield from _variables(end)
+            case KnownFrom(observed):
+                for expr in observed:
+                    yield from _variables(expr)
             case Knows(_, agents) | Enforces(agents):
                 yield from agents
             case _:

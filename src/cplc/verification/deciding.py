@@ -11,6 +11,7 @@ from cplc.system.formula import (
     Enforces,
     Formula,
     Fulfils,
+    KnownFrom,
     Knows,
     Not,
     OnPaths,
@@ -18,6 +19,7 @@ from cplc.system.formula import (
     Regardless,
     children,
     is_state_formula,
+    meaning,
     subformulas,
 )
 from cplc.system.model import State
@@ -30,7 +32,7 @@ Shown = tuple[int, Formula, bool]
 def is_plain(formula: Formula) -> bool:
     """Whether the variables of one state decide it."""
     return not any(
-        isinstance(part, OnPaths | Enforces | Knows | Commits | Fulfils | Adjacent | Regardless)
+        isinstance(part, OnPaths | Enforces | KnownFrom | Knows | Commits | Fulfils | Adjacent | Regardless)
         for part in subformulas(formula)
     )
 
@@ -56,9 +58,11 @@ def is_exhaustive(formula: Formula, holds: bool) -> bool:
     match formula:
         case OnPaths(quantifier):
             return holds == (quantifier == "A")
-        case Knows() | Commits():
+        case Knows() | KnownFrom():
             return holds
-        case Fulfils() | Enforces():
+        case Commits() | Fulfils():
+            return is_exhaustive(meaning(formula), holds)
+        case Enforces():
             return not holds
         case Adjacent():
             return not holds

@@ -24,6 +24,7 @@ from cplc.system.formula import (
     Globally,
     Iff,
     Implies,
+    KnownFrom,
     Knows,
     Not,
     OnPaths,
@@ -31,6 +32,7 @@ from cplc.system.formula import (
     Path,
     Regardless,
     ctl_path,
+    meaning,
 )
 from cplc.system.model import State
 from cplc.system.trace import Evidence, Move, Run
@@ -140,19 +142,17 @@ class _Explainer(Generic[S]):
                 return self._on_path(formula, path, state, holds)
             case Knows(_, _, _) if not holds:
                 return self._ignorance(formula, state)
-            case Commits(debtor, creditor, operand) if not holds:
-                accessible = self.engine.accessible(debtor, creditor, self.engine.single(state))
-                others = self.engine.both(accessible, self._lacking(operand))
-                return self._pair(formula, holds, state, others, (operand, False), (debtor, creditor))
-            case Fulfils(debtor, creditor, operand) if holds:
-                return self._fulfilment(formula, Commits(debtor, creditor, operand), state)
+            case KnownFrom(observed, operand) if not holds:
+                alike = self.engine.agreeing(observed, self.engine.single(state))
+                others = self.engine.both(alike, self._lacking(operand))
+                return self._pair(formula, holds, state, others, (operand, False), ())
             case Enforces() if holds:
                 return enforced(self.engine, formula, state, self.assuming)
             case Adjacent() if holds:
                 return self._round_before(formula, state) if formula.back else self._one_round(formula, state)
             case Adjacent() if none_leads(self.paths.interpreter, formula, state):
                 return Evidence(formula, holds, Run(state, ()))
-            case OnPaths() | Enforces() | Knows() | Commits() | Fulfils() | Adjacent():
+            case OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent():
                 return Evidence(formula, holds, Run(state, ()), exhaustive=True)
             case Regardless(operand):
                 return Evidence(
@@ -174,6 +174,8 @@ class _Explainer(Generic[S]):
                 return []
             case Not(operand):
                 return self._needs((operand, not holds), state)
+            case Commits() | Fulfils():
+                return self._needs((meaning(formula), holds), state)
             case And(operands) | Or(operands) if holds == isinstance(formula, And):
                 return [need for operand in operands for need in self._needs((operand, holds), state)]
             case And(operands) | Or(operands):
@@ -330,20 +332,6 @@ class _Explainer(Generic[S]):
         return Evidence(
             formula, holds, Run(state, ()), elsewhere=elsewhere, there=there, agents=agents, lasting=lasting
         )
-
-    def _fulfilment(self, formula: Formula, commitment: Commits, state: State) -> Evidence:
-        """Find a state with the commitment from which this one is accessible."""
-        debtor, creditor = commitment.debtor, commitment.creditor
-        system = self.engine.system
-        shared = system.shared_between(debtor, creditor)
-        caught_up = {at_creditor for _, at_creditor in shared}
-        seen = {name: state[name] for name in system.agent[debtor].local}
-        seen |= {name: state[name] for name in system.agent[creditor].local if name not in caught_up}
-        known = [equal(Read(name), Const(value)) for name, value in seen.items()]
-        known += [equal(Read(at_debtor), Const(state[at_creditor])) for at_debtor, at_creditor in shared]
-        others = self.engine.both(self.engine.where(conj(known)), self.where((commitment, True)))
-        others = self.engine.both(others, self.considered)
-        return self._pair(formula, True, state, others, (commitment, True), (debtor, creditor))
 
     def _ignorance(self, formula: Knows, state: State) -> Evidence:
         engine, agents = self.engine, formula.agents

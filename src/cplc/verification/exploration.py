@@ -10,7 +10,19 @@ from cplc.engines.bdd import BACKENDS
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.records import dataclass
 from cplc.system.bystanders import Bystanders, without_bystanders
-from cplc.system.formula import And, Commits, Enforces, Finally, Formula, Fulfils, Knows, OnPaths, Or, subformulas
+from cplc.system.formula import (
+    And,
+    Commits,
+    Enforces,
+    Finally,
+    Formula,
+    Fulfils,
+    KnownFrom,
+    Knows,
+    OnPaths,
+    Or,
+    subformulas,
+)
 from cplc.system.model import State, System
 from cplc.system.slicing import Slices, separate
 from cplc.system.symmetry import Symmetry
@@ -279,5 +291,5 @@ def _bits(system: System) -> int:
 def _takes_one_run(formula: Formula) -> bool:
     """Whether a run may settle it, and what other runs may look like to agents does not matter."""
     return isinstance(formula, OnPaths) and not any(
-        isinstance(part, Commits | Fulfils | Knows | Enforces) for part in subformulas(formula)
+        isinstance(part, Commits | Fulfils | KnownFrom | Knows | Enforces) for part in subformulas(formula)
     )

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Sequence
 from cplc.system.formula import (
     And,
     Atom,
+    Commits,
     Finally,
     Formula,
+    Fulfils,
     Globally,
     Historically,
     Iff,
@@ -30,6 +32,7 @@ from cplc.system.formula import (
     WeakUntil,
     children,
     is_state_formula,
+    meaning,
 )
 from cplc.system.model import System
 from cplc.system.trace import Evidence, Run
@@ -99,6 +102,9 @@ class Facts:
                 return _any((_not(self._at(left, position)), self._at(right, position)))
             case Iff(left, right):
                 return _alike(self._at(left, position), self._at(right, position))
+            case Commits() | Fulfils():
+                shown = self.known(formula, position)
+                return self._at(meaning(formula), position) if shown is None else shown
             case _:
                 return self.known(formula, position)
 

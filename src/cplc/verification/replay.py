@@ -15,9 +15,8 @@ from cplc.system.expr import Expr
 from cplc.system.formula import (
     SOME_FAIR_RUN,
     Adjacent,
-    Commits,
     Enforces,
-    Fulfils,
+    KnownFrom,
     Knows,
     OnPaths,
     Regardless,
@@ -28,7 +27,7 @@ from cplc.system.formula import (
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Run
 from cplc.verification.facts import Facts
-from cplc.verification.interpreter import Interpreter, holds, interpreter_of
+from cplc.verification.interpreter import Interpreter, holds, interpreter_of, value
 from cplc.verification.one_round import agree, led_here, none_leads
 from cplc.verification.playing import strategy_problems
 
@@ -201,7 +200,7 @@ class _Replay:
     def _conclusion(self, evidence: Evidence) -> Iterator[str]:
         facts = Facts.of(self.system, evidence)
         match evidence.formula:
-            case Knows() | Commits() | Fulfils():
+            case Knows() | KnownFrom():
                 yield from self._pair(evidence)
             case OnPaths("E") if evidence.holds:
                 yield from self._on_run(evidence, evidence.formula, facts)
@@ -278,16 +277,11 @@ class _Replay:
                 if mode != "together" and len(evidence.agents) != 1:
                     yield "one agent is enough, and needed"
                 yield from self._alike(evidence.agents, here, other)
-            case Commits(debtor, creditor, operand) if not evidence.holds:
+            case KnownFrom(observed, operand) if not evidence.holds:
                 if said != (operand, False):
-                    yield "the other state is not shown to lack what is committed to"
-                if not self._accessible(debtor, creditor, here, other):
-                    yield "the other state is not accessible"
-            case Fulfils(debtor, creditor, operand) if evidence.holds:
-                if said != (Commits(debtor, creditor, operand), True):
-                    yield "no commitment is shown at the other state"
-                if not self._accessible(debtor, creditor, other, here):
-                    yield "the other state does not see this one"
+                    yield "the other state is not shown to lack what should be known"
+                if any(value(expr, here) != value(expr, other) for expr in observed):
+                    yield "the two states differ in what is observed"
             case Adjacent() as formula:
                 if said != (formula.operand, True):
                     yield "the state before the round does not have what is said of it"
@@ -318,28 +312,14 @@ class _Replay:
             if any(here[variable] != other[variable] for variable in self.system.agent[name].local):
                 yield f"{name} can tell the two states apart"
 
-    def _accessible(self, debtor: str, creditor: str, here: State, other: State) -> bool:
-        """Whether ``other`` is accessible from ``here`` by the definition of CTLC+."""
-        shared = [
-            (pair.at_first, pair.at_second) if pair.first == debtor else (pair.at_second, pair.at_first)
-            for pair in self.system.shared
-            if {pair.first, pair.second} == {debtor, creditor}
-        ]
-        copies = {at_creditor for _, at_creditor in shared}
-        return (
-            all(here[name] == other[name] for name in self.system.agent[debtor].local)
-            and all(here[at_debtor] == other[at_creditor] for at_debtor, at_creditor in shared)
-            and all(here[name] == other[name] for name in self.system.agent[creditor].local if name not in copies)
-        )
-
 
 def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
     if evidence.run.moves or evidence.parts or evidence.elsewhere is not None or evidence.there is not None:
         yield "what rests on all runs or all states has a run or parts"
     match evidence.formula:
-        case Knows() | Commits() | OnPaths("A", _):
+        case Knows() | KnownFrom() | OnPaths("A", _):
             universal = evidence.holds
-        case Fulfils() | OnPaths("E", _):
+        case OnPaths("E", _):
             universal = not evidence.holds
         case Enforces():
             universal = True

@@ -26,6 +26,7 @@ from cplc.system.formula import (
     Historically,
     Iff,
     Implies,
+    KnownFrom,
     Knows,
     Next,
     Not,
@@ -46,6 +47,8 @@ from cplc.system.solving import is_satisfiable
 
 MAX_OPERANDS = 12
 """Propositional combinations of more different operands than this are only simplified, not decided."""
+
+_Modal = Knows | KnownFrom | Commits | Fulfils | Regardless | Adjacent | Enforces
 
 _TRUE, _FALSE = Atom(e.TRUE, "true"), Atom(e.FALSE, "false")
 
@@ -91,7 +94,7 @@ class _Laws:
             case Since(left, right):
                 last = self.simplified(right)
                 return last if _constant(last) is not None else Since(self.simplified(left), last)
-            case Knows() | Commits() | Regardless() | Fulfils() | Adjacent() | Enforces():
+            case Knows() | KnownFrom() | Commits() | Regardless() | Fulfils() | Adjacent() | Enforces():
                 return self._modal(formula)
             case Atom() | Taken():
                 return formula
@@ -137,13 +140,15 @@ class _Laws:
         inner = self.simplified(formula.operand)
         return inner if _constant(inner) is not None else with_children(formula, (inner,))
 
-    def _modal(self, formula: Knows | Commits | Regardless | Fulfils | Adjacent | Enforces) -> Formula:
+    def _modal(self, formula: _Modal) -> Formula:
         (operand,) = (self.simplified(one) for one in _below(formula))
         value = _constant(operand)
         match formula:
-            case Knows() | Commits() if value is True:
+            case Knows() | KnownFrom() if value is True:
                 return _TRUE
-            case Knows() if value is False and self._is_reflexive:
+            case Commits(channel) if value is True and channel.bound == e.TRUE:
+                return _TRUE
+            case Knows() | KnownFrom() if value is False and self._is_reflexive:
                 return _FALSE
             case Regardless() if value is not None:
                 return operand
@@ -151,7 +156,7 @@ class _Laws:
                 return formula
 
 
-def _below(formula: Knows | Commits | Regardless | Fulfils | Adjacent | Enforces) -> tuple[Formula]:
+def _below(formula: _Modal) -> tuple[Formula]:
     return (formula.goal,) if isinstance(formula, Enforces) else (formula.operand,)
 
 

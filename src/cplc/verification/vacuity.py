@@ -19,6 +19,7 @@ from cplc.system.formula import (
     Fulfils,
     Iff,
     Implies,
+    KnownFrom,
     Knows,
     Not,
     OnPaths,
@@ -102,7 +103,7 @@ def positive_lefts(formula: Formula, positive: bool = True, at: Left = _INITIALL
             return
         case OnPaths(_, path, along):
             yield from positive_lefts(path, positive, replace(at, on_runs=True, along=along))
-        case Knows() | Commits() | Fulfils() | Enforces() | Adjacent() | Regardless():
+        case Knows() | KnownFrom() | Commits() | Fulfils() | Enforces() | Adjacent() | Regardless():
             for child in children(formula):
                 yield from positive_lefts(child, positive, replace(at, on_runs=False, along=None))
         case _:
@@ -119,14 +120,15 @@ def _on_this_path(formula: Formula) -> Iterator[Formula]:
 
 
 def not_serial(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
-    """Yield the pairs of debtor and creditor in the formula of which some reachable state sees no state at all."""
+    """Yield the channels in the formula whose promises are, from some reachable state on, nowhere kept together."""
     nothing = Atom(FALSE, "false")
-    pairs = {(part.debtor, part.creditor): None for part in subformulas(formula) if isinstance(part, Commits | Fulfils)}
-    for debtor, creditor in pairs:
-        sees_nothing = Commits(debtor, creditor, nothing)
-        if reachable.occurs(sees_nothing) and (blind := reachable.example(sees_nothing)) is not None:
+    channels = {part.channel: None for part in subformulas(formula) if isinstance(part, Commits | Fulfils)}
+    for channel in channels:
+        no_successor = Commits(channel, nothing)
+        if reachable.occurs(no_successor) and (example := reachable.example(no_successor)) is not None:
             yield Remark(
                 "not-serial",
-                f"in some reachable states `C({debtor} -> {creditor}, …)` is true for want of any state to check",
-                blind,
+                f"in some reachable states `C({channel.name}, …)` is true because no reachable state keeps what is "
+                "promised there",
+                example,
             )

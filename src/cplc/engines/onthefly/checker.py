@@ -14,7 +14,6 @@ from cplc.engines.onthefly.tableau import Tableau
 from cplc.engines.onthefly.views import View, Views
 from cplc.engines.onthefly.world import Moves, World
 from cplc.records import dataclass
-from cplc.system.expr import reads
 from cplc.system.formula import (
     SOME_FAIR_RUN,
     Adjacent,
@@ -27,6 +26,7 @@ from cplc.system.formula import (
     Fulfils,
     Iff,
     Implies,
+    KnownFrom,
     Knows,
     Not,
     OnPaths,
@@ -34,6 +34,7 @@ from cplc.system.formula import (
     Taken,
     children,
     ctl_path,
+    meaning,
     subformulas,
 )
 
@@ -45,7 +46,7 @@ _GUIDED = 400
 """How many states a guided search for one state of a view may look at."""
 
 
-_NOT_PLAIN = OnPaths | Knows | Commits | Fulfils | Adjacent | Enforces
+_NOT_PLAIN = OnPaths | KnownFrom | Knows | Commits | Fulfils | Adjacent | Enforces
 
 
 def is_plain(formula: Formula) -> bool:
@@ -86,7 +87,7 @@ class Checker:
         self.assuming = assuming
         self._tests: dict[Formula, Test] = {}
         self._runs: dict[tuple[Formula, bool, Taken | None], Runs] = {}
-        self._others: dict[tuple[Formula, View | None], int | None] = {}
+        self._others: dict[tuple[Formula, View], int | None] = {}
         self._steps: dict[Taken, frozenset[int]] = {}
         self._led_from: dict[Adjacent, dict[int, int]] = {}
 
@@ -130,14 +131,11 @@ class Checker:
                 )
             case Knows(_, agents, operand):
                 return lambda state: self.other(operand, False, self.realm.views.alike(agents, state), state) is None
-            case Commits(debtor, creditor, operand):
+            case Commits() | Fulfils():
+                return self.test(meaning(formula))
+            case KnownFrom(observed, operand):
                 return lambda state: (
-                    self.other(operand, False, self.realm.views.after(debtor, creditor, state), state) is None
-                )
-            case Fulfils(debtor, creditor, operand):
-                committed = Commits(debtor, creditor, operand)
-                return lambda state: (
-                    self.other(committed, True, self.realm.views.before(debtor, creditor, state), state) is not None
+                    self.other(operand, False, self.realm.views.agreeing(observed, state), state) is None
                 )
             case Adjacent(back=False):
                 return lambda state: self.ahead(formula, state) is not None
@@ -220,22 +218,20 @@ class Checker:
 
     def way_to(self, state: int) -> Trail:
         """Return a run from an initial state to one that is reachable."""
-        reached, width = self.realm.reached, self.realm.world.packing.width
+        reached = self.realm.reached
         if not reached.has(state):
-            whole = View((1 << width) - 1, state)
+            whole = View(self.realm.views.whole, state)
             trail = self.met(Atom(self.realm.views.condition(whole), "state"), _GUIDED)
             if trail is not None:
                 reached.note(trail)
             else:
-                next(reached.alike(whole.mask, state))
+                next(reached.alike(whole))
         return reached.way_to(state)
 
-    def other(self, formula: Formula, value: bool, view: View | None, here: int) -> int | None:
+    def other(self, formula: Formula, value: bool, view: View, here: int) -> int | None:
         """Return a reachable state of the view in which the formula has the value, ``here`` if it is one."""
-        if view is None:
-            return None
         claim = formula if value else Not(formula)
-        inside = here & view.mask == view.pattern and self.counts(here)
+        inside = view.sight.of(here) == view.pattern and self.counts(here)
         if inside and self.test(claim)(here):
             return here
         key = (claim, view)
@@ -247,23 +243,24 @@ class Checker:
     def _is_seen(self, formula: Formula, view: View) -> bool:
         """Whether the formula has one value in all the states of the view.
 
-        What all of its variables decide does, and so does a commitment, where debtor and creditor's part of the view
-        says which states are accessible.
+        A condition on what is observed does, and so does all that somebody knows who observes no more.
         """
-        views, packing = self.realm.views, self.realm.world.packing
+        determines = self.realm.views.determines
         match formula:
             case Atom(condition):
-                return packing.mask(reads(condition)) & ~view.mask == 0
+                return determines(view.sight, (condition,))
             case Not() | And() | Or() | Implies() | Iff():
                 return all(self._is_seen(child, view) for child in children(formula))
-            case Commits(debtor, creditor, _):
-                return views.deciding(debtor, creditor) & ~view.mask == 0
+            case Commits() | Fulfils():
+                return self._is_seen(meaning(formula), view)
+            case KnownFrom(observed):
+                return determines(view.sight, observed)
             case _:
                 return False
 
     def _other(self, claim: Formula, view: View) -> int | None:
         reached, test = self.realm.reached, self.test(claim)
-        for state in reached.known(view.mask, view.pattern):
+        for state in reached.known(view):
             if test(state):
                 return state
         if reached.may_guess(_GUIDED):
@@ -271,7 +268,7 @@ class Checker:
             if trail is not None:
                 reached.note(trail)
                 return trail[-1][1]
-        return next(filter(test, reached.alike(view.mask, view.pattern)), None)
+        return next(filter(test, reached.alike(view)), None)
 
     # --- rounds
 
@@ -294,7 +291,7 @@ class Checker:
         if found is None:
             test, ahead = self.test(self._counting(formula.operand)), self._world().neighbours(formula)
             found = {}
-            for before in filter(test, self.realm.reached.alike(0, 0)):
+            for before in filter(test, self.realm.reached.alike(View(self.realm.views.nothing, 0))):
                 found.update(dict.fromkeys(ahead(before), before))
             self._led_from[formula] = found
         return found.get(state)
@@ -316,7 +313,7 @@ class Checker:
                 (member, agent, origin)
                 for agent, view in found
                 for origin in (seen[agent, view],)
-                for member in reached.known(view.mask, view.pattern)
+                for member in reached.known(view)
             ]
             new = [
                 (member, agent, seen[agent, view])

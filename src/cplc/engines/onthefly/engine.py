@@ -15,7 +15,10 @@ from cplc.engines.onthefly.guidance import Compass
 from cplc.engines.onthefly.reached import Reached
 from cplc.engines.onthefly.rounds import RoundWorld
 from cplc.engines.onthefly.sparing import Sparing
-from cplc.engines.onthefly.views import Views
+from cplc.engines.onthefly.views import (
+    View,
+    Views,
+)
 from cplc.engines.onthefly.world import World
 from cplc.engines.plans import Plan, plan_for
 from cplc.system.formula import Enforces, Formula, OnPaths, subformulas
@@ -76,7 +79,7 @@ class OnTheFlyEngine:
     def count(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> tuple[int, int]:
         """Return how many reachable states satisfy the formula, and how many there are."""
         test = self._checker(assuming).test(formula)
-        values = [test(state) for state in self._realm.reached.alike(0, 0)]
+        values = [test(state) for state in self._realm.reached.alike(View(self._realm.views.nothing, 0))]
         return sum(values), len(values)
 
     def run_to_first(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Run | None:
@@ -86,7 +89,7 @@ class OnTheFlyEngine:
         """
         world, test = self._realm.world, self._checker(assuming).test(formula)
         reached = Reached(world)
-        state = next(filter(test, reached.alike(0, 0)), None)
+        state = next(filter(test, reached.alike(View(self._realm.views.nothing, 0))), None)
         if state is None:
             return None
         (_, start), *steps = reached.way_to(state)

@@ -18,10 +18,12 @@ from cplc.system.formula import (
     Fulfils,
     Iff,
     Implies,
+    KnownFrom,
     Knows,
     Not,
     OnPaths,
     Or,
+    meaning,
 )
 from cplc.system.trace import Evidence, Move, Run
 
@@ -58,19 +60,15 @@ class Explainer:
                 return self._pair(formula, state, (operand, False), view, (agent,))
             case Knows() if not holds:
                 return self._chain(formula, state)
-            case Commits(debtor, creditor, operand) if not holds:
-                seen = views.after(debtor, creditor, state)
-                return self._pair(formula, state, (operand, False), seen, (debtor, creditor))
-            case Fulfils(debtor, creditor, operand) if holds:
-                seen = views.before(debtor, creditor, state)
-                return self._pair(formula, state, (Commits(debtor, creditor, operand), True), seen, (debtor, creditor))
+            case KnownFrom(observed, operand) if not holds:
+                return self._pair(formula, state, (operand, False), views.agreeing(observed, state), ())
             case Adjacent(back=False) if holds:
                 return self._round(formula, state)
             case Adjacent(operand) if holds:
                 before = self.checker.behind(formula, state)
                 assert before is not None, "a round is said to have led here and none can be found"
                 return self._pair_with(before, formula, state, (operand, True), ())
-            case OnPaths() | Knows() | Commits() | Fulfils() | Adjacent():
+            case OnPaths() | KnownFrom() | Knows() | Adjacent():
                 return Evidence(formula, holds, self._here(state), exhaustive=True)
             case _:
                 return Evidence(formula, holds, self._here(state), tuple(self._parts(0, state, [(formula, holds)])))
@@ -92,6 +90,8 @@ class Explainer:
                 return []
             case Not(operand):
                 return self._needs((operand, not holds), state)
+            case Commits() | Fulfils():
+                return self._needs((meaning(formula), holds), state)
             case And(operands) | Or(operands) if holds == isinstance(formula, And):
                 return [need for operand in operands for need in self._needs((operand, holds), state)]
             case And(operands) | Or(operands):
@@ -157,13 +157,13 @@ class Explainer:
 
     # --- pairs of states
 
-    def _pair(self, formula: Formula, state: int, claim: Claim, view: View | None, agents: tuple[str, ...]) -> Evidence:
+    def _pair(self, formula: Formula, state: int, claim: Claim, view: View, agents: tuple[str, ...]) -> Evidence:
         other = self.checker.other(*claim, view, state)
         assert other is not None, "two states are said to be related and the other one cannot be found"
         return self._pair_with(other, formula, state, claim, agents)
 
     def _pair_with(self, other: int, formula: Formula, state: int, claim: Claim, agents: tuple[str, ...]) -> Evidence:
-        holds = isinstance(formula, Fulfils | Adjacent)
+        holds = isinstance(formula, Adjacent)
         there = self.evidence(claim[0], other, claim[1])
         lasting, elsewhere = self._lasting(other), self._way_to(other)
         return Evidence(

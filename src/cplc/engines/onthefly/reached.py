@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cplc.engines.onthefly.views import Sight, View
 from cplc.engines.onthefly.world import World
 
 _CHUNK = 64
@@ -17,7 +18,7 @@ class Reached:
         self.states: list[int] = []
         self._came: dict[int, tuple[int, int] | None] = {}
         self._next = 0
-        self._views: dict[int, tuple[dict[int, list[int]], list[int]]] = {}
+        self._views: dict[Sight, tuple[dict[int, list[int]], list[int]]] = {}
         self._begun = False
         self._attempts = 0
 
@@ -57,23 +58,23 @@ class Reached:
             self._came[state] = came
             self.states.append(state)
 
-    def alike(self, mask: int, pattern: int) -> Iterator[int]:
-        """Yield every reachable state with these bits, those that are known first."""
+    def alike(self, view: View) -> Iterator[int]:
+        """Yield every reachable state of the view, those that have been reached already first."""
         position = 0
         while True:
-            while position < len(members := self.known(mask, pattern)):
+            while position < len(members := self.known(view)):
                 yield members[position]
                 position += 1
             if not self.more():
                 return
 
-    def known(self, mask: int, pattern: int) -> list[int]:
-        """Return the states found so far that have these bits."""
-        views, done = self._views.setdefault(mask, ({}, [0]))
+    def known(self, view: View) -> list[int]:
+        """Return the states of the view that have been reached so far."""
+        views, done = self._views.setdefault(view.sight, ({}, [0]))
         for state in self.states[done[0] :]:
-            views.setdefault(state & mask, []).append(state)
+            views.setdefault(view.sight.of(state), []).append(state)
         done[0] = len(self.states)
-        return views.get(pattern, [])
+        return views.get(view.pattern, [])
 
     def way_to(self, state: int) -> list[tuple[int | None, int]]:
         """Return a run to a state that was found: the initial state, then each step and where it leads."""

@@ -1,25 +1,43 @@
-"""Which states matter to each other through what agents see: the other labels of the transition relation.
+"""Which states matter to each other through what is observed of them: the other labels of the transition relation.
 
-Besides time there are three: ``α`` leads from a state to those that are accessible debtor to creditor, ``β`` back, and
-for agents who know together there is one to the states that look the same. ``C`` says something of all states after
-``α``, ``Fu`` that some state after ``β`` has the commitment, ``K`` something of all that look the same (the reduction
-of Bentahar, El-Menshawy, Qu and Dssouli, "Communicative commitments: model checking and complexity analysis", 2012).
-All states with the same bits under a mask are where such a label leads.
+Besides time there is one label for each agent, for agents who know together, and for each observer of the debtor's end
+of a channel: it leads to the states that look the same (the reduction of Bentahar, El-Menshawy, Qu and Dssouli,
+"Communicative commitments: model checking and complexity analysis", 2012, with one label in place of their two; see
+`cplc.system.formula.meaning`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cplc.engines.onthefly.world import World
 from cplc.records import dataclass
-from cplc.system.expr import Const, Expr, Read, conj, equal
+from cplc.system.expr import Const, Expr, Read, conj, equal, negate, reads
 from cplc.system.model import System
+
+
+class Sight:
+    """What somebody observes of a state: the variables under a mask, and the values of some conditions."""
+
+    def __init__(self, world: World, mask: int, conditions: tuple[Expr, ...] = ()) -> None:
+        self.mask = mask
+        self.conditions = conditions
+        self._width = world.packing.width
+        self._tests = tuple(map(world.condition, conditions))
+
+    def of(self, state: int) -> int:
+        """Return what is observed of the state, as one number."""
+        pattern = state & self.mask
+        for bit, test in enumerate(self._tests, start=self._width):
+            pattern |= test(state) << bit
+        return pattern
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """States whose bits under the mask are the pattern."""
+    """The states of which the same is observed."""
 
-    mask: int
+    sight: Sight
     pattern: int
 
 
@@ -29,60 +47,42 @@ class Views:
     def __init__(self, world: World) -> None:
         self.world = world
         self.system: System = world.system
-        self._local = {agent.name: world.packing.mask(agent.local) for agent in self.system.agents}
+        self._of_agents: dict[tuple[str, ...], Sight] = {}
+        self._of_observers: dict[tuple[Expr, ...], Sight] = {}
+        self.whole = Sight(world, (1 << world.packing.width) - 1)
+        self.nothing = Sight(world, 0)
 
     def alike(self, agents: tuple[str, ...], state: int) -> View:
         """Return the states that look the same to all of these agents together."""
-        mask = 0
-        for agent in agents:
-            mask |= self._local[agent]
-        return View(mask, state & mask)
+        sight = self._of_agents.get(agents)
+        if sight is None:
+            local = (name for agent in agents for name in self.system.agent[agent].local)
+            sight = self._of_agents[agents] = Sight(self.world, self.world.packing.mask(local))
+        return View(sight, sight.of(state))
 
-    def after(self, debtor: str, creditor: str, state: int) -> View | None:
-        """Return the states that are accessible (``α``); None where there cannot be any."""
-        packing = self.world.packing
-        kept = self._local[debtor] | self._private(debtor, creditor)
-        mask, pattern = kept, state & kept
-        for at_debtor, at_creditor in self.system.shared_between(debtor, creditor):
-            bits = self._moved(at_debtor, at_creditor, state)
-            place = packing.mask((at_creditor,))
-            if bits is None or (mask & place and pattern & place != bits):
-                return None
-            mask, pattern = mask | place, pattern | bits
-        return View(mask, pattern)
-
-    def before(self, debtor: str, creditor: str, state: int) -> View | None:
-        """Return the states from which this one is accessible (``β``); None where there cannot be any."""
-        packing = self.world.packing
-        kept = self._local[debtor] | self._private(debtor, creditor)
-        mask, pattern = kept, state & kept
-        for at_debtor, at_creditor in self.system.shared_between(debtor, creditor):
-            bits = self._moved(at_creditor, at_debtor, state)
-            place = packing.mask((at_debtor,))
-            if bits is None or (mask & place and pattern & place != bits):
-                return None
-            mask, pattern = mask | place, pattern | bits
-        return View(mask, pattern)
-
-    def deciding(self, debtor: str, creditor: str) -> int:
-        """Return the bits that say which states are accessible."""
-        at_debtor = self.world.packing.mask(name for name, _ in self.system.shared_between(debtor, creditor))
-        return self._local[debtor] | self._private(debtor, creditor) | at_debtor
+    def agreeing(self, observed: tuple[Expr, ...], state: int) -> View:
+        """Return the states in which these variables and conditions are as they are here."""
+        sight = self._of_observers.get(observed)
+        if sight is None:
+            mask = self.world.packing.mask(expr.variable for expr in observed if isinstance(expr, Read))
+            conditions = tuple(expr for expr in observed if not isinstance(expr, Read))
+            sight = self._of_observers[observed] = Sight(self.world, mask, conditions)
+        return View(sight, sight.of(state))
 
     def condition(self, view: View) -> Expr:
         """Return the view as a condition on the variables."""
-        packing = self.world.packing
-        return conj(
+        packing, sight = self.world.packing, view.sight
+        values = [
             equal(Read(name), Const(packing.value(name, view.pattern)))
             for name in self.system.variable
-            if packing.mask((name,)) & view.mask
+            if packing.mask((name,)) & sight.mask
+        ]
+        for bit, condition in enumerate(sight.conditions, start=packing.width):
+            values.append(condition if view.pattern >> bit & 1 else negate(condition))
+        return conj(values)
+
+    def determines(self, sight: Sight, observed: Iterable[Expr]) -> bool:
+        """Whether what is observed has one value in all states that look the same."""
+        return all(
+            expr in sight.conditions or self.world.packing.mask(reads(expr)) & ~sight.mask == 0 for expr in observed
         )
-
-    def _private(self, debtor: str, creditor: str) -> int:
-        copies = {at_creditor for _, at_creditor in self.system.shared_between(debtor, creditor)}
-        return self.world.packing.mask(name for name in self.system.agent[creditor].local if name not in copies)
-
-    def _moved(self, source: str, place: str, state: int) -> int | None:
-        """Return the bits of one variable's value in the place of another; None if it cannot have that value."""
-        value = self.world.packing.value(source, state)
-        return self.world.packing.bits(place, value) if value in self.system.variable[place].domain else None

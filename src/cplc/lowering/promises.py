@@ -1,0 +1,48 @@
+"""The channel of promises: what an agent has promised another, and what of it is kept, by the states of commitments.
+
+A commitment is *in force* while it is active, or pending and was active before. It is *promised* while it is in force,
+and once it is fulfilled; it is *kept* once it is fulfilled. All are functions of what `Env` keeps of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cplc.lowering.book import former_of
+from cplc.system.expr import Const, Expr, Read, conj, disj, equal, negate
+from cplc.system.formula import Channel
+from cplc.system.model import System
+
+
+def in_force(system: System, commitment: str) -> Expr:
+    """Return when a commitment is active, or pending and was active before."""
+    waiting = conj((_is_in(system, commitment, "pending"), _is_in(system, former_of(commitment), "active")))
+    return disj((_is_in(system, commitment, "active"), waiting))
+
+
+def kept(system: System, commitment: str) -> Expr:
+    """Return when what the commitment promises is kept."""
+    return _is_in(system, commitment, "fulfilled")
+
+
+def promised(system: System, commitment: str) -> Expr:
+    """Return when the commitment promises something, or did and was kept."""
+    return disj((in_force(system, commitment), kept(system, commitment)))
+
+
+def promises(system: System, name: str, commitments: Iterable[str]) -> Channel:
+    """Return the channel of these commitments: each has one end that says promised, and one that says kept."""
+    names = tuple(commitments)
+    ends = {commitment: (promised(system, commitment), kept(system, commitment)) for commitment in names}
+    ever = tuple(debtors for debtors, _ in ends.values() if not isinstance(debtors, Const))
+    # Who has kept a promise has made it: the ends differ only where something is promised and not kept.
+    caught_up = conj(disj((negate(debtors), creditors)) for debtors, creditors in ends.values())
+    return Channel(name, ever, disj(ever), caught_up)
+
+
+def _is_in(system: System, variable: str, state: str) -> Expr:
+    """Return when a variable has a value; never, where there is no such variable or it never has it."""
+    declared = system.variable.get(variable)
+    if declared is None or state not in declared.domain:
+        return Const(False)
+    return equal(Read(variable), Const(state))

@@ -1,0 +1,31 @@
+"""Channels for tests: those of shared variables, as MCMAS+ has them, and those of some conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cplc.system.channels import shared_variables
+from cplc.system.expr import Expr, conj, disj, negate
+from cplc.system.formula import Channel, Commits, Formula, Fulfils
+from cplc.system.model import System
+
+
+def between(system: System, debtor: str, creditor: str) -> Channel:
+    """Return the channel of what two agents of a system share."""
+    ours, theirs = system.agent[debtor].local, system.agent[creditor].local
+    return shared_variables(f"{debtor} -> {creditor}", ours, theirs, system.shared_between(debtor, creditor))
+
+
+def commits(system: System, debtor: str, creditor: str, content: Formula) -> Commits:
+    return Commits(between(system, debtor, creditor), content)
+
+
+def fulfils(system: System, debtor: str, creditor: str, content: Formula) -> Fulfils:
+    return Fulfils(between(system, debtor, creditor), content)
+
+
+def promises(name: str, ends: Sequence[tuple[Expr, Expr]]) -> Channel:
+    """Return the channel of promises of which each has a condition for its debtor's and its creditor's end."""
+    debtors = tuple(debtor for debtor, _ in ends)
+    caught_up = conj(disj((negate(debtor), creditor)) for debtor, creditor in ends)
+    return Channel(name, debtors, disj(debtors), caught_up)
