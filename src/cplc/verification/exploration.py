@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
@@ -85,6 +86,10 @@ class Exploration:
     def _engine_of(self, system: System) -> AnyEngine:
         variables = frozenset(system.variable)
         engine = self._engines.get(variables)
+        if isinstance(engine, Engine) and engine.is_spent:
+            del engine, self._engines[variables]
+            gc.collect()  # its parts refer to each other, and its nodes fill the memory
+            engine = None
         if engine is None:
             engine = self._engines[variables] = _engine(system, self.method)
         return engine
