@@ -176,4 +176,18 @@ FAMILIES: Final = (
             "decision": Asked("", agent="Alice"),
         },
     ),
+    Family(
+        "trades",
+        "n unrelated trades between the same two roles",
+        _ROOT / "benchmarks" / "protocols" / "trades.cpl",
+        "trades",
+        (1, 2, 4, 6, 8, 10, 14, 20, 32, 60),
+        {
+            "ctl": Asked("AG (pay[1] -> EF deliver[1])"),
+            "fair": Asked("AG (pay[1] -> AF deliver[1])", "Seller"),
+            "path": Asked("A (F pay[1] -> F deliver[1])", "Seller"),
+            "knowledge": Asked("AG (deliver[1] -> K(Seller, offer[1]))"),
+            "commitment": Asked("EF Fu(Seller -> Buyer, deliver[1])"),
+        },
+    ),
 )

@@ -39,6 +39,9 @@ class Keeping:
     def release(self, name: str) -> None:
         self.searches.pop(name, None)
 
+    def suspend(self, name: str) -> None:
+        self.searches.pop(name, None)
+
     def moment(self) -> None:
         self.moments += 1
         if self.moments == self.end_at:

@@ -45,7 +45,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[str, int]]:
     for name in ("exists", "and_exists", "substitute"):
         monkeypatch.setattr(bdd._Oxidd, name, counting(getattr(bdd._Oxidd, name)))
     monkeypatch.setattr(SymbolicEngine, "__init__", making)
-    return lambda: {"operations": operations, "nodes": sum(one.peak for one in engines if "_encoding" in vars(one))}
+    return lambda: {
+        "operations": operations,
+        "nodes": sum(one.peak for one in engines if "_representation" in vars(one)),
+    }
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from cplc.engines.interface import ResourceExhausted
 from cplc.engines.onthefly import OnTheFlyEngine, supports
+from cplc.engines.onthefly.world import World
 from cplc.pipeline import Asked, Compilation, load
 from cplc.system.expr import TRUE
 from cplc.system.formula import Atom, Enforces, Finally, OnPaths
@@ -143,3 +144,18 @@ for limit in (20, 200, 2000):
         for seed in ("1", "2", "3")
     }
     assert len(said) == 1
+
+
+def test_evaluation_of_wide_guards_counted_as_work() -> None:
+    protocol = Path(__file__).parents[2] / "benchmarks" / "protocols" / "trades.cpl"
+
+    def work(trades: int) -> int:
+        compilation = load(str(protocol), {"trades": str(trades)})
+        assert isinstance(compilation, Compilation)
+        world = World(compilation.system, 10**6, effort=10**9)
+        world.moves(next(world.initial()))
+        assert world._effort is not None
+        return 10**9 - world._effort
+
+    assert work(2) <= 1
+    assert work(32) > 50

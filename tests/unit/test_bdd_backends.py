@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import product
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from cplc.engines import bdd
 from cplc.engines.bdd import BACKENDS, Diagrams, Node, Substitution, diagrams
 from cplc.engines.interface import ResourceExhausted
+from cplc.system.limits import allow
 
 LEVELS = 5
 Assignment = tuple[bool, ...]
@@ -118,6 +120,38 @@ def test_too_many_nodes_are_reported(backend: str) -> None:
     assert manager.size(pairs) > 1000
     with pytest.raises(ResourceExhausted, match="1000 nodes"):
         manager.tidy()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_memory_limit_governs_nodes(backend: str) -> None:
+    pytest.importorskip(backend)
+    try:
+        limits = []
+        for size in (2**28, 2**30, 2**33):
+            allow(None, size)
+            limits.append(diagrams(40, backend=backend).node_limit)
+    finally:
+        allow(None)
+    assert limits[1] == pytest.approx(4 * limits[0], rel=0.01)
+    assert limits[2] == pytest.approx(8 * limits[1], rel=0.01)
+
+
+def test_full_manager_collected_while_library_collects() -> None:
+    manager = diagrams(40, backend="oxidd", node_limit=100_000)
+
+    def fill() -> None:
+        pairs = manager.true
+        for level in range(20):
+            one, other = manager.literal(level), manager.literal(level + 20)
+            pairs = pairs & ((one & other) | (~one & ~other))
+
+    for _ in range(5):
+        with suppress(MemoryError):
+            fill()
+            pytest.fail("there is room for more than there ought to be")
+        manager.collect()
+        assert manager.nodes() < 50_000
+        assert manager.count(manager.literal(0) & ~manager.literal(20)) == 2**38
 
 
 def test_dead_nodes_do_not_count_as_needed() -> None:

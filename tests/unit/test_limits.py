@@ -17,7 +17,7 @@ from cplc.cli import limits
 from cplc.cli.limits import Interrupted, Limits, computed, supervised
 from cplc.cli.output import write_file
 from cplc.system import unfinished
-from cplc.system.limits import TooLarge
+from cplc.system.limits import TooLarge, _container
 
 
 def _nothing() -> None:
@@ -155,6 +155,17 @@ def test_there_is_a_memory_limit_by_default(release: threading.Event, monkeypatc
     monkeypatch.setattr(limits, "_memory_in_use", lambda: 2**60)
     with pytest.raises(Interrupted, match="memory limit"):
         list(supervised(_endless(release), Limits(), waiting=_nothing))
+
+
+def test_memory_limit_of_each_control_group_counts(tmp_path: Path) -> None:
+    membership, root = tmp_path / "cgroup", tmp_path / "fs"
+    (root / "outer" / "inner").mkdir(parents=True)
+    (root / "memory" / "old").mkdir(parents=True)
+    membership.write_text("0::/outer/inner\n3:cpu:/elsewhere\n4:memory,x:/old\n", encoding="ascii")
+    (root / "outer" / "inner" / "memory.max").write_text("max\n", encoding="ascii")
+    (root / "outer" / "memory.max").write_text("3000\n", encoding="ascii")
+    (root / "memory" / "old" / "memory.limit_in_bytes").write_text("2000\n", encoding="ascii")
+    assert set(_container(membership, root)) == {2000, 3000}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signals to send")

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from benchmarks.models import Case, contract_net, deadlines, netbill, shared_stock
 
-from cplc.engines.order import variable_order
+from cplc.engines.bdd import diagrams
+from cplc.engines.interface import ResourceExhausted
+from cplc.engines.order import variable_order, variable_orders
+from cplc.engines.representation import Options, race, representation, represented
+from cplc.engines.sweeps import BUDGET, Limit
 from cplc.engines.symbolic import SymbolicEngine
+from cplc.engines.transitions import VARIANTS
 from cplc.pipeline import Compilation, load
+from cplc.system.bystanders import Bystanders, without_bystanders
+from cplc.system.expr import TRUE
+from cplc.system.formula import Atom
 from cplc.system.model import System
 
+_PROTOCOLS = Path(__file__).parents[2] / "benchmarks" / "protocols"
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -89,3 +103,100 @@ def test_what_talks_together_stands_together() -> None:
 def test_the_order_is_the_same_every_time() -> None:
     system = contract_net(4).system
     assert variable_order(system) == variable_order(replace(system))
+
+
+def trades(number: int) -> System:
+    """Unrelated trades between the same two roles; every send waits for a channel that all of them use."""
+    compilation = load(str(_PROTOCOLS / "trades.cpl"), {"trades": str(number)})
+    assert isinstance(compilation, Compilation)
+    return compilation.system
+
+
+def without_commitments(system: System) -> System:
+    """Leave out what no guard reads, as verification does."""
+    cone = Bystanders(system).needed(Atom(TRUE, "true"))
+    return without_bystanders(system, cone)
+
+
+@pytest.mark.parametrize("cut", [replace, without_commitments], ids=["whole", "without commitments"])
+def test_unrelated_exchanges_over_one_channel_grow_the_diagram_little(cut: Callable[[System], System]) -> None:
+    sizes = []
+    for number in (5, 10, 20):
+        engine = SymbolicEngine(cut(trades(number)))
+        sizes.append(engine._encoding.diagrams.size(engine.reachable))
+        assert engine.peak < 2_000 * number * number
+    assert sizes[1] <= 3 * sizes[0]
+    assert sizes[2] <= 3 * sizes[1]
+
+
+def test_condition_of_local_conjuncts_built_in_linear_work() -> None:
+    made = []
+    for number in (10, 20):
+        engine = SymbolicEngine(without_commitments(trades(number)))
+        step, encoding = engine.system.steps[0], engine._encoding
+        diagrams = encoding.diagrams
+        encoding._seen.clear()
+        diagrams.collect()
+        before = diagrams.nodes()
+        encoding.condition(step.guard)
+        made.append(diagrams.nodes() - before)
+    assert made[1] <= 2 * made[0] + 20
+
+
+def test_race_taken_by_first_order_within_budget() -> None:
+    system = without_commitments(trades(10))
+    orders = variable_orders(system)
+    assert len(orders) > 1
+    options = Options(None, None, VARIANTS, BUDGET)
+    budget = 50 * len(system.variables)
+    small = []
+    for order in orders:
+        with suppress(ResourceExhausted):
+            if represented(system, order, options, budget).sweeps.reaches_within(budget):
+                small.append(order)
+    assert small
+    assert small[0] != orders[0]
+    assert race(orders, [budget], lambda order, nodes: represented(system, order, options, nodes)).order == small[0]
+    assert representation(system, options).order in small
+
+
+def test_race_without_winner_taken_by_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = trades(3)
+    options = Options(None, None, VARIANTS, BUDGET)
+    monkeypatch.setattr("cplc.engines.representation.NODES_PER_BIT", (0, 0))
+    winner = representation(system, options)
+    assert winner.order == variable_orders(system)[0]
+    plain = SymbolicEngine(system)
+    assert winner.encoding.count(winner.sweeps.reachable) == plain.count(plain.reachable)
+
+
+def test_race_decided_alike_in_every_process() -> None:
+    code = """
+from tests.unit.test_order import trades, without_commitments
+from cplc.engines.symbolic import SymbolicEngine
+engine = SymbolicEngine(without_commitments(trades(12)))
+engine.reachable
+print(engine._representation.order.names, engine.peak)
+"""
+    root = Path(__file__).parents[2]
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join((str(root / "src"), str(root)))},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2", "3")
+    }
+    assert len(outputs) == 1
+
+
+def test_limit_noticed_after_dead_nodes_were_dropped() -> None:
+    manager = diagrams(40, backend="oxidd")
+    held = [5_000, 5_900, 100, 1_150]
+    manager.nodes = lambda: held.pop(0)  # type: ignore[method-assign]
+    limit = Limit(manager, 1_000)
+    manager.size = lambda function: 2_000  # type: ignore[method-assign]
+    assert [limit.is_passed(manager.true) for _ in range(3)] == [False, False, True]

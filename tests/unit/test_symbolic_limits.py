@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 from benchmarks.models import contract_net, netbill, shared_stock
 
 from cplc.engines.interface import ResourceExhausted
+from cplc.engines.sweeps import Sweeps
 from cplc.engines.symbolic import SymbolicEngine
 from cplc.system import expr as e
+from cplc.system.formula import Atom, Finally, OnPaths
+from cplc.system.limits import allow
 from cplc.system.model import System, Variable
+from cplc.verification.exploration import Exploration
+from cplc.verification.results import Question
+from cplc.verification.verify import Verifier
 
 PAIRS = 20
 
@@ -18,6 +26,20 @@ def unrelated_bits() -> System:
     names = [f"{side}{number}" for side in "lr" for number in range(PAIRS)]
     variables = tuple(Variable(name, (False, True), (False, True), "own", "Env", name) for name in names)
     return System("bits", (), variables, (), (), (), (), (), (), ())
+
+
+ALL_EQUAL = e.conj(e.Equal(e.Read(f"l{number}"), e.Read(f"r{number}")) for number in range(PAIRS))
+
+
+def question(name: str, condition: e.Expr) -> Question:
+    return Question(name, "formula", OnPaths("E", Finally(Atom(condition, name))), name)
+
+
+@pytest.fixture
+def memory() -> Iterator[Callable[[int], None]]:
+    """Set the memory limit in force."""
+    yield lambda size: allow(None, size)
+    allow(None)
 
 
 def test_too_many_nodes_on_the_way_to_the_reachable_states() -> None:
@@ -36,10 +58,42 @@ def test_too_many_nodes_in_a_formula() -> None:
 
 def test_a_full_manager_is_reported_and_lives_on() -> None:
     engine = SymbolicEngine(unrelated_bits(), node_limit=100_000)
-    all_equal = e.conj(e.Equal(e.Read(f"l{number}"), e.Read(f"r{number}")) for number in range(PAIRS))
-    with pytest.raises(ResourceExhausted, match="memory"):
-        engine.where(all_equal)
+    with pytest.raises(ResourceExhausted, match="100000 nodes"):
+        engine.where(ALL_EQUAL)
     assert engine.count(engine.where(e.Equal(e.Read("l0"), e.Read("r0")))) == 2 ** (2 * PAIRS - 1)
+
+
+def test_next_question_answered_after_memory_ran_out(memory: Callable[[int], None]) -> None:
+    memory(60 * 2**20)
+    verifier = Verifier(unrelated_bits(), "symbolic")
+    equal = [e.Equal(e.Read(f"l{number}"), e.Read(f"r{number}")) for number in range(2)]
+    results = [
+        verifier.answer(question(name, condition))
+        for name, condition in (("first", equal[0]), ("large", ALL_EQUAL), ("next", equal[1]), ("last", e.conj(equal)))
+    ]
+    assert [result.answer for result in results] == ["fails", "unknown", "fails", "fails"]
+    assert "memory limit of 60 MB" in str(results[1].reason)
+    assert "`--memory`" in str(results[1].reason)
+
+
+def test_engine_replaced_after_memory_ran_out(memory: Callable[[int], None]) -> None:
+    memory(60 * 2**20)
+    exploration = Exploration(unrelated_bits(), "symbolic", auto=False)
+    formula = question("large", ALL_EQUAL).formula
+    spent = exploration.engine_for(formula)
+    with pytest.raises(ResourceExhausted):
+        exploration.is_valid(formula, frozenset())
+    assert exploration.engine_for(formula) is not spent
+
+
+def test_reachable_states_that_do_not_fit_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = SymbolicEngine(shared_stock(8).system, node_limit=1000)
+    with pytest.raises(ResourceExhausted, match="1000 nodes"):
+        _ = engine.reachable
+    monkeypatch.setattr(Sweeps, "reachable", property(lambda _: pytest.fail("computed again")))
+    with pytest.raises(ResourceExhausted, match="1000 nodes"):
+        _ = engine.initial
+    assert not engine.is_spent
 
 
 def test_counts_are_exact() -> None:

@@ -148,6 +148,9 @@ class Checkpoint:
         self._searches.pop(name, None)
         self._useless.add(name)
 
+    def suspend(self, name: str) -> None:
+        self._searches.pop(name, None)
+
     def moment(self) -> None:
         now, limit = time.monotonic(), None
         if now > self._glance:

@@ -20,7 +20,7 @@ from cplc.cli.clock import began
 from cplc.cli.signals import TERMINATIONS, handling
 from cplc.records import dataclass
 from cplc.system import unfinished
-from cplc.system.limits import TooLarge, allow
+from cplc.system.limits import TooLarge, allow, default_memory
 
 Event = TypeVar("Event")
 
@@ -59,7 +59,7 @@ def supervised(work: Iterator[Event], limits: Limits, *, waiting: Callable[[], N
         yield from work
         return
     reached = guards(limits)
-    allow(reached.left)
+    allow(reached.left, reached.most)
     queue: SimpleQueue[Event | _End] = SimpleQueue()
     sys.setswitchinterval(_TURNS[0])
     abandoned = threading.Event()
@@ -165,7 +165,8 @@ class Guards:
     def __init__(self, limits: Limits) -> None:
         self._seconds = limits.seconds
         self._deadline = None if limits.seconds is None else began() + limits.seconds
-        self._most = limits.memory or default_memory()
+        self.most = limits.memory or default_memory()
+        """The memory limit in force, in bytes; None if there is none."""
         self._before = 0
         self.patience = _POLL
         """How long to wait until the next call."""
@@ -175,40 +176,27 @@ class Guards:
 
     def share(self) -> float:
         """Return which part of the memory that may be taken is taken."""
-        return 0.0 if self._most is None else _memory_in_use() / self._most
+        return 0.0 if self.most is None else _memory_in_use() / self.most
 
     def left(self) -> int:
         """Return how many bytes may still be taken."""
-        return sys.maxsize if self._most is None else self._most - _memory_in_use()
+        return sys.maxsize if self.most is None else self.most - _memory_in_use()
 
     def __call__(self) -> Interrupted | None:
         seconds = self.seconds_left()
         if seconds < 0:
             return Interrupted(f"the time limit of {self._seconds:g} s was reached")
         self.patience = min(_POLL, seconds + _MOMENT)
-        if self._most is None:
+        if self.most is None:
             return None
         used = _memory_in_use()
         grown, self._before = max(0, used - self._before), used
         # What is taken until the next look counts as taken, though not more of it than nobody minds.
-        if used + min(grown, self._most // 20) > self._most:
-            return Interrupted(f"the memory limit of {self._most // 2**20} MB was reached")
-        if used > self._most * 3 // 4:
+        if used + min(grown, self.most // 20) > self.most:
+            return Interrupted(f"the memory limit of {self.most // 2**20} MB was reached")
+        if used > self.most * 3 // 4:
             self.patience = min(_OFTEN, self.patience)
         return None
-
-
-def default_memory() -> int | None:
-    """Return 80 % of what the machine, or the container, has."""
-    sizes = []
-    with suppress(OSError, ValueError, AttributeError):
-        import os
-
-        sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with suppress(OSError, ValueError):
-            sizes.append(int(Path(file).read_text(encoding="ascii")))
-    return min(sizes) * 8 // 10 if sizes else None
 
 
 def _memory_in_use() -> int:

@@ -12,7 +12,6 @@ import click
 
 from cplc.cli import output
 from cplc.cli.exits import EXPLAINED, Exit
-from cplc.cli.limits import default_memory
 from cplc.cli.load import STANDARD_INPUT, exit_for, files_in
 from cplc.cli.options import colour_option, definition, files, resource_options
 from cplc.cli.output import Colour
@@ -24,6 +23,7 @@ from cplc.sweeping.items import ASKS, Ask, Item, Limits, Options, Pairs, Text
 from cplc.sweeping.places import NoCluster, place
 from cplc.sweeping.planning import Wish, check, items, texts
 from cplc.sweeping.tables import NoTable, form_of, rows_by_key
+from cplc.system.limits import default_memory
 
 if TYPE_CHECKING:
     from cplc.asking import EngineName

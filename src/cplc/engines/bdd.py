@@ -12,10 +12,12 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from importlib import import_module
+from time import sleep
 from typing import TYPE_CHECKING, Generic, NewType, Protocol, Self, TypeVar, cast
 
 from cplc.engines.interface import ResourceExhausted
 from cplc.engines.work import charge
+from cplc.system.limits import memory_limit
 
 if TYPE_CHECKING:
     from oxidd.bcdd import BCDDFunction, BCDDSubstitution
@@ -37,11 +39,23 @@ N = TypeVar("N", bound=Node)
 U = TypeVar("U")
 
 NODE_LIMIT = 16_000_000
+"""Nodes alive where no memory limit is known."""
+_SHARE = 0.7
+"""Of the memory limit, for the nodes of one manager, dead ones included."""
+_BYTES = {"oxidd": 40, "dd.cudd": 64, "dd.autoref": 800}
+"""Memory that a node takes, its place in the table of its level included (oxidd: 36 to 38 measured)."""
+_BYTES_OF_CACHE = 20
+_SHARE_OF_CACHE = 64
+"""At most one part in so many of the memory limit is for the cache of operations."""
 _FIRST_COLLECTION = 1 << 20
 _LEAST_CAPACITY = 1 << 20
 _SUPPORT_EFFORT = 4000
 NODES_PER_UNIT = 16
 """Nodes that are made in the time of one unit of work."""
+_PAUSE = 0.001
+"""Seconds until another look at a collector at work."""
+_SETTLING = 1000
+"""Looks, after a collection, for the number of nodes to be right."""
 
 
 class Diagrams(ABC, Generic[N, U]):
@@ -54,6 +68,10 @@ class Diagrams(ABC, Generic[N, U]):
     def __init__(self, levels: int, node_limit: int) -> None:
         self.levels = levels
         self.node_limit = node_limit
+        self.memory_limit: int | None = None
+        """What the node limit was derived from, in bytes; None if it was given."""
+        self.is_exhausted = False
+        """Whether it was too small for something."""
         self.peak = 0
         self._charged = 0
         """The nodes that work was charged for already."""
@@ -81,6 +99,10 @@ class Diagrams(ABC, Generic[N, U]):
     @abstractmethod
     def branches(self, function: N) -> tuple[int, N, N]:
         """Return the top level of a function that is not constant, and what is left where it is false and true."""
+
+    def level(self, function: N) -> int:
+        """Return the top level of a function that is not constant."""
+        return self.branches(function)[0]
 
     @abstractmethod
     def nodes(self) -> int:
@@ -120,8 +142,17 @@ class Diagrams(ABC, Generic[N, U]):
         self.collect()
         alive = self._charged = self.nodes()
         if alive > self.node_limit:
-            raise ResourceExhausted(f"the decision diagrams need more than {self.node_limit} nodes")
+            raise self.exhausted()
         self._next_collection = min(max(_FIRST_COLLECTION, 2 * alive), self.node_limit)
+
+    def exhausted(self) -> ResourceExhausted:
+        """Note that the manager is too small; return the error that names the limit in force."""
+        self.is_exhausted = True
+        reason = f"the decision diagrams need more than {self.node_limit} nodes"
+        if self.memory_limit is not None:
+            size = f"{self.memory_limit // 2**20} MB"
+            reason += f", as many as the memory limit of {size} leaves room for; a larger `--memory` raises it"
+        return ResourceExhausted(reason)
 
     def count(self, function: N) -> int:
         """Return the exact number of assignments to all levels that satisfy it."""
@@ -180,8 +211,9 @@ class Diagrams(ABC, Generic[N, U]):
 class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
     """Diagrams with complement edges of the oxidd library, in one thread.
 
-    The library collects garbage by itself only when the manager is nearly full, and may then fail although there is
-    room; so twice the allowed number of nodes is reserved (memory is taken as it is used) and `tidy` collects.
+    The library collects garbage by itself only when the manager is nearly full, in a thread of its own, and operations
+    may then fail although there is room; so twice the allowed number of nodes is reserved and `tidy` collects. Memory
+    for nodes is taken as they are made; that for the cache at once, so its size follows the number of levels.
     """
 
     name = "oxidd"
@@ -192,7 +224,11 @@ class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
 
         super().__init__(levels, node_limit)
         cache = 1 << (14 if levels <= 32 else 16 if levels <= 96 else 18)
-        self._manager = BCDDManager(max(_LEAST_CAPACITY, 2 * node_limit), cache, 1)
+        memory = memory_limit()
+        while memory is not None and cache * _BYTES_OF_CACHE * _SHARE_OF_CACHE > memory:
+            cache //= 2
+        self._capacity = max(_LEAST_CAPACITY, 2 * node_limit)
+        self._manager = BCDDManager(self._capacity, cache, 1)
         self._manager.add_vars(levels)
         self._and = BooleanOperator.AND
         self._make_substitution = BCDDFunction.make_substitution
@@ -215,17 +251,39 @@ class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
         return function.substitute(substitution)
 
     def branches(self, function: BCDDFunction) -> tuple[int, BCDDFunction, BCDDFunction]:
-        level = function.node_level()
         cofactors = function.cofactors()
-        if level is None or cofactors is None:
+        if cofactors is None:
             raise ValueError("a constant has no branches")
-        return level, cofactors[1], cofactors[0]
+        return self.level(function), cofactors[1], cofactors[0]
+
+    def level(self, function: BCDDFunction) -> int:
+        level = function.node_level()
+        if level is None:
+            raise ValueError("a constant has no level")
+        return level
 
     def nodes(self) -> int:
         return self._manager.approx_num_inner_nodes()
 
     def collect(self) -> None:
-        self._manager.gc()
+        """Drop dead nodes.
+
+        The library's own collector starts when the manager is nearly full. While it is at work `gc` returns at once,
+        having dropped nothing, and is not counted; what the collector drops can be used, and leaves the approximate
+        number of nodes, when it has come to its end. That number may be some nodes off once the manager was full.
+        """
+        manager = self._manager
+        while True:
+            collections = manager.gc_count()
+            dropped = manager.gc()
+            if manager.gc_count() != collections and not dropped:
+                break
+            if not dropped:
+                sleep(_PAUSE)
+        for _ in range(_SETTLING):
+            if manager.approx_num_inner_nodes() <= manager.num_inner_nodes() + self._capacity // 100:
+                break
+            sleep(_PAUSE)
 
     def size(self, function: BCDDFunction) -> int:
         return function.node_count()
@@ -293,6 +351,9 @@ class _DD(Diagrams[_DDFunction, dict[str, _DDFunction]]):
             return function.level, ~function.low, ~function.high
         return function.level, function.low, function.high
 
+    def level(self, function: _DDFunction) -> int:
+        return function.level
+
     def nodes(self) -> int:
         return len(self._manager)
 
@@ -350,16 +411,34 @@ BACKENDS = ("oxidd", "dd.cudd", "dd.autoref")
 
 
 def diagrams(levels: int, *, backend: str | None = None, node_limit: int | None = None) -> Diagrams[Node, Substitution]:
-    """Return a manager of the backend asked for, or of the first that is installed."""
-    kinds = {"oxidd": _Oxidd, "dd.cudd": _Cudd, "dd.autoref": _Autoref}
-    limit = NODE_LIMIT if node_limit is None else node_limit
-    if backend is not None:
-        if backend not in kinds:
-            raise ValueError(f"no decision diagrams are called {backend}; there are {', '.join(BACKENDS)}")
-        return cast("Diagrams[Node, Substitution]", kinds[backend](levels, limit))
-    for name in BACKENDS:
+    """Return a manager of the backend asked for, or of the first that is installed.
+
+    Without a limit on nodes the memory limit in force decides how many there may be.
+    """
+    if backend is not None and backend not in BACKENDS:
+        raise ValueError(f"no decision diagrams are called {backend}; there are {', '.join(BACKENDS)}")
+    for name in BACKENDS if backend is None else (backend,):
         try:
-            return cast("Diagrams[Node, Substitution]", kinds[name](levels, limit))
+            return _manager(name, levels, node_limit)
         except ImportError:
-            continue
+            if backend is not None:
+                raise
     raise ResourceExhausted("no library for decision diagrams is installed")
+
+
+def _manager(name: str, levels: int, node_limit: int | None) -> Diagrams[Node, Substitution]:
+    kinds = {"oxidd": _Oxidd, "dd.cudd": _Cudd, "dd.autoref": _Autoref}
+    memory = memory_limit() if node_limit is None else None
+    if node_limit is None:
+        node_limit = NODE_LIMIT if memory is None else nodes_within(memory, name)
+    manager = cast("Diagrams[Node, Substitution]", kinds[name](levels, node_limit))
+    manager.memory_limit = memory
+    return manager
+
+
+def nodes_within(memory: int, backend: str) -> int:
+    """Return how many nodes may be alive under this memory limit: half of those that there is room for.
+
+    The other half are nodes that are dead, or needed by one operation alone.
+    """
+    return max(1, int(memory * _SHARE) // (2 * _BYTES[backend]))

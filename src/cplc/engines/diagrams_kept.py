@@ -64,6 +64,11 @@ class SoFar:
         if self._keeper is not None and sum(map(self._diagrams.size, self._known())) < _FEW:
             self._keeper.release(self._name)
 
+    def suspended(self) -> None:
+        """Let nobody keep this search, which is given up for another one, any longer."""
+        if self._keeper is not None:
+            self._keeper.suspend(self._name)
+
     def _known(self) -> list[Node]:
         return [found for found in self._found if found is not None]
 

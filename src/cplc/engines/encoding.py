@@ -70,6 +70,8 @@ class Encoding:
         self.diagrams = diagrams(levels, backend=backend, node_limit=node_limit)
         self.true = self.diagrams.true
         self.false = self.diagrams.false
+        self.ceiling: int | None = None
+        """Conditions are given up when the manager holds more nodes than that."""
         self._coded: State = {}
         self._bits_of_coded: dict[int, bool] = {}
         self._values: dict[str, Cases] = {}
@@ -211,13 +213,15 @@ class Encoding:
                 return ~self.condition(operand)
             case And(operands):
                 result = self.true
-                for operand in operands:
-                    result = result & self.condition(operand)
+                for part in self._from_the_bottom(operands):
+                    result = part & result
+                    self._check_effort()
                 return result
             case Or(operands):
                 result = self.false
-                for operand in operands:
-                    result = result | self.condition(operand)
+                for part in self._from_the_bottom(operands):
+                    result = part | result
+                    self._check_effort()
                 return result
             case Equal(Read(variable), Const(value)) | Equal(Const(value), Read(variable)):
                 return self.is_value(variable, value)
@@ -230,6 +234,19 @@ class Encoding:
                 return (chosen & self.condition(then)) | (~chosen & self.condition(otherwise))
             case Arith():
                 return self.cases(expr).get(True, self.false)
+
+    def _from_the_bottom(self, operands: Iterable[Expr]) -> list[Node]:
+        """Return the conditions, the deepest first: local ones are then put together in linear time."""
+        constants = self.true, self.false
+        level = self.diagrams.level
+        conditions = map(self.condition, operands)
+        return sorted(conditions, key=lambda one: -1 if one in constants else level(one), reverse=True)
+
+    def _check_effort(self) -> None:
+        if self.ceiling is not None and self.diagrams.nodes() > self.ceiling:
+            raise ResourceExhausted(
+                f"under this order of the variables a condition takes more than {self.ceiling} nodes"
+            )
 
     def cases(self, expr: Expr) -> Cases:
         """Return for each value where the expression has it."""
@@ -292,6 +309,7 @@ class Encoding:
         for value, where in left.items():
             if value in right:
                 result = result | (where & right[value])
+                self._check_effort()
         return result
 
     def _less(self, left: Cases, right: Cases) -> Node:
@@ -314,4 +332,5 @@ class Encoding:
                 if both != self.false:
                     value = arithmetic(op, int(one), int(other))
                     result[value] = result.get(value, self.false) | both
+                self._check_effort()
         return result

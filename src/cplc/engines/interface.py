@@ -34,6 +34,11 @@ class Engine(ABC, Generic[S]):
     """Whether it knows all states; otherwise it knows what one question takes."""
 
     @property
+    def is_spent(self) -> bool:
+        """Whether it ran out of memory in the course of a question that another engine, made anew, may answer."""
+        return False
+
+    @property
     def extent(self) -> str:
         """What it knows, in words."""
         return "every state is known"

@@ -9,8 +9,11 @@ go to the bottom. Equal parts (the instances of a family) are laid out once.
 
 How many more is many, and whether copies (of a shared variable, or the views of one commitment) had better count as
 one, differs from protocol to protocol: among agents round a table a wide step says who is next to whom, where one asks
-all the others it says nothing. So every reading is tried, and that order wins which has the least sum of squared cut
-widths over the whole hypergraph, with the edges that were set aside.
+all the others it says nothing. Nor is it clear whether sends that wait for the same channel are neighbours: a channel
+holds one message, so the guard of each send reads every other message of its direction. Of unrelated exchanges between
+two roles that makes one knot; so steps are read with these channel conjuncts and without. Every reading yields a
+candidate order. The candidates are ranked by the sum of squared cut widths over the whole hypergraph, with the edges
+that were set aside, the best of each reading first; `cplc.engines.representation` lets them race.
 
 References: Cuthill and McKee 1969; Aloul, Markov and Sakallah, "FORCE: a fast and easy-to-implement variable-ordering
 heuristic", 2003.
@@ -19,12 +22,13 @@ heuristic", 2003.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from cplc.engines.rounds import used_together
 from cplc.records import dataclass
-from cplc.system.model import System
+from cplc.system.expr import And, Expr, negate, reads
+from cplc.system.model import Step, System
 
 Edge = tuple[int, ...]
 """Positions of variables, or of blocks of them, in increasing order."""
@@ -47,32 +51,72 @@ class Order:
 
 
 def variable_order(system: System) -> Order:
-    """Return an order in which variables that are used together stand together."""
+    """Return the candidate with the smallest predicted diagrams."""
+    return variable_orders(system)[0]
+
+
+def variable_orders(system: System) -> tuple[Order, ...]:
+    """Return candidate orders in which variables that are used together stand together, the most promising first.
+
+    The best of each reading come before the second best of any.
+    """
     names = [variable.name for variable in system.variables] + [player.choice for player in system.players]
     position = {name: index for index, name in enumerate(names)}
 
     def edges(groups: Iterable[Iterable[str]]) -> Counter[Edge]:
         return Counter(tuple(sorted(position[name] for name in group)) for group in groups)
 
-    touched = list(used_together(system)) if system.is_synchronous else [step.footprint for step in system.steps]
-    most = median(map(len, touched)) if touched else 0
+    readings = _readings(system)
     pairs = [frozenset((pair.at_first, pair.at_second)) for pair in system.shared]
     copies = [*pairs, *(frozenset(known) & position.keys() for known in _views(system))]
     alone = [(index,) for index in range(len(names))]
     together = _merged(len(names), edges(copies))
-    everything = edges(group for group in (*touched, *pairs) if group)
-    found: list[tuple[Layout, dict[int, int]]] = []
+    everything = edges(group for group in (*readings[0], *pairs) if group)
+    layouts: dict[Layout, dict[int, int]] = {}
+    ranked: dict[Layout, tuple[int, int]] = {}
     tried: list[Counter[Edge]] = []
-    for factor in _WIDE:
-        near = edges((*(group for group in touched if 1 < len(group) <= factor * most), *pairs))
-        if near not in tried:
+    for touched in readings:
+        most = median(map(len, touched)) if touched else 0
+        fresh: dict[Layout, int] = {}
+        for factor in _WIDE:
+            near = edges((*(group for group in touched if 1 < len(group) <= factor * most), *pairs))
+            if near in tried:
+                continue
             tried.append(near)
-            found += [_laid_out(blocks, near) for blocks in (alone, together)]
-    layout, part = min(found, key=lambda one: _cost(one[0], everything))
+            for blocks in (alone, together):
+                layout, part = _laid_out(blocks, near)
+                if layout not in layouts:
+                    layouts[layout], fresh[layout] = part, _cost(layout, everything)
+        for rank, layout in enumerate(sorted(fresh, key=fresh.__getitem__)):
+            ranked[layout] = rank, fresh[layout]
     choices = range(len(system.variables), len(names))
-    first = [index for index in choices if index not in part]
-    layout = (*first, *(index for index in layout if index not in first))
-    return Order(tuple(names[index] for index in layout), {names[index]: number for index, number in part.items()})
+
+    def order(layout: Layout) -> Order:
+        part = layouts[layout]
+        first = [index for index in choices if index not in part]
+        layout = (*first, *(index for index in layout if index not in first))
+        return Order(tuple(names[index] for index in layout), {names[index]: number for index, number in part.items()})
+
+    return tuple(order(layout) for layout in sorted(ranked, key=ranked.__getitem__))
+
+
+def _readings(system: System) -> list[list[frozenset[str]]]:
+    """Return what each step uses together: all that it touches; and without its channel conjuncts, if it has some."""
+    if system.is_synchronous:
+        return [list(used_together(system))]
+    whole = [step.footprint for step in system.steps]
+    free_channel = {negate(message.in_flight): message.name for message in system.messages}
+    without = [_without_channel(step, free_channel) for step in system.steps]
+    return [whole] if without == whole else [whole, without]
+
+
+def _without_channel(step: Step, free_channel: Mapping[Expr, str]) -> frozenset[str]:
+    """Return what a step touches, leaving out the conjuncts of its guard by which another message is not in flight."""
+    conjuncts = step.guard.operands if isinstance(step.guard, And) else (step.guard,)
+    own = [conjunct for conjunct in conjuncts if free_channel.get(conjunct, step.event) == step.event]
+    if len(own) == len(conjuncts):
+        return step.footprint
+    return step.writes.union(*map(reads, own), *(reads(value) for _, value in step.updates))
 
 
 def _views(system: System) -> Iterable[list[str]]:

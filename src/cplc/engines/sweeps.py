@@ -91,6 +91,8 @@ class Sweeps:
         self._component_of = {name: number for number, names in enumerate(components) for name in names}
         self.groups = _grouped(encoding, transitions, part, self._component_of)
         self._everything = _mask(number for group in self.groups for number in group.steps)
+        self._begun: dict[int, Node] = {}
+        """What was reached so far in each component."""
 
     @property
     def idles(self) -> bool:
@@ -118,18 +120,36 @@ class Sweeps:
     @cached_property
     def _reachable_in(self) -> tuple[Node, ...]:
         """What the initial states lead to in each component."""
+        return self._explored(None)
+
+    def reaches_within(self, budget: int) -> bool:
+        """Compute the reachable states; return False, without them, if a set on the way has more nodes than that.
+
+        A later call, with a larger budget, goes on from there.
+        """
+        if "_reachable_in" not in vars(self):
+            try:
+                vars(self)["_reachable_in"] = self._explored(budget)
+            except _TooLarge:
+                return False
+        return True
+
+    def _explored(self, budget: int | None) -> tuple[Node, ...]:
         so_far = SoFar(self._encoding, len(self._components))
-        found = tuple(
-            self._close(
-                so_far.begun(number, self._encoding.beginning(component)),
-                _mask(index for group in self.groups if group.component == number for index in group.steps),
-                _Search(self._forward, note=partial(so_far.more, number)),
-                Limit(self._diagrams, None),
-            )
-            for number, component in enumerate(self._components)
-        )
+        for number, component in enumerate(self._components):
+            start = self._begun.get(number)
+            if start is None:
+                start = so_far.begun(number, self._encoding.beginning(component))
+            steps = _mask(index for group in self.groups if group.component == number for index in group.steps)
+            search = _Search(self._forward, note=partial(so_far.more, number))
+            try:
+                self._begun[number] = self._close(start, steps, search, Limit(self._diagrams, budget))
+            except _TooLarge as reason:
+                self._begun[number] = reason.states
+                so_far.suspended()
+                raise
         so_far.ended()
-        return found
+        return tuple(self._begun[number] for number in range(len(self._components)))
 
     def _forward(self, number: int, states: Node) -> Node:
         return self._transitions[number].after(states)
@@ -318,9 +338,13 @@ class Limit:
         self._ceiling = 0 if budget is None else diagrams.nodes() + budget
 
     def is_passed(self, states: Node) -> bool:
-        if self._budget is None or self._diagrams.nodes() <= self._ceiling:
+        if self._budget is None:
             return False
-        self._ceiling = self._diagrams.nodes() + self._budget
+        held = self._diagrams.nodes()
+        self._ceiling = min(self._ceiling, held + self._budget)  # dead nodes may have been dropped since
+        if held <= self._ceiling:
+            return False
+        self._ceiling = held + self._budget
         return self._diagrams.size(states) > self._budget
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property, wraps
-from typing import Concatenate, Literal, ParamSpec, TypeVar
+from typing import Concatenate, Literal, NoReturn, ParamSpec, TypeVar
 
 from cplc.engines.bdd import Node
 from cplc.engines.encoding import Encoding
@@ -23,12 +23,12 @@ from cplc.engines.fairness import FairRuns
 from cplc.engines.games import Plan, Solution
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.engines.observation import agreeing
-from cplc.engines.order import Order, variable_order
-from cplc.engines.rounds import Round, choices, written
+from cplc.engines.representation import Options, Representation, representation
+from cplc.engines.rounds import Round
 from cplc.engines.runs import SomeRun
 from cplc.engines.sweeps import BUDGET, Sweeps
 from cplc.engines.symbolic_games import SymbolicArena, SymbolicRoundArena
-from cplc.engines.transitions import VARIANTS, Transition, doubled, transition
+from cplc.engines.transitions import VARIANTS, Transition
 from cplc.engines.views import Views
 from cplc.system.expr import Expr, reads
 from cplc.system.formula import (
@@ -53,7 +53,6 @@ from cplc.system.formula import (
     meaning,
 )
 from cplc.system.model import State, System
-from cplc.system.slicing import components
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,18 +61,21 @@ T = TypeVar("T")
 def _bounded(
     method: Callable[Concatenate[SymbolicEngine, P], T],
 ) -> Callable[Concatenate[SymbolicEngine, P], T]:
-    """Try again without dead nodes when the manager is full; then raise what users of engines expect."""
+    """Try again without dead nodes when the manager is full; then raise what users of engines expect.
+
+    Where the reachable states themselves do not fit, every further call is refused with the same reason at once.
+    """
 
     @wraps(method)
     def guarded(self: SymbolicEngine, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._too_large is not None:
+            raise ResourceExhausted(self._too_large)
         # Nothing is collected inside an except clause, where the error keeps the frames with their nodes alive.
-        with suppress(MemoryError):
-            return method(self, *args, **kwargs)
-        self._collect()
-        with suppress(MemoryError):
-            return method(self, *args, **kwargs)
-        self._collect()
-        raise ResourceExhausted("the decision diagrams do not fit into the memory that is set aside for them")
+        for _ in range(2):
+            with suppress(MemoryError):
+                return self._noting_limit(lambda: method(self, *args, **kwargs))
+            self._collect()
+        return self._noting_limit(self._refuse)
 
     return guarded
 
@@ -93,42 +95,29 @@ class SymbolicEngine(Engine[Node]):
         budget: int = BUDGET,
     ) -> None:
         self.system = system
-        self._backend = backend
-        self._node_limit = node_limit
-        self._variants = variants
-        self._budget = budget
+        self._options = Options(backend, node_limit, variants, budget)
+        self._too_large: str | None = None
+        """Why the reachable states cannot be computed."""
         self._known: dict[tuple[Formula, frozenset[str]], Node] = {}
         self._solved: dict[tuple[Enforces, frozenset[str]], Solution[Node]] = {}
         self._some_runs: dict[tuple[frozenset[str] | None, frozenset[str], bool], SomeRun] = {}
         self._narrowed: dict[frozenset[int], FairRuns] = {}
 
     @cached_property
-    def _order(self) -> Order:
-        return variable_order(self.system)
+    def _representation(self) -> Representation:
+        return representation(self.system, self._options)
 
-    @cached_property
+    @property
     def _encoding(self) -> Encoding:
-        return Encoding(
-            self.system,
-            self._order.names,
-            written(self.system) if self.system.is_synchronous else doubled(self.system, self._variants),
-            {choice.name: tuple(choice.allowed) for choice in choices(self.system)},
-            backend=self._backend,
-            node_limit=self._node_limit,
-        )
+        return self._representation.encoding
 
-    @cached_property
+    @property
     def _transitions(self) -> tuple[Transition, ...]:
-        """The steps by their positions; in a synchronous system the round is the only one."""
-        if self.system.is_synchronous:
-            return (Round(self._encoding, self.system),)
-        return tuple(transition(self._encoding, step, self._variants) for step in self.system.steps)
+        return self._representation.transitions
 
-    @cached_property
+    @property
     def _sweeps(self) -> Sweeps:
-        whole = (frozenset(self.system.variable),)
-        parts = whole if self.system.is_synchronous else components(self.system)
-        return Sweeps(self._encoding, self._transitions, self._order.part, parts, self._budget)
+        return self._representation.sweeps
 
     @cached_property
     def _fair_runs(self) -> FairRuns:
@@ -142,14 +131,29 @@ class SymbolicEngine(Engine[Node]):
     @cached_property
     def regardless(self) -> SymbolicEngine:
         engine = SymbolicEngine(self.system.without_conditions)
-        known = ("_encoding", "_transitions", "_sweeps", "_reachable")
+        known = ("_representation", "_reachable")
         vars(engine).update({name: getattr(self, name) for name in known})
         return engine
 
     @property
     def peak(self) -> int:
         """The largest number of nodes that were held at once."""
-        return max(self._encoding.diagrams.peak, self._encoding.diagrams.nodes())
+        return self._representation.peak
+
+    @property
+    def is_spent(self) -> bool:
+        return "_reachable" in vars(self) and self._encoding.diagrams.is_exhausted
+
+    def _noting_limit(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except ResourceExhausted as limit:
+            if "_reachable" not in vars(self):
+                self._too_large = str(limit)
+            raise
+
+    def _refuse(self) -> NoReturn:
+        raise self._encoding.diagrams.exhausted()
 
     def _collect(self) -> None:
         self._encoding.diagrams.collect()

@@ -46,6 +46,11 @@ class Workshop:
         return channels
 
     @cached_property
+    def _not_in_flight(self) -> dict[str, Expr]:
+        """Each message to where it is not in flight: one expression, however many guards it is part of."""
+        return {message.name: e.negate(in_flight(message)) for message in self.model.messages}
+
+    @cached_property
     def _blocked(self) -> dict[str, Expr]:
         """Scope to: a restarting message of the scope itself has been received."""
         endings: dict[str, list[Expr]] = {}
@@ -72,7 +77,7 @@ class Workshop:
             (
                 condition(message.guard, reading),
                 *(e.negate(e.Read(copy_of(name, message.sender))) for name in reversed(unsent)),
-                *(e.negate(in_flight(other)) for other in occupied),
+                *(self._not_in_flight[other.name] for other in occupied),
                 *(e.negate(self._blocked.get(scope, e.FALSE)) for scope in self.dependence.around(message.scope)),
             )
         )
@@ -239,7 +244,7 @@ class Workshop:
             return None
         inner = self.dependence.inside(scope)
         messages = [message for message in self.model.messages if message.scope in inner]
-        drained = () if self.model.sync else (e.negate(in_flight(message)) for message in messages)
+        drained = () if self.model.sync else (self._not_in_flight[message.name] for message in messages)
         updates: dict[str, Expr] = {}
         for message in messages:
             updates |= self.cleared(message)

@@ -45,6 +45,9 @@ class Keeper(Protocol):
     def release(self, name: str) -> None:
         """Forget a search that is quicker done again than kept."""
 
+    def suspend(self, name: str) -> None:
+        """Ask a search no longer that is given up for another one; what an earlier run has found of it stays."""
+
     def moment(self) -> None:
         """Be told that whatever was found so far is in order now."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
@@ -98,6 +99,10 @@ class Exploration:
         """Return the engine of a part of the system; each is made once."""
         variables = frozenset(system.variable)
         engine = self._engines.get(variables)
+        if isinstance(engine, Engine) and engine.is_spent:
+            del engine, self._engines[variables]
+            gc.collect()  # its parts refer to each other, and its nodes fill the memory
+            engine = None
         if engine is None:
             engine = self._engines[variables] = _engine(system, self.method)
         return engine

@@ -19,6 +19,8 @@ Moves = tuple[tuple[int, int], ...]
 _REMEMBERED = 1 << 15
 _TOGETHER = 24
 """Guards that read no more bits than this between them are looked up together."""
+_READS = 64
+"""So many variables are read in the time that it takes to look at a state."""
 
 
 class World:
@@ -31,7 +33,7 @@ class World:
         self.stored = 0
         """States in somebody's memory."""
         self._effort = effort
-        self._groups = _groups(self.packing, system)
+        self._groups = _groups(self.packing, system, self.spend)
         self._effects = [_Effect(self.packing, system, number) for number in range(len(system.steps))]
         self._known: dict[int, Moves] = {}
 
@@ -87,7 +89,7 @@ class World:
         return lambda state: holds[state & mask]
 
 
-def _groups(packing: Packing, system: System) -> list[tuple[int, Table[tuple[int, ...]]]]:
+def _groups(packing: Packing, system: System, spend: Callable[[int], None]) -> list[tuple[int, Table[tuple[int, ...]]]]:
     """Return which steps are enabled as few functions, each of few bits of the state."""
     masks = {number: packing.mask(reads(step.guard)) for number, step in enumerate(system.steps)}
     together: list[tuple[int, list[int]]] = []
@@ -100,12 +102,21 @@ def _groups(packing: Packing, system: System) -> list[tuple[int, Table[tuple[int
                 break
         else:
             together.append((mask, [number]))
-    return [(mask, _enabled(packing, system, members)) for mask, members in together]
+    return [(mask, _enabled(packing, system, members, spend)) for mask, members in together]
 
 
-def _enabled(packing: Packing, system: System, members: Sequence[int]) -> Table[tuple[int, ...]]:
+def _enabled(
+    packing: Packing, system: System, members: Sequence[int], spend: Callable[[int], None]
+) -> Table[tuple[int, ...]]:
+    """Return the enabled steps as a function of the bits they read; evaluating wide guards is accounted for as work."""
     guards = [(number, packing.condition(system.steps[number].guard)) for number in members]
-    return Table(lambda pattern: tuple(number for number, holds in guards if holds(pattern)))
+    effort = sum(len(reads(system.steps[number].guard)) for number in members) // _READS
+
+    def enabled(pattern: int) -> tuple[int, ...]:
+        spend(effort)
+        return tuple(number for number, holds in guards if holds(pattern))
+
+    return Table(enabled)
 
 
 class _Effect:
