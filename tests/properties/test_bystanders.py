@@ -9,6 +9,7 @@ from hypothesis import Phase, assume, event, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import DrawFn
+from tests.channels import promises
 from tests.naive import Naive
 from tests.strategies import atoms, formulas, roles, systems, values_for
 from tests.strategies_logic import logic_formulas
@@ -147,3 +148,12 @@ def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> N
         find(asked(), is_wrong, settings=settings(max_examples=2000, phases=[Phase.generate]))
     except NoSuchExample:
         pytest.fail(f"nobody notices that {name}")
+
+
+def test_nested_commitments_take_linear_work() -> None:
+    system = compile("protocol P { role A  role B  A -> B : m  B -> A : n }").system
+    channel = promises("A -> B", [(e.Read("m@A"), e.Read("m@B"))])
+    formula: Formula = f.Atom(e.Read("n@A"), "n")
+    for _ in range(60):
+        formula = f.Fulfils(channel, formula)
+    assert Bystanders(system).needed(formula) >= {"m@A", "m@B", "n@A"}

@@ -55,6 +55,8 @@ def _families(draw: st.DrawFn) -> str:
                 f"forall c in Cus: AF ({first}[c] | {second}[c])",
                 f"forall c in Cus: AG ({first}[c] -> A[!{second}[c] U Hub.free < 2])",
                 f"forall c in Cus: AG (fulfilled(duty[c]) -> C(Hub -> c, {second}[c] | Hub.free < 2))",
+                f"forall c in Cus: AG (fulfilled(duty[c]) -> C(duty[c], {second}[c] | Hub.free < 2))",
+                f"forall c in Cus: AG (C(never[c], {first}[c]) -> {second}[c])",
                 "forall c in Cus: AG (Hub.free = 0 -> !conditional(duty[c]))",
             ]
         )
@@ -67,6 +69,7 @@ def _families(draw: st.DrawFn) -> str:
             "  role Cus[n]",
             "  for c in Cus {",
             f"    commitment duty = C(Hub, c, {first}, {second})",
+            f"    commitment never = C(Hub, c, {second}, {first})",
             *lines,
             "  }",
             f"  property asked{assuming}: {asked}",

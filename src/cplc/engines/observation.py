@@ -1,4 +1,4 @@
-"""What a virtual observer of some expressions takes for the same, as decision diagrams."""
+"""Closure of a set of states under agreement on observed expressions, as decision diagrams."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from cplc.system.expr import Expr, Read, reads
 def agreeing(encoding: Encoding, observed: Iterable[Expr], states: Node) -> Node:
     """Return all states in which the observed expressions have the values that they have in some state of the set.
 
-    Variables that are observed themselves are never quantified. Conditions are taken in groups that share no variable:
-    the closure of a set under agreement on all groups is the closure under agreement on one after the other. A group
-    costs as many projections as its conditions have combinations of values, which is two for a condition alone.
+    Definition: a *group* is a set of conditions with their hidden variables, which are those not observed themselves;
+    no two groups have a hidden variable in common. Claim: the closure under agreement on all expressions is the closure
+    under agreement on one group after the other. Proof: the closure for a group changes its hidden variables alone, and
+    these occur in no condition of another group. A group costs as many projections as its conditions have combinations
+    of values, which is two for a condition alone.
     """
     plain = {expr.variable for expr in observed if isinstance(expr, Read)}
     conditions = [(expr, reads(expr) - plain) for expr in observed if not isinstance(expr, Read)]

@@ -18,7 +18,7 @@ from cplc.system.formula import Formula
 from cplc.system.model import Step, System
 from cplc.system.rounds import Player
 
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 """Rises when a document of the former version would be misread."""
 
 

@@ -150,7 +150,7 @@ def _about(result: Result) -> Iterator[str]:
 def _remark(system: System, remark: Remark, style: Style) -> Iterator[str]:
     yield f"{style('warning', 'warning')}: {remark.message}"
     if remark.state is not None:
-        described = ", ".join(_described(system, remark.state)) or "the initial state"
+        described = ", ".join(_described(remark.system or system, remark.state)) or "the initial state"
         yield f"  for example where {described}"
 
 

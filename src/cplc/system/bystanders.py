@@ -31,7 +31,6 @@ from cplc.system.formula import (
     Knows,
     OnPaths,
     Taken,
-    meaning,
     subformulas,
 )
 from cplc.system.model import Step, System
@@ -63,8 +62,8 @@ class Bystanders:
                     asked |= reads(condition)
                 case Taken(steps) | OnPaths(along=Taken(steps)):
                     asked.update(*(self._footprints[name] for name in steps if name in self._footprints))
-                case Commits() | Fulfils():
-                    asked |= self._asked(meaning(part)) or set()
+                case Commits(channel) | Fulfils(channel):
+                    asked |= channel.reads
                 case KnownFrom(observed):
                     asked = asked.union(*map(reads, observed))
                 case Knows(_, agents):

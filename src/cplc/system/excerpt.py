@@ -206,7 +206,7 @@ def _judged(formula: Formula, value: bool, hidden: frozenset[str], agents: froze
             return _judged(OnPaths("A", Finally(NotFormula(operand))), True, hidden, agents)
         case Commits() | Fulfils():
             return _judged(meaning(formula), value, hidden, agents)
-        case KnownFrom(observed, operand) if value and hidden.isdisjoint(*map(reads, observed)):
+        case KnownFrom(observed, operand) if value and hidden.isdisjoint(frozenset().union(*map(reads, observed))):
             inner = _judged(operand, True, hidden, agents)
             return None if inner is None else replace(formula, operand=inner)
         case Knows("each", group, operand) if value and agents.issuperset(group):

@@ -81,6 +81,9 @@ class Remark:
     code: RemarkCode
     message: str
     state: State | None = None
+    """An example, of those variables alone that the part of the question depends on."""
+    system: System | None = field(default=None, repr=False, compare=False)
+    """The system that has these variables."""
     excluded: Excluded | None = None
 
 

@@ -364,8 +364,9 @@ class _Answering:
         self, parts: Iterable[Part], find: Callable[[Reachable, Formula], Iterator[Remark]]
     ) -> tuple[Remark, ...]:
         met = (_Met(self.exploration, part.formula, self.assuming) for part in parts)
-        found = [remark for reachable in met for remark in find(reachable, reachable.deciding)]
-        return tuple({remark.message: remark for remark in found}.values())
+        remarks = (remark for reachable in met for remark in find(reachable, reachable.deciding))
+        whole = self.exploration.system
+        return tuple({remark.message: replace(remark, system=whole) for remark in remarks}.values())
 
     def _not_serial(self, parts: Iterable[Part]) -> tuple[Remark, ...]:
         social = [part for part in parts if any(isinstance(f, Commits | Fulfils) for f in subformulas(part.formula))]
