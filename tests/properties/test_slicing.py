@@ -11,7 +11,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from tests.channels import promises
 from tests.naive import Frozen, Naive
 from tests.naive_games import TooManyStrategies
 from tests.strategies import formulas, roles, systems
@@ -302,14 +301,6 @@ _OVERLOOKED: dict[str, tuple[System, Formula, str, Any]] = {
     "fairness speaks of something else": (
         _small(_bits("p", "q"), _sets("p", _NOT_P), fairness=(e.Read("q"),)),
         f.OnPaths("A", f.Finally(P)),
-        "relevant", _of_p_alone,
-    ),
-    "debtor and creditor compare copies": (
-        _small(
-            _bits("p", "c@A", "c@B", true=("c@A",), kinds={"c@A": "A", "c@B": "B"}),
-            shared=(Shared("A", "B", "c@A", "c@B"),),
-        ),
-        f.Commits(promises("A -> B", [(e.Read("c@A"), e.Read("c@B"))]), P),
         "relevant", _of_p_alone,
     ),
     "steps are spoken of": (

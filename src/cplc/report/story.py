@@ -21,7 +21,7 @@ from cplc.system.formula import (
 from cplc.system.model import System
 from cplc.system.trace import Evidence, Run
 from cplc.verification.facts import Facts
-from cplc.verification.replay import some_fair_run
+from cplc.verification.replay import is_continuation
 
 __all__ = ["Story", "decisive", "said", "story", "tells"]
 
@@ -66,8 +66,7 @@ def story(system: System, evidence: Evidence) -> Story:
 
 def tells(evidence: Evidence) -> bool:
     """Whether there is a run or another state to show."""
-    formula = evidence.formula
-    if isinstance(formula, OnPaths) and formula == some_fair_run(formula.along):
+    if is_continuation(evidence):
         return False
     if evidence.run.moves or evidence.elsewhere is not None or is_strategy(evidence):
         return True

@@ -26,7 +26,7 @@ from cplc.system.formula import (
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Evidence, Run
 from cplc.verification.interpreter import Interpreter
-from cplc.verification.replay import steps_along
+from cplc.verification.replay import is_continuation, steps_along
 from cplc.verification.responsibility import avoidance
 from cplc.verification.results import Avoidance, Blame
 
@@ -182,7 +182,12 @@ def _reduced(families: tuple[str, ...], good: Callable[[Iterable[str]], bool]) -
 
 
 def endless(evidence: Evidence) -> Evidence | None:
-    """Return the evidence by a lasso that this comes down to, if it does to one."""
+    """Return the evidence by a lasso that this comes down to, if it does to one.
+
+    A lasso that only shows that a fair run begins where a finite run ends is none: any other would do as well.
+    """
+    if is_continuation(evidence):
+        return None
     if evidence.run.loop is not None:
         return evidence
     parts = [endless(part) for _, part in reversed(evidence.parts)]

@@ -42,6 +42,12 @@ def some_fair_run(along: Taken | None) -> OnPaths:
     return replace(SOME_FAIR_RUN, along=along)
 
 
+def is_continuation(evidence: Evidence) -> bool:
+    """Whether the evidence shows no more than that a fair run begins."""
+    formula = evidence.formula
+    return isinstance(formula, OnPaths) and formula == some_fair_run(formula.along)
+
+
 def must_go_on(system: System, formula: OnPaths) -> bool:
     """Whether a finite run for the formula needs a fair run that goes on from where it ends.
 

@@ -19,7 +19,7 @@ from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Move, Run
 from cplc.verification.interpreter import Interpreter, interpreter_of
 from cplc.verification.ltl_progression import UNSATISFIABLE, VALID, NotProgressible, progression
-from cplc.verification.replay import Goal, goals, unmet
+from cplc.verification.replay import Goal, goals, is_continuation, unmet
 from cplc.verification.results import Avoidance, WayOut
 
 LIMIT: Final = 20_000
@@ -90,7 +90,11 @@ def _chain(evidence: Evidence) -> Iterator[Evidence]:
     if evidence.run.loop is None:
         last = len(evidence.run.moves)
         for position, part in evidence.parts:
-            if position == last and (chain := list(_chain(part)))[-1].run.loop is not None:
+            if (
+                position == last
+                and not is_continuation(part)
+                and (chain := list(_chain(part)))[-1].run.loop is not None
+            ):
                 yield from chain
                 return
 
