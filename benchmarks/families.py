@@ -72,7 +72,7 @@ FAMILIES: Final = (
             "fair": Asked("AG (pay[1] -> AF (ship[1] | refund[1]))", "Shop"),
             "path": Asked("A (F pay[1] -> F (ship[1] | refund[1]))", "Shop"),
             "knowledge": Asked("AG (sold_out[1] -> K(Cus[1], order[1]))"),
-            "commitment": Asked("EF Fu(Shop -> Cus[1], ship[1])"),
+            "commitment": Asked("EF Fu(Shop -> Cus[1], ship[1] | refund[1])"),
         },
     ),
     Family(
@@ -187,7 +187,7 @@ FAMILIES: Final = (
             "fair": Asked("AG (pay[1] -> AF deliver[1])", "Seller"),
             "path": Asked("A (F pay[1] -> F deliver[1])", "Seller"),
             "knowledge": Asked("AG (deliver[1] -> K(Seller, offer[1]))"),
-            "commitment": Asked("EF Fu(Seller -> Buyer, deliver[1])"),
+            "commitment": Asked("EF Fu(goods[1], deliver[1])"),
         },
     ),
 )

@@ -230,7 +230,10 @@ def gate_can(goal: f.Next | f.Finally | f.Globally | f.Until, *others: str, unif
         pytest.param(gate_can(f.Finally(_INSIDE)), frozenset({"One"}), True, id="or if the train keeps going"),
         pytest.param(A(G(f.Implies(_STUCK, gate_can(f.Finally(_AWAY))))), NOBODY, True, id="it can clear the tunnel"),
         pytest.param(
-            A(G(f.Implies(_STUCK, gate_can(f.Finally(_AWAY), uniform=True)))), NOBODY, True, id="by what it sees"
+            A(G(f.Implies(_STUCK, gate_can(f.Finally(_AWAY), uniform=True)))),
+            NOBODY,
+            False,
+            id="but not by what it sees: the train might still run",
         ),
     ],
 )

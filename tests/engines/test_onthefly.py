@@ -59,7 +59,6 @@ def decided(compilation: Compilation, formula: str, limit: int = FEW) -> tuple[b
         ("A (F ship[1] -> F pay[2])", False),
         ("E F (does(ship[4]) & O does(pay[9]))", True),
         ("AG K(Shop, !order[5])", False),
-        ("EF Fu(Shop -> Cus[1], ship[1] | refund[1])", True),
         ("AG (sent(reserve[1]) -> C(Shop -> Cus[1], ship[1]))", False),
     ],
 )
