@@ -238,7 +238,7 @@ def test_lifecycle_atoms_are_sets_of_states() -> None:
         "sent(pay[1])": t.Sent("pay[1]"),
         "inflight(pay[1])": t.InFlight("pay[1]"),
         "terminal": t.Terminal(),
-        "C(Cus[1] -> Mer, pay[1])": t.Social("C", "Cus[1]", "Mer", t.Happened("pay[1]")),
+        "C(Mer -> Cus[1], pay[1])": t.Social("C", "Mer", "Cus[1]", t.Happened("pay[1]")),
         "SC(Mer -> Cus[1], F pay[1])": t.Social("SC", "Mer", "Cus[1]", t.Apply("F", (t.Happened("pay[1]"),))),
         "EK(Cus, pay[1])": t.Knowledge("EK", ("Cus[1]", "Cus[2]"), t.Happened("pay[1]")),
         "A[pay[1] U<=3 terminal]": t.OverPaths("A", t.Apply("U", (t.Happened("pay[1]"), t.Terminal()), 3)),

@@ -164,7 +164,7 @@ def test_spans_cover_what_was_written_with_its_parentheses() -> None:
         ("AGF p", "4: Expected an operator or the end of the expression after `AGF`, found `p` "
                   "(temporal operators stand apart: `A G F`)"),
         ("AG", "2: Expected an operand after `AG`, found the end of the expression"),
-        ("C(A p)", "4: Expected `->` after `A`, found `p`"),
+        ("C(A p)", "4: Expected an operator or `)` after `A`, found `p`"),
         ("forall c Cus: p", "9: Expected `in` after `c`, found `Cus`"),
         ("", "0: Expected an operand, found the end of the expression"),
         ("p # q", "2: The language has no character `#` (comments begin with `//`)"),
