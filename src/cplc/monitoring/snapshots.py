@@ -103,6 +103,8 @@ _GIVEN_UP: Final = "unknown"
 def _restored_case(name: str, data: Any, machine: Machine) -> Case:
     states, lives, time, place = data
     packed = tuple(_packed(state, name, machine) for state in _checked(states, list))
+    if not packed:
+        raise ValueError(f"no state of the case `{name}`")
     statuses: dict[int, Life] = {}
     for position, *status in lives:
         at = _number(position, len(machine.kept))
