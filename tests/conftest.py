@@ -49,6 +49,17 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     monkeypatch.setenv("CPLC_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
+@pytest.fixture(autouse=True)
+def restored_signals() -> Iterator[None]:
+    """Restore the handlers of signals: after a run that was stopped, a process outlasts further requests to end."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    before = {number: signal.getsignal(number) for name in names if (number := getattr(signal, name, None)) is not None}
+    yield
+    for number, handler in before.items():
+        if handler is not None and signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
+
+
 _SEVERAL_TESTS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 """Processes of the standard library that stay until the interpreter ends."""
 

@@ -28,7 +28,7 @@ _MAY_IMPORT: dict[str, set[str]] = {
     "risk": {"engines", "system"},
     "quality": {"semantics", "lowering", "verification", "system", "source"},
     "compatibility": {"engines", "verification", "system"},
-    "caching": {"verification", "system", "resources", "__init__"},
+    "caching": {"verification", "system", "resources", "file_access", "__init__"},
     "logs": {"system", "diagnostics", "source"},
     "simulation": {"engines", "verification", "system", "source"},
     "drawing": {"report", "simulation", "engines", "verification", "system", "source"},

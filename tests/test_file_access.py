@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.file_access import NotRegular, TooManyBytes, project_root, read_bytes
+from cplc.file_access import NotRegular, TooManyBytes, files_below, project_root, read_bytes
 from cplc.pipeline import Compilation, load
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and devices are others there")
@@ -233,6 +233,76 @@ def test_pipe_in_a_folder_is_left_out(tmp_path: Path, command: str) -> None:
     assert _cplc(command, str(tmp_path), cwd=tmp_path).returncode == 0
 
 
+# --- walks through folders
+
+_UNTIDY = "protocol P { role A   role B A -> B : m }\n"
+
+
+@pytest.mark.parametrize("command", [["check"], ["fmt"], ["fmt", "--check"], ["fmt", "--diff"]])
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_walk_leaves_out_links_that_lead_out_of_the_project(project: Path, command: list[str], is_marked: bool) -> None:
+    if not is_marked:
+        (project / "cplc.toml").unlink()
+    text = "protocol P {\n  role A\n  role B\n\n  A -> B : m\n}\n"
+    (project / "one.cpl").write_text(text, encoding="utf-8")
+    untidy = project.parent / "outside" / "untidy.cpl"
+    untidy.write_text(_UNTIDY, encoding="utf-8")
+    for number, target in enumerate((untidy, project.parent / "outside" / "secret.cpl", Path("/etc/passwd"))):
+        (project / f"link{number}.cpl").symlink_to(target)
+    done = _cplc(*command, str(project), cwd=project.parent)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert untidy.read_text(encoding="utf-8") == _UNTIDY
+    assert "hunter2" not in said
+    assert "root:" not in said
+    assert not any(f"link{number}.cpl" in said for number in range(3))
+
+
+def test_walk_leaves_out_links_to_other_kinds_of_files(project: Path) -> None:
+    (project / ".env").write_text(_SECRET, encoding="utf-8")
+    (project / "env.cpl").symlink_to(".env")
+    done = _cplc("check", ".", cwd=project)
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_link_that_is_named_is_followed(project: Path) -> None:
+    untidy = project.parent / "outside" / "untidy.cpl"
+    untidy.write_text(_UNTIDY, encoding="utf-8")
+    (project / "link.cpl").symlink_to(untidy)
+    assert _cplc("fmt", "link.cpl", cwd=project).returncode == 0
+    assert untidy.read_text(encoding="utf-8") != _UNTIDY
+    assert (project / "link.cpl").is_symlink()
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".")
+
+
+def test_walk_comes_once_to_a_file_with_several_names(project: Path) -> None:
+    (project / "zoo.cpl").touch()
+    (project / ".hidden").mkdir()
+    (project / ".hidden" / "inner.cpl").touch()
+    (project / "protocols" / "a.cpl").symlink_to("../zoo.cpl")
+    (project / "a.cpl").symlink_to("zoo.cpl")
+    (project / "b.cpl").symlink_to(".hidden/inner.cpl")
+    (project / "c.cpl").symlink_to("b.cpl")
+    (project / "gone.cpl").symlink_to("missing.cpl")
+
+    def met(folder: Path) -> list[str]:
+        return [os.path.relpath(path, project) for path in files_below(str(folder), (".cpl",), _is_hidden)]
+
+    assert met(project) == ["b.cpl", "gone.cpl", "zoo.cpl"]
+    assert met(project / "protocols") == ["protocols/a.cpl"]  # inside of the project, outside of the folder
+    (project / "cplc.toml").unlink()
+    assert met(project / "protocols") == []
+
+
+def test_walk_through_a_link_to_a_folder_that_is_named(project: Path) -> None:
+    (project / "protocols" / "one.cpl").touch()
+    (project / "folder").symlink_to("protocols")
+    assert list(files_below(str(project / "folder"), (".cpl",), _is_hidden)) == [str(project / "folder" / "one.cpl")]
+
+
 def test_process_substitution_is_read(tmp_path: Path) -> None:
     script = f'"{sys.executable}" -m cplc check <(printf "%s" "protocol P {{ role A role B A -> B : m }}")'
     environment = {**os.environ, "PYTHONPATH": str(_ROOT / "src")}
@@ -280,3 +350,85 @@ def test_record_leads_to_files_of_the_project_only(project: Path, named: str) ->
     assert "which is no protocol or model of this project" in done.stderr
     (project / "run.json").write_text(written, encoding="utf-8")
     assert _cplc("replay", "run.json", cwd=project).returncode == 0
+
+
+@pytest.mark.parametrize("target", ["", " "])
+def test_import_of_no_file_is_reported_as_such(project: Path, target: str) -> None:
+    done = _cplc("check", str(_imports(project, target)), "--format", "concise", cwd=project)
+    assert done.returncode == 2
+    assert "error[unreadable-file]: the import names no file" in (done.stdout + done.stderr).replace("The", "the")
+
+
+def test_too_large_files_are_measured_in_characters(tmp_path: Path) -> None:
+    with (tmp_path / "large.cpl").open("wb") as file:
+        file.truncate(2**30)
+    for command in ("check", "fmt"):
+        done = _cplc(command, "large.cpl", cwd=tmp_path)
+        assert "The file has more than the 1,000,000 characters that can be read" in done.stdout + done.stderr
+
+
+# --- files that a run goes on from, and files that it writes
+
+_LOG = '{"case": "1", "message": "m", "sender": "A"}\n'
+
+
+@pytest.fixture(name="place")
+def _place(tmp_path: Path) -> Path:
+    """A folder with a protocol, a log, a pipe and a link to a device."""
+    (tmp_path / "p.cpl").write_text(_PROTOCOL.format(), encoding="utf-8")
+    (tmp_path / "log.jsonl").write_text(_LOG, encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "null").symlink_to(os.devnull)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["monitor", "p.cpl", "log.jsonl", "--state", "pipe"],
+        ["monitor", "p.cpl", "log.jsonl", "--state", "null"],
+        ["monitor", "p.cpl", "log.jsonl", "--state", os.devnull],
+        ["verify", "p.cpl", "--checkpoint", "pipe"],
+        ["verify", "p.cpl", "--checkpoint", "null"],
+        ["sweep", "p.cpl", "--resume", "pipe.csv"],
+    ],
+    ids=" ".join,
+)
+def test_pipe_or_device_is_no_file_to_go_on_from(place: Path, command: list[str]) -> None:
+    before = sorted(place.iterdir())
+    done = _cplc(*command, cwd=place)
+    assert done.returncode == 2, done
+    assert "bug in cplc" not in done.stderr
+    assert sorted(place.iterdir()) == before
+    assert (place / "pipe").is_fifo()
+
+
+_WRITING = [["draw", "p.cpl", "--force", "-o"], ["simulate", "p.cpl", "--chart"], ["simulate", "p.cpl", "--log"]]
+
+
+@pytest.mark.parametrize("command", _WRITING, ids=" ".join)
+@pytest.mark.parametrize("is_link", [True, False])
+def test_output_goes_through_a_pipe(place: Path, command: list[str], is_link: bool) -> None:
+    name = {"--log": "out.jsonl", "--chart": "out.svg", "-o": "out.svg"}[command[-1]]
+    os.mkfifo(place / ("target" if is_link else name))
+    if is_link:
+        (place / name).symlink_to("target")
+    reading = os.open(place / name, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        done = _cplc(*command, name, cwd=place)
+        assert done.returncode == 0, done
+        assert (place / name).is_fifo()
+        assert os.read(reading, 2**16)
+    finally:
+        os.close(reading)
+    assert not [path.name for path in place.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("command", _WRITING, ids=" ".join)
+def test_output_to_a_device_does_not_replace_it(place: Path, command: list[str]) -> None:
+    name = {"--log": "out.jsonl", "--chart": "out.svg", "-o": "out.svg"}[command[-1]]
+    (place / name).symlink_to(os.devnull)
+    done = _cplc(*command, name, cwd=place)
+    assert done.returncode == 0, done
+    assert (place / name).is_char_device()

@@ -80,6 +80,19 @@ def test_interruption_reports_the_rest_as_unknown(number: signal.Signals) -> Non
     _check_document(output, "the run was")
 
 
+@pytest.mark.parametrize("form", ["concise", "text", "json"])
+def test_report_outlasts_further_terminations(form: str) -> None:
+    """`timeout` sends the signal to the process, and once more to its group."""
+    process = _started(*_ENDLESS, "--format", form)
+    time.sleep(2)
+    for _ in range(200):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.002)
+    output, _ = _ended(process)
+    assert process.returncode == 3
+    assert "the run was terminated" in output
+
+
 def test_text_names_the_reason_for_each_question() -> None:
     process = _started(*_ENDLESS, "--timeout", "10")  # which includes the start of the process
     output, _ = _ended(process)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -120,3 +121,36 @@ def _is_marked(place: Path) -> bool:
 def is_below(path: Path, folder: Path) -> bool:
     """Return whether a path is inside a folder, or the folder; both with their links resolved."""
     return path == folder or folder in path.parents
+
+
+def files_below(folder: str, endings: tuple[str, ...], is_skipped: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the files of a folder and of those below it that end so; folders whose name ``is_skipped`` are left out.
+
+    No file outside of the project of the folder is yielded, and none with another ending, whatever links lead to it; a
+    file that has several names is yielded once. Links to folders are not followed, and pipes, devices and sockets are
+    left out.
+    """
+    top, root = Path(os.path.realpath(folder)), project_root(Path(folder))
+    linked: set[Path] = set()
+    for here, inner, names in os.walk(folder):
+        inner[:] = sorted(name for name in inner if not is_skipped(name))
+        for name in sorted(names):
+            path = os.path.join(here, name)
+            if not name.endswith(endings) or not is_regular_or_missing(path):
+                continue
+            if os.path.islink(path):
+                place = Path(os.path.realpath(path))
+                if not place.name.endswith(endings) or not is_below(place, root) or place in linked:
+                    continue
+                if place.exists() and _is_met(place, top, is_skipped):
+                    continue
+                linked.add(place)
+            yield path
+
+
+def _is_met(place: Path, top: Path, is_skipped: Callable[[str], bool]) -> bool:
+    """Return whether a walk through a folder comes to this file under its own name."""
+    if not is_below(place, top):
+        return False
+    *folders, _ = place.relative_to(top).parts
+    return not any(map(is_skipped, folders))

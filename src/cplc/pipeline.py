@@ -332,7 +332,7 @@ def _text(name: str, most: int) -> str | Diagnostic:
     except NotRegular:
         return _unreadable(name, f"`{name}` is not a regular file")
     except TooManyBytes:
-        message = f"The file has more bytes than the {most:,} characters that can be read"
+        message = f"The file has more than the {most:,} characters that can be read"
         return rules.FILE_TOO_LARGE.at(Span(Source(name, ""), 0, 0), message)
     except UnicodeDecodeError as problem:
         return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")

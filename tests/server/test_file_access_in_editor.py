@@ -10,6 +10,9 @@ import pytest
 from lsprotocol import types as lsp
 from tests.server.conftest import Editor
 
+from cplc.server.compiled import uri_of
+from cplc.server.documents import Documents, workspace_files
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and devices are others there")
 
 _PROTOCOL = "protocol P { role A role B A -> B : m }"
@@ -51,6 +54,38 @@ async def test_file_outside_of_the_project_is_neither_shown_nor_linked(
         assert not await editor.client.text_document_document_link_async(lsp.DocumentLinkParams(which))
         place = lsp.DefinitionParams(which, lsp.Position(0, 9))
         assert not await editor.client.text_document_definition_async(place)
+
+
+def test_workspace_has_no_files_from_outside(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.cpl").write_text(_SECRET, encoding="utf-8")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "cplc.toml").touch()
+    (project / "main.cpl").write_text(_PROTOCOL, encoding="utf-8")
+    (project / "again.cpl").symlink_to("main.cpl")
+    (project / "link.cpl").symlink_to(tmp_path / "outside" / "secret.cpl")
+    assert workspace_files([str(project)]) == [str(project / "main.cpl")]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("is_workspace", [True, False])
+async def test_search_beside_a_file_reads_nothing_from_outside(tmp_path: Path, is_workspace: bool) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "other.cpl").write_text(_PROTOCOL, encoding="utf-8")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "main.cpl").write_text(_PROTOCOL, encoding="utf-8")
+    (project / "link.cpl").symlink_to(tmp_path / "outside" / "other.cpl")
+    documents = Documents()
+    try:
+        documents.folders = (str(project),) if is_workspace else ()
+        documents.open(uri_of(str(project / "main.cpl")), _PROTOCOL, 1)
+        beside = await documents.protocol(uri_of(str(project / "main.cpl")))
+        found = await documents.everything(lambda _: True, beside=beside)
+        assert [one.document.path for one in found] == [str(project / "main.cpl")]
+    finally:
+        documents.shutdown()
 
 
 @pytest.mark.asyncio

@@ -181,8 +181,23 @@ def test_signals_stop_work(number: signal.Signals, stopped: type[BaseException],
 
     with pytest.raises(stopped):
         list(supervised(_endless(release), Limits(), waiting=waiting))
+    if number == signal.SIGTERM:
+        os.kill(os.getpid(), number)  # the report that follows is not lost
+        signal.signal(signal.SIGTERM, before)
     assert signal.getsignal(signal.SIGTERM) == before
     signal.signal(signal.SIGINT, here)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no signals to send")
+def test_report_after_a_limit_outlasts_a_termination(release: threading.Event) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(Interrupted):
+            list(supervised(_endless(release), Limits(seconds=0.001), waiting=_nothing))
+        assert signal.getsignal(signal.SIGTERM) not in (before, signal.SIG_IGN)
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signals to send")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import struct
 import tempfile
 import time
@@ -21,6 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Final
 
+from cplc.file_access import NotRegular, open_regular
 from cplc.records import dataclass
 
 Buffer = bytes | memoryview
@@ -67,7 +67,7 @@ class Container:
     def pieces(self, name: str) -> Iterator[bytes]:
         """Yield a section piece by piece, as it is now."""
         section = self.sections[name]
-        with self.path.open("rb") as stream:
+        with os.fdopen(open_regular(self.path), "rb") as stream:
             stream.seek(section.begin)
             left = section.size
             while left and (piece := stream.read(min(_PIECE, left))):
@@ -80,9 +80,11 @@ def opened(path: Path, what: str = "checkpoint") -> Container:
 
     ``what`` it should be is said of a file that is something else.
     """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise Unusable("it is no file")
-    with path.open("rb") as stream:
+    try:
+        handle = open_regular(path)
+    except (NotRegular, IsADirectoryError):
+        raise Unusable("it is no file") from None
+    with os.fdopen(handle, "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         head = stream.read(_BEGIN)
         if not head.startswith(_MAGIC):

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from cplc.file_access import open_regular
 from cplc.records import dataclass
 
 _ENDING = ".verdict"
@@ -52,7 +53,7 @@ class Store:
         """Return the entry, unless it is not there, damaged, or somebody else's."""
         path = self._path(key)
         try:
-            with path.open("rb") as stream:
+            with os.fdopen(open_regular(path), "rb") as stream:
                 if not _is_ours(stream.fileno()):
                     return None
                 data = stream.read(LARGEST_ENTRY + len(_HEADER) + _DIGEST + 1)

@@ -109,7 +109,7 @@ def _text(name: str) -> str | Diagnostic:
             data = read_bytes(name, MAX_BYTES)
         return data.decode()
     except TooManyBytes:
-        message = f"The file has more bytes than the {MAX_SIZE:,} characters that can be read"
+        message = f"The file has more than the {MAX_SIZE:,} characters that can be read"
         return rules.FILE_TOO_LARGE.at(Span(Source(name, ""), 0, 0), message)
     except UnicodeDecodeError as problem:
         return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")

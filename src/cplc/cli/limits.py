@@ -17,7 +17,7 @@ from types import FrameType
 from typing import TypeVar
 
 from cplc.cli.clock import began
-from cplc.cli.signals import TERMINATIONS, handling
+from cplc.cli.signals import TERMINATIONS, handling, outlast_terminations
 from cplc.records import dataclass
 from cplc.system import unfinished
 from cplc.system.limits import TooLarge, allow, default_memory
@@ -142,16 +142,21 @@ def _deep_recursion() -> Iterator[None]:
 
 @contextmanager
 def termination() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP count as an interruption."""
+    """Let SIGTERM and SIGHUP count as an interruption: the first one only, as a report follows."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
+        outlast_terminations()
         raise Terminated("the run was terminated")
 
     with handling(stop, TERMINATIONS):
-        yield
+        try:
+            yield
+        except Interrupted:
+            outlast_terminations()
+            raise
 
 
 def guards(limits: Limits) -> Guards:

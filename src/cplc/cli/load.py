@@ -17,7 +17,7 @@ from cplc.cli.limits import Interrupted, Limits, computed, supervised
 from cplc.cli.reading import tell
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
-from cplc.file_access import MAX_BYTES, MAX_SIZE, is_regular_or_missing
+from cplc.file_access import MAX_BYTES, MAX_SIZE, files_below
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ STANDARD_INPUT = "-"
 def files_in(paths: Iterable[str], *endings: str) -> tuple[str, ...]:
     """Return the files that are named, and of each folder that is named those below it that end so, each once.
 
-    Hidden folders are left out, and so are pipes, devices and sockets in a folder.
+    Of a folder, hidden folders are left out, and so are pipes, devices, sockets and links that lead out of its project.
     """
     return tuple(dict.fromkeys(_files_in(paths, endings or (".cpl",))))
 
@@ -44,10 +44,7 @@ def _files_in(paths: Iterable[str], endings: tuple[str, ...]) -> Iterator[str]:
         if path == STANDARD_INPUT or not os.path.isdir(path):
             yield path
             continue
-        for folder, folders, found in os.walk(path):
-            folders[:] = sorted(each for each in folders if not each.startswith("."))
-            named = (os.path.normpath(os.path.join(folder, file)) for file in sorted(found) if file.endswith(endings))
-            yield from filter(is_regular_or_missing, named)
+        yield from map(os.path.normpath, files_below(path, endings, lambda folder: folder.startswith(".")))
 
 
 def compilation_of(
@@ -123,7 +120,7 @@ def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compil
     data = sys.stdin.buffer.read(MAX_BYTES + 1) if sys.stdin else b""
     span = Span(Source("<stdin>", ""), 0, 0)
     if len(data) > MAX_BYTES:
-        message = f"Standard input has more bytes than the {MAX_SIZE:,} characters that can be read"
+        message = f"Standard input has more than the {MAX_SIZE:,} characters that can be read"
         return rules.FILE_TOO_LARGE.at(span, message)
     try:
         text = data.decode("utf-8-sig")

@@ -7,6 +7,7 @@ used. It says what it belongs to, so that a state of another protocol or of othe
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
@@ -18,6 +19,7 @@ import click
 from cplc import __version__
 from cplc.caching.container import Container, Unusable, opened, remove_unfinished, written
 from cplc.caching.lock import InUse, exclusive
+from cplc.file_access import open_regular
 from cplc.logs.following import Head
 from cplc.records import dataclass
 
@@ -104,8 +106,11 @@ def _refused(path: Path, reason: str) -> click.UsageError:
 
 def _earlier(path: Path) -> str | None:
     """Return why the file is none of this version, if it is a state of an earlier one."""
-    with path.open("rb") as stream:
-        is_earlier = stream.read(len(_EARLIER)) == _EARLIER
+    try:
+        with os.fdopen(open_regular(path), "rb") as stream:
+            is_earlier = stream.read(len(_EARLIER)) == _EARLIER
+    except OSError:
+        return None
     return "it was written by an earlier version of cplc, in another form" if is_earlier else None
 
 

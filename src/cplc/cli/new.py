@@ -64,8 +64,11 @@ def command(name: str, template: str) -> Exit:
 
 def _protocol_name(path: Path) -> str:
     """Return the name of the file as a name of the language: `two-buyers` becomes `TwoBuyers`."""
-    words = re.findall(r"[A-Za-z0-9]+", path.stem)
+    stem = path.name.removesuffix(".cpl")
+    if not stem.strip(". \t"):
+        raise click.UsageError(f"`{path}` is no name for a file: letters come before `.cpl`, as in `Order`")
+    words = re.findall(r"[A-Za-z0-9]+", stem)
     name = "".join(word[0].upper() + word[1:] for word in words)
     if not name or not name[0].isalpha():
-        raise click.UsageError(f"`{path.stem}` is no name for a protocol: it begins with a letter")
+        raise click.UsageError(f"`{stem}` is no name for a protocol: it begins with a letter")
     return name

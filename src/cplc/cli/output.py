@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -148,12 +149,14 @@ def _mode(path: Path) -> int:
 
 
 def write_files(texts: Mapping[Path, str | bytes]) -> None:
-    """Write each file whole, and none before all of them are ready to take their places."""
+    """Write each file whole, and none before all of them are ready to take their places.
+
+    What is written to a pipe or a device goes through it.
+    """
     ready: dict[Path, Path] = {}
     try:
         for path, text in texts.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            handle, name = make_temporary(path)
             ready[path] = Path(name)
             with os.fdopen(handle, "wb") as stream:
                 stream.write(text if isinstance(text, bytes) else text.encode())
@@ -165,8 +168,30 @@ def write_files(texts: Mapping[Path, str | bytes]) -> None:
         raise
 
 
+def make_temporary(path: Path) -> tuple[int, str]:
+    """Return a new file that can take the place of this one, open: beside it, and its folder is made."""
+    if _is_stream(path):
+        return tempfile.mkstemp(prefix="cplc-")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether the path leads to a device, a pipe or a socket: none of them is ever replaced by a file."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 def put(temporary: Path, path: Path) -> None:
     """Let a file that is ready take its place, for whom the one before it was."""
+    if _is_stream(path):
+        with temporary.open("rb") as ready, open(os.open(path, os.O_WRONLY), "wb") as stream:
+            shutil.copyfileobj(ready, stream)
+        temporary.unlink()
+        return
     temporary.chmod(_mode(path))
     temporary.replace(path)
 

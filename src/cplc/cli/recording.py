@@ -82,8 +82,7 @@ class Log:
 
     def _put(self) -> None:
         self._file.seek(0)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        handle, name = output.make_temporary(self.path)
         try:
             with os.fdopen(handle, "wb") as plain:
                 if self.path.suffix.lower() == ".gz":

@@ -7,6 +7,7 @@ ignore SIGINT. By convention that stays so.
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -23,11 +24,29 @@ TERMINATIONS: Final = tuple(number for number in REQUESTS_TO_END if number != si
 
 @contextmanager
 def handling(handler: Handler, numbers: tuple[int, ...]) -> Iterator[None]:
-    """Handle these signals inside the block, but for those that are ignored."""
+    """Handle these signals inside the block, but for those ignored; `outlast_terminations` holds after it."""
     wanted = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, handler) for number in wanted}
     try:
         yield
     finally:
         for number, previous in before.items():
-            signal.signal(number, previous)
+            if signal.getsignal(number) is not _do_nothing:
+                signal.signal(number, previous)
+
+
+def outlast_terminations() -> None:
+    """Let no further SIGTERM or SIGHUP end the process: the run was stopped, and its report is still to be written.
+
+    `timeout` sends the signal twice: to the process and to its group. Ctrl-C still ends the report. A handler of
+    its own, unlike a signal that is ignored, is not inherited by programs that are started.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in TERMINATIONS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _do_nothing)
+
+
+def _do_nothing(number: int, frame: FrameType | None) -> None:
+    pass

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Final, TypeVar
 
 from cplc.cli.limits import Interrupted, Limits, guards
-from cplc.cli.signals import REQUESTS_TO_END, handling
+from cplc.cli.signals import REQUESTS_TO_END, handling, outlast_terminations
 
 Item = TypeVar("Item")
 
@@ -66,10 +66,16 @@ def stopping(limits: Limits) -> Iterator[Stop]:
         return
 
     def requested(number: int, frame: FrameType | None) -> None:
+        if number != signal.SIGINT:
+            outlast_terminations()
         stop.request(STOPPED if number == signal.SIGINT else "the run was terminated")
 
     with handling(requested, REQUESTS_TO_END), _alarm(stop, limits.seconds):
-        yield stop
+        try:
+            yield stop
+        except Interrupted:
+            outlast_terminations()
+            raise
 
 
 @contextmanager

@@ -87,6 +87,8 @@ def loader(
                 return place
             imported.add(str(place))
             return buffered(str(place)) or _read(str(place), target, parse)
+        if not target.strip():
+            return NotLoaded("the import names no file", (Note('write `import "./file.cpl"`'),))
         folder = Path(importing.name).parent if importing.name in imported else folder_here
         name = os.path.normpath(folder / target)
         if only_buffers:
@@ -153,7 +155,7 @@ def _read(name: str, target: str, parse: Parse, place: Path | None = None) -> Lo
     except NotRegular:
         return NotLoaded(f"`{target}` is not a regular file")
     except TooManyBytes:
-        reason = f"`{target}` has more bytes than the {MAX_SIZE:,} characters that can be read"
+        reason = f"`{target}` has more than the {MAX_SIZE:,} characters that can be read"
         return NotLoaded(reason, rule=rules.FILE_TOO_LARGE)
     except UnicodeDecodeError as error:
         return NotLoaded(f"`{target}` is not UTF-8 text: byte {error.start} cannot be read")

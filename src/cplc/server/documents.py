@@ -7,14 +7,14 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Final, TypeVar
 
 from lsprotocol.types import TextDocumentContentChangeEvent
 
-from cplc.file_access import MAX_BYTES, read_bytes
+from cplc.file_access import MAX_BYTES, files_below, read_bytes
 from cplc.server.compiled import (
     Compiled,
     CompiledIspl,
@@ -170,9 +170,8 @@ class Documents:
         found = dict.fromkeys(workspace_files(self.folders))
         if beside is not None and beside.document.path is not None:
             folder = os.path.dirname(beside.document.path)
-            with suppress(OSError):
-                names = sorted(name for name in os.listdir(folder) if name.endswith(".cpl"))
-                found.update((os.path.join(folder, name), None) for name in names[:MOST_FILES])
+            beside_it = files_below(folder, (".cpl",), lambda _: True)
+            found.update((path, None) for path in islice(beside_it, MOST_FILES))
         return list(found)
 
     def warm_up(self) -> None:
@@ -187,9 +186,8 @@ def workspace_files(folders: Iterable[str]) -> list[str]:
     """Return the protocols in these folders, hidden ones and those of other tools left out."""
     found: dict[str, None] = {}
     for folder in folders:
-        for root, inner, names in os.walk(folder):
-            inner[:] = sorted(name for name in inner if not name.startswith(".") and name not in _SKIPPED)
-            found.update((os.path.join(root, name), None) for name in sorted(names) if name.endswith(".cpl"))
+        for path in files_below(folder, (".cpl",), lambda name: name.startswith(".") or name in _SKIPPED):
+            found[path] = None
             if len(found) > MOST_FILES:
                 return list(found)
     return list(found)
