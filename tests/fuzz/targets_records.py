@@ -28,7 +28,8 @@ from cplc.logs.following import Head
 from cplc.logs.mapping import LogMapping
 from cplc.logs.mapping_file import parse_mapping
 from cplc.logs.ocel import Notion
-from cplc.logs.reading import FORMATS, Format, read
+from cplc.logs.reading import FORMATS, read
+from cplc.logs.records import Format
 from cplc.logs.vocabulary import Vocabulary, vocabulary_of
 from cplc.logs.writing import log_text
 from cplc.monitoring.monitor import Monitor

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from cplc.logs.events import Event, Garbage
 from cplc.logs.mapping import LogMapping
 from cplc.logs.ocel import Notion
-from cplc.logs.reading import FORMATS, Format, read
+from cplc.logs.reading import FORMATS, read
+from cplc.logs.records import Format
 from cplc.logs.vocabulary import Vocabulary
 from cplc.logs.writing import log_text
 

@@ -18,8 +18,8 @@ from cplc.logs import ocel, reading, xes
 from cplc.logs.events import Event, Garbage
 from cplc.logs.mapping import LogMapping
 from cplc.logs.ocel import Notion
-from cplc.logs.reading import Format, read
-from cplc.logs.records import LONGEST, MAX_NAME
+from cplc.logs.reading import read
+from cplc.logs.records import LONGEST, MAX_NAME, Format
 from cplc.logs.vocabulary import Vocabulary
 
 _MIB = 1 << 20

@@ -66,6 +66,26 @@ _EMPTY = {
 }
 """Logs without records that are whole documents of their formats."""
 
+_FIELDLESS = {
+    "objects.json": "[{}]",
+    "objects.jsonl": "{}\n{}\n",
+    "nulls.jsonl": '{"case": null, "message": ""}\n',
+    "no-lists.json": '{"events": []}',
+    "lists.jsonl": '{"events": [], "more": {"inside": {}}}\n',
+}
+"""Logs with records of which no mapping can name a field."""
+
+_MAPPABLE = frozenset(
+    ["other-fields.jsonl", "other-fields.csv", "other-messages.jsonl", "other-messages.csv", "left-out.jsonl"]
+)
+"""Logs that are refused without a mapping, and that a mapping may be proposed from."""
+
+_HINTED = _FIELDLESS | {
+    "lines.json": '{"case": "1", "message": "order", "sender": "Buyer"}\n',
+    "other-lines.json": '{"x": "1", "y": "order"}\n',
+}
+"""Read as JSON, an array, by their option."""
+
 _COMMANDS = {
     "monitor": ["monitor", "{file}", "{log}"],
     "coverage": ["coverage", "{file}", "--log", "{log}"],
@@ -112,17 +132,84 @@ def test_no_named_format_makes_a_log_of_another_document(
     assert "error[unreadable-log]" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["otlp.json", "object.json", "page.xes", "one-word", "zeros.bin"])
-def test_no_mapping_is_proposed_for_what_is_no_log(
+@pytest.mark.parametrize("name", sorted((_UNREADABLE.keys() | _EMPTY.keys() | _FIELDLESS.keys()) - _MAPPABLE))
+def test_no_mapping_is_proposed_from_log_without_fields(
     name: str, protocol: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / name
-    log.write_text(_UNREADABLE[name], encoding="utf-8")
-    more = ["--log-format", "json"] if name.endswith(".json") else []
-    assert _exit("mapping", protocol, log, *more) == 2
+    log.write_text((_UNREADABLE | _EMPTY | _FIELDLESS)[name], encoding="utf-8")
+    assert _exit("mapping", protocol, log) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "error[unreadable-log]" in captured.err or "warning[empty-log]" in captured.err
+    assert "error[unreadable-log]" in captured.err
+    assert name in captured.err
+
+
+@pytest.mark.parametrize("name", sorted(_MAPPABLE))
+def test_mapping_is_proposed_from_records_with_fields(
+    name: str, protocol: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / name
+    log.write_text((_UNREADABLE | _FIELDLESS)[name], encoding="utf-8")
+    assert _exit("mapping", protocol, log) == 0
+    assert "one of nothing" not in capsys.readouterr().out
+
+
+def test_mapping_lists_fields_with_others_inside(
+    protocol: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"about": {"inside": {"number": "1"}}, "empty": []}\n', encoding="utf-8")
+    assert _exit("mapping", protocol, log) == 0
+    assert '# case = ?   one of "about"\n' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["monitor", "coverage", "beliefs"])
+@pytest.mark.parametrize("name", sorted(_FIELDLESS))
+def test_log_without_fields_is_refused(
+    name: str, command: str, protocol: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / name
+    log.write_text(_FIELDLESS[name], encoding="utf-8")
+    assert _exit(command, protocol, log) == 2
+    assert "--log-format" not in capsys.readouterr().err
+
+
+_LONG = "x" * 600_000
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "limit"),
+    [
+        (
+            "long.xes",
+            f'<log><trace><event><string key="a" value="{_LONG}"/><string key="b" value="{_LONG}"/></event></trace>'
+            "</log>",
+            "XES, but exceeds a limit: its attributes are longer than 1,048,576 characters",
+        ),
+        (
+            "many.xes",
+            "<log><trace><event>"
+            + "".join(f'<string key="k{at}" value="1"/>' for at in range(1001))
+            + "</event></trace></log>",
+            "XES, but exceeds a limit: it has more than 1,000 attributes",
+        ),
+        ("deep.xes", "<log>" + "<list>" * 100, "XES, but exceeds a limit: the log is nested deeper than 100 levels"),
+        ("cut-off.xes", "<log><trace><event>", "XES, but is damaged or is no log"),
+        ("long.json", f'[{{"a": "{_LONG * 2}"}}]', "a JSON array, but exceeds a limit: a "),
+        ("damaged.json", '[{"a": 1', "a JSON array, but is damaged or is no log"),
+        ("long.jsonl", f'{{"a": "{_LONG * 2}"}}\n', "JSON lines, but exceeds a limit: the line is longer than"),
+        ("case.jsonl", f'{{"case": "{"x" * 1001}", "message": "pay"}}', "a limit: the name of the case is longer"),
+    ],
+    ids=lambda value: value if len(value) < 20 else "",
+)
+def test_note_names_the_limit_that_was_exceeded(
+    name: str, text: str, limit: str, protocol: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / name
+    log.write_text(text, encoding="utf-8")
+    assert _exit("monitor", protocol, log) == 2
+    assert limit in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["monitor", "coverage", "beliefs"])
@@ -153,7 +240,11 @@ def test_one_unreadable_log_among_others_is_refused(
     ("name", "hint"),
     [
         ("otlp.json", "it looks like OTLP"),
-        ("object.json", "use --log-format jsonl"),
+        ("object.json", "no record has a field that could be its case or its message"),
+        ("no-lists.json", "no record has a field that could be its case or its message"),
+        ("other-header.csv", "its fields are not those of a log: a mapping says what they mean"),
+        ("lines.json", "it looks like JSON lines: use --log-format jsonl"),
+        ("other-lines.json", "its fields are not those of a log if read so (--log-format jsonl)"),
         ("other-messages.jsonl", "the protocol has `deliver`, `leave`, `offer`, `order`, `pay`"),
         ("other-messages.jsonl", "`cplc mapping` proposes one"),
         ("left-out.jsonl", "leaves out every record"),
@@ -165,7 +256,7 @@ def test_notes_say_what_it_looks_like(
     name: str, hint: str, protocol: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / name
-    log.write_text(_UNREADABLE[name], encoding="utf-8")
+    log.write_text((_UNREADABLE | _HINTED)[name], encoding="utf-8")
     more = ["--log-format", "json"] if name.endswith(".json") else []
     assert _exit("monitor", protocol, log, *more) == 2
     assert hint in capsys.readouterr().err

@@ -14,8 +14,9 @@ from tests.strategies_protocols import plans
 
 from cplc.logs.events import Event
 from cplc.logs.mapping import LogMapping
-from cplc.logs.reading import FORMATS, Format, read
+from cplc.logs.reading import FORMATS, read
 from cplc.logs.recording import Recorder
+from cplc.logs.records import Format
 from cplc.logs.vocabulary import Vocabulary, vocabulary_of
 from cplc.logs.writing import log_text
 from cplc.pipeline import Compilation

@@ -118,7 +118,7 @@ def test_too_many_nodes_are_reported(backend: str) -> None:
         one, other = manager.literal(level), manager.literal(level + 20)
         pairs = pairs & ((one & other) | (~one & ~other))
     assert manager.size(pairs) > 1000
-    with pytest.raises(ResourceExhausted, match="1000 nodes"):
+    with pytest.raises(ResourceExhausted, match="1,000 nodes"):
         manager.tidy()
 
 

@@ -8,6 +8,9 @@ import pytest
 
 from cplc.pipeline import Compilation
 from cplc.source import Source
+from cplc.system.expr import Expr, conj, disj, negate
+from cplc.system.formula import And, Atom, Finally, Formula, Not, OnPaths, Or
+from cplc.system.printer import formula_text
 from cplc.verification.results import Result
 
 Engine = Literal["explicit", "symbolic"]
@@ -212,3 +215,58 @@ def test_fairness_does_not_hide_a_deadlock() -> None:
 def test_synchronous_channels(engine: Engine) -> None:
     for check, answer in (("sound", "holds"), ("live", "holds"), ("aligned", "holds"), ("deadlock_free", "holds")):
         assert verdict(check, DUE + DONE, engine, "sync").answer == answer
+
+
+_PROMISES = """
+protocol Promises {
+  role A { var n: 0..3 = 0 }
+  role B
+  role Yan[2]
+  commitment both = C(A, B, true, bye & A.n < 3)
+  commitment some = C(A, B, true, note[1] & !bye | (exists x in Yan: note[x]))
+  commitment other = C(A, B, true, fulfilled(both) & note[2])
+  A -> B : hi means create both, create some, create other
+  A -> B : bye after hi
+  for x in Yan { x -> A : note }
+  check consistent, honourable
+}
+"""
+
+
+def _as_expression(formula: Formula) -> Expr:
+    match formula:
+        case Atom(condition, _):
+            return condition
+        case Not(operand):
+            return negate(_as_expression(operand))
+        case And(operands):
+            return conj(map(_as_expression, operands))
+        case Or(operands):
+            return disj(map(_as_expression, operands))
+        case _:
+            raise AssertionError(formula)
+
+
+def test_goals_of_checks_are_formulas_to_paste() -> None:
+    compilation = Compilation(Source("p.cpl", _PROMISES))
+    assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
+    questions = compilation.questions()
+    assert not any("the consequent of" in formula_text(question.question.formula) for question in questions)
+    (honourable,) = (question for question in questions if question.question.name == "honourable")
+    text = formula_text(honourable.question.formula)
+    for commitment, goal in (
+        ("both", "(bye & A.n < 3)"),
+        ("some", "(note[1] & !bye | note[1] | note[2])"),
+        ("other", "(fulfilled(both) & note[2])"),
+    ):
+        assert f"F {goal}" in text
+        pasted = Compilation(
+            Source("p.cpl", _PROMISES.replace("check consistent, honourable", f"property pasted: EF {goal}"))
+        )
+        assert pasted.ok, [diagnostic.concise() for diagnostic in pasted.diagnostics]
+        (question,) = pasted.questions()
+        match question.question.formula:
+            case OnPaths("E", Finally(operand), None):
+                assert _as_expression(operand) == compilation.system.commitment[commitment].consequent
+            case other:
+                raise AssertionError(other)

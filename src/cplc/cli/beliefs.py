@@ -18,7 +18,7 @@ from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.diagnostics.render import in_order
 
 if TYPE_CHECKING:
-    from cplc.logs.reading import Format
+    from cplc.logs.records import Format
     from cplc.mining.beliefs import Estimates
     from cplc.pipeline import Compilation
 

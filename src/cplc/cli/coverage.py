@@ -21,7 +21,7 @@ from cplc.printable import printable
 
 if TYPE_CHECKING:
     from cplc.asking import EngineName
-    from cplc.logs.reading import Format as LogFormat
+    from cplc.logs.records import Format as LogFormat
     from cplc.quality.coverage import Outcome
 
 

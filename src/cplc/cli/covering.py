@@ -17,7 +17,7 @@ from cplc.printable import printable
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
-    from cplc.logs.reading import Format as LogFormat
+    from cplc.logs.records import Format as LogFormat
     from cplc.mining.coverage import LogCoverage
 
 

@@ -20,7 +20,7 @@ from cplc.cli.output import Colour
 if TYPE_CHECKING:
     from cplc.diagnostics.core import Diagnostic
     from cplc.logs.proposing import Proposal
-    from cplc.logs.reading import Format
+    from cplc.logs.records import Format
 
 _LOOKED_AT = 20_000
 
@@ -61,7 +61,7 @@ def command(
     """Propose a mapping from LOG to the messages and roles of the protocol of FILE."""
 
     def work() -> tuple[Proposal | None, tuple[Diagnostic, ...]]:
-        from cplc.logs.content import LogContent, diagnose
+        from cplc.logs.content import LogContent, diagnose_unmappable
         from cplc.logs.mapping import LogMapping
         from cplc.logs.ocel import Notion
         from cplc.logs.proposing import propose
@@ -76,7 +76,7 @@ def command(
         read = records(source, log_form, LogMapping(notion=Notion(case_type)), content=content)
         vocabulary = vocabulary_of(compilation.system)
         proposal = propose(islice(read, _LOOKED_AT), vocabulary, case_type)
-        problem = None if proposal.records else diagnose(content, vocabulary.families)
+        problem = None if proposal.has_fields else diagnose_unmappable(content)
         return proposal, (*found, *([problem] if problem is not None else []))
 
     done = finished(work, Limits(timeout, memory), "reading the log")
@@ -85,7 +85,7 @@ def command(
         return Exit.UNKNOWN
     proposal, diagnostics = done
     output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
-    if proposal is None or not proposal.records:
+    if proposal is None or not proposal.has_fields:
         return Exit.WRONG
     if proposal.problem:
         more = f" (and {proposal.unread - 1:,} more)" if proposal.unread > 1 else ""

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from cplc.logs.content import LogContent
     from cplc.logs.events import Event, Garbage
     from cplc.logs.mapping import LogMapping
-    from cplc.logs.reading import Format
-    from cplc.logs.records import Stream
+    from cplc.logs.records import Format, Stream
     from cplc.monitoring.findings import Finding
     from cplc.monitoring.monitor import Monitor
 

@@ -24,7 +24,7 @@ from cplc.source import Source, Span
 
 if TYPE_CHECKING:
     from cplc.logs.mapping import LogMapping
-    from cplc.logs.reading import Format
+    from cplc.logs.records import Format
     from cplc.mining.choices import Choices
     from cplc.monitoring.monitor import Monitor
     from cplc.pipeline import Compilation

@@ -20,8 +20,8 @@ from cplc.records import dataclass
 
 if TYPE_CHECKING:
     from cplc.logs.events import Event
-    from cplc.logs.reading import Format
     from cplc.logs.recording import Recorder
+    from cplc.logs.records import Format
     from cplc.system.model import System
 
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".xes": "xes", ".json": "ocel", ".jsonocel": "ocel"}

@@ -148,7 +148,7 @@ class Diagrams(ABC, Generic[N, U]):
     def exhausted(self) -> ResourceExhausted:
         """Note that the manager is too small; return the error that names the limit in force."""
         self.is_exhausted = True
-        reason = f"the decision diagrams need more than {self.node_limit} nodes"
+        reason = f"the decision diagrams need more than {self.node_limit:,} nodes"
         if self.memory_limit is not None:
             size = f"{self.memory_limit // 2**20} MB"
             reason += f", as many as the memory limit of {size} leaves room for; a larger `--memory` raises it"

@@ -245,7 +245,7 @@ class Encoding:
     def _check_effort(self) -> None:
         if self.ceiling is not None and self.diagrams.nodes() > self.ceiling:
             raise ResourceExhausted(
-                f"under this order of the variables a condition takes more than {self.ceiling} nodes"
+                f"under this order of the variables a condition takes more than {self.ceiling:,} nodes"
             )
 
     def cases(self, expr: Expr) -> Cases:

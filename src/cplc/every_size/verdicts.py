@@ -27,7 +27,7 @@ from cplc.verification.results import Answer, Question, Remark, Result, SizeCove
 from cplc.verification.verify import Settled, Verifier
 
 DEFAULT_WORK = 1_000_000
-"""Units of work for each question: some ten seconds."""
+"""Units of work for each question: 5 to 40 seconds of processor time, measured."""
 CROSS_CHECKED = 5
 """Sizes up to this one are verified even where view abstraction proves the question for them."""
 _ASIDE = 0.25

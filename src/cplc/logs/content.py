@@ -6,13 +6,17 @@ import codecs
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
-from typing import Final
+from typing import Final, Literal
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.logs.records import CHUNK
+from cplc.logs.events import Garbage
+from cplc.logs.records import CHUNK, Format
 from cplc.records import dataclass
 from cplc.source import Source, Span
+
+Trial = Literal["events", "fields", "records", "nothing"]
+"""What a log has if it is read in some format: events, records with fields that a mapping can name, records without."""
 
 _CALLED: Final[Mapping[str, str]] = {
     "jsonl": "JSON lines",
@@ -34,6 +38,8 @@ class LogContent:
     is_packed: bool = False
     beginning: bytes = b""
     """Its first bytes, unpacked."""
+    trial: Callable[[Format], Trial] = field(default=lambda _: "nothing")
+    """Reads the first records in another format."""
     header: tuple[str, tuple[str, ...]] | None = None
     """Of CSV: the place of the header, and its names."""
     records: int = 0
@@ -45,20 +51,29 @@ class LogContent:
     unknown: int = 0
     """Events whose message the protocol does not have."""
     first_problem: str | None = None
+    too_large: int = 0
+    """Of those that are unreadable: for their size alone."""
+    first_limit: str | None = None
+    """Which limit was exceeded first, if one was."""
     notify: Callable[[], None] = field(default=lambda: None)
     """Called once the format is determined, before anything is read."""
 
-    def begin(self, name: str, log_format: str, beginning: bytes, *, is_packed: bool) -> None:
+    def begin(
+        self, name: str, log_format: str, beginning: bytes, trial: Callable[[Format], Trial], *, is_packed: bool
+    ) -> None:
         self.name, self.format, self.is_packed = name, log_format, is_packed
-        self.beginning = beginning[:CHUNK]
+        self.beginning, self.trial = beginning[:CHUNK], trial
         self.notify()
 
     def set_header(self, place: str, names: tuple[str, ...]) -> None:
         self.header = place, names
 
-    def count_unreadable(self, problem: str) -> None:
+    def count_unreadable(self, garbage: Garbage) -> None:
         self.unreadable += 1
-        self.first_problem = self.first_problem or problem
+        self.first_problem = self.first_problem or f"{garbage.place}: {garbage.reason}"
+        if garbage.exceeds_limit:
+            self.too_large += 1
+            self.first_limit = self.first_limit or garbage.reason
 
     @property
     def counts(self) -> tuple[int, int, int, int, int]:
@@ -77,7 +92,6 @@ def diagnose(content: LogContent, messages: Iterable[str], *, is_growing: bool =
     """
     span = Span(Source(content.name, ""), 0, 0)
     name, count = f"`{content.name}`", f"{content.records:,} record{'' if content.records == 1 else 's'}"
-    read_as = _CALLED.get(content.format or "", "a log")
     if content.events > content.unknown:
         return None
     if content.events:
@@ -90,17 +104,35 @@ def diagnose(content: LogContent, messages: Iterable[str], *, is_growing: bool =
             Note("`[messages]` in a mapping says what the log calls them; `cplc mapping` proposes one"),
         )
     if content.unreadable:
-        return rules.UNREADABLE_LOG.at(
-            span,
-            f"nothing in {name} could be read as an event; it was read as {read_as}",
-            *([Note(f"the first problem: {content.first_problem}")] if content.first_problem else []),
-            Note(advice(content.beginning, content.format)),
-        )
+        return _unreadable(content)
     if content.records:
         message = f"the mapping, or its kind, leaves out every record in {name}: {count}"
         hint = Note("see `ignore` and `[kinds]` in the mapping, and which values its fields for the kind have")
         return (rules.EMPTY_LOG if is_growing else rules.UNREADABLE_LOG).at(span, message, hint)
     return rules.EMPTY_LOG.at(span, f"there is no record in {name}, so nothing was checked")
+
+
+def diagnose_unmappable(content: LogContent) -> Diagnostic:
+    """Return an error for a log without a record that has fields: no mapping can be proposed from it."""
+    name = f"`{content.name}`"
+    if content.unreadable:
+        return _unreadable(content)
+    what = "no record in it has a field with a value" if content.records else "there is no record in it"
+    return rules.UNREADABLE_LOG.at(
+        Span(Source(content.name, ""), 0, 0),
+        f"no mapping can be proposed from {name}: {what}",
+        Note(advice(content) if content.records else "a mapping is proposed from the records of a log"),
+    )
+
+
+def _unreadable(content: LogContent) -> Diagnostic:
+    read_as = _CALLED.get(content.format or "", "a log")
+    return rules.UNREADABLE_LOG.at(
+        Span(Source(content.name, ""), 0, 0),
+        f"nothing in `{content.name}` could be read as an event; it was read as {read_as}",
+        *([Note(f"the first problem: {content.first_problem}")] if content.first_problem else []),
+        Note(advice(content)),
+    )
 
 
 # --- what a file looks like
@@ -124,8 +156,9 @@ _DELIMITERS: Final = (b",", b";", b"\t", b"|")
 _TEXT_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def advice(beginning: bytes, used: str | None) -> str:
+def advice(content: LogContent) -> str:
     """Return what a file looks like, by its first bytes, and what to do about it."""
+    beginning = content.beginning
     for mark, called in _BINARY:
         if beginning.startswith(mark):
             return f"it looks like {called}; {_CONVERT}"
@@ -145,24 +178,33 @@ def advice(beginning: bytes, used: str | None) -> str:
         if b"log" not in elements[:1]:
             root = elements[0].decode("utf-8", "replace") if elements else "?"
             return f"it looks like XML with the root element `{root}`, and XES has `log`; {_CONVERT}"
-        return _use("XES", "xes", used)
+        return _use("XES", "xes", content)
     if text.startswith(b"{") and _OCEL_2.search(text):
-        return _use("OCEL 2.0", "ocel", used)
+        return _use("OCEL 2.0", "ocel", content)
     if text.startswith(b"["):
-        return _use("a JSON array", "json", used)
+        return _use("a JSON array", "json", content)
     if text.startswith(b"{"):
         line, _, rest = text.partition(b"\n")
         if rest.strip() and not line.rstrip().endswith(b"}"):
             return f"it looks like one JSON object on several lines; {_CONVERT}"
-        return _use("JSON lines", "jsonl", used)
+        return _use("JSON lines", "jsonl", content)
     if not any(delimiter in text.partition(b"\n")[0] for delimiter in _DELIMITERS):
         return f"it looks like plain text; {_CONVERT}"
-    return _use("CSV", "csv", used)
+    return _use("CSV", "csv", content)
 
 
-def _use(called: str, looks: str, used: str | None) -> str:
-    if looks != used:
-        return f"it looks like {called}: use --log-format {looks}"
-    if looks in ("jsonl", "csv"):
-        return f"it looks like {called}, but its fields are not those of a log: a mapping says what they mean"
-    return f"it looks like {called}, but is damaged or is no log"
+def _use(called: str, looks: Format, content: LogContent) -> str:
+    """Return the advice to read a log in this format, if that is of use, or else what it lacks."""
+    begin = f"it looks like {called}"
+    trial = content.trial(looks)
+    is_too_large = content.too_large == content.unreadable or trial == "nothing"
+    if looks == content.format and content.first_limit is not None and is_too_large:
+        return f"{begin}, but exceeds a limit: {content.first_limit}"
+    if looks != content.format and trial == "events":
+        return f"{begin}: use --log-format {looks}"
+    read_so = "" if looks == content.format else f" if read so (--log-format {looks})"
+    if trial == "fields":
+        return f"{begin}, but its fields are not those of a log{read_so}: a mapping says what they mean"
+    if trial == "records":
+        return f"{begin}, but no record has a field that could be its case or its message"
+    return f"{begin}, but is damaged or is no log"

@@ -39,12 +39,12 @@ def array_records(stream: Stream, first: bytes, name: str, start: int) -> Iterat
         if number <= start:
             continue
         if isinstance(one, Garbage):
-            yield Garbage(place, one.reason, number)
+            yield Garbage(place, one.reason, number, one.exceeds_limit)
         elif isinstance(one, dict):
             try:
                 yield Record(place, number, {key: plain(value) for key, value in one.items()})
             except RecursionError:
-                yield Garbage(place, TOO_DEEP, number)
+                yield Garbage(place, TOO_DEEP, number, exceeds_limit=True)
         else:
             yield Garbage(place, "this is JSON, but not an object", number)
 
@@ -89,6 +89,7 @@ def items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
     outermost = prefix.count(".") + 1
     quoted = held = 0
     problem: str | None = None
+    exceeds_limit = True
     while problem is None:
         chunk = stream.read(_PIECE)
         least = depth.after(chunk)
@@ -105,6 +106,7 @@ def items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
         try:
             reader.send(chunk) if chunk else reader.close()
         except (ijson.JSONError, ValueError, ArithmeticError, RecursionError, StopIteration) as error:
+            exceeds_limit = False
             is_short = isinstance(error, ijson.IncompleteJSONError) and not chunk
             problem = "the log ends in the middle" if is_short else f"this is not JSON: {_said(error)}"
         yield from ready
@@ -116,7 +118,7 @@ def items(stream: Stream, prefix: str, name: str) -> Iterator[object]:
         if problem is None and quoted > LONGEST:
             problem = f"a text is longer than {LONGEST:,} bytes"
     if problem is not None:
-        yield Garbage(name, f"{problem}; what follows is not read")
+        yield Garbage(name, f"{problem}; what follows is not read", exceeds_limit=exceeds_limit)
 
 
 class _Depth:

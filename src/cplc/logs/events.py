@@ -42,3 +42,5 @@ class Garbage:
     reason: str
     offset: int = 0
     """As that of an event."""
+    exceeds_limit: bool = False
+    """Whether it is left out for its size alone."""

@@ -35,7 +35,7 @@ def _record(text: str, place: str, offset: int) -> Record | Garbage:
     except ValueError as problem:
         return Garbage(place, f"this is not JSON: {problem}", offset)
     except RecursionError:
-        return Garbage(place, TOO_DEEP, offset)
+        return Garbage(place, TOO_DEEP, offset, exceeds_limit=True)
     if not isinstance(found, dict):
         return Garbage(place, "this is JSON, but not an object", offset)
     return Record(place, offset, found)

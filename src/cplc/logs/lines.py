@@ -130,7 +130,7 @@ def _skipped(stream: Stream, name: str, start: int) -> Generator[Garbage, None, 
 
 
 def _too_long(name: str, number: int, offset: int) -> Garbage:
-    return Garbage(f"{name}:{number}", f"the line is longer than {LONGEST:,} bytes", offset)
+    return Garbage(f"{name}:{number}", f"the line is longer than {LONGEST:,} bytes", offset, exceeds_limit=True)
 
 
 def text_of(line: Line, name: str) -> str | Garbage:

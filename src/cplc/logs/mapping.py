@@ -139,10 +139,11 @@ class Translator:
         recipients = self._recipients(plan.recipients(fields), fields, indices)
         if recipients and sum(map(len, recipients)) > _MAX_RECIPIENTS:
             reason = f"the names of its recipients are longer than {_MAX_RECIPIENTS:,} characters"
-            return Garbage(record.place, reason, record.offset)
+            return Garbage(record.place, reason, record.offset, exceeds_limit=True)
         values = self._values(message, fields)
         if any(isinstance(value, str | list | dict) and len(value) > MAX_NAME for value in values.values()):
-            return Garbage(record.place, f"a value in it is longer than {MAX_NAME:,} characters", record.offset)
+            reason = f"a value in it is longer than {MAX_NAME:,} characters"
+            return Garbage(record.place, reason, record.offset, exceeds_limit=True)
         return Event(
             record.place,
             case,
@@ -174,7 +175,7 @@ class Translator:
     @staticmethod
     def _too_long(record: Record, what: str, name: str) -> Garbage:
         reason = f"the name of {what} is longer than {MAX_NAME:,} characters: `{_short(name)}`"
-        return Garbage(record.place, reason, record.offset)
+        return Garbage(record.place, reason, record.offset, exceeds_limit=True)
 
     def _message(self, called: str) -> str | None:
         """Return the message that the log calls so; None for what it is to ignore."""

@@ -72,7 +72,9 @@ def ocel_records(opening: Opening, name: str, notion: Notion, start: int) -> Ite
                 identity = _name(one.get("id"))
                 held += _OVERHEAD + len(identity)
                 if held > MAX_HELD:
-                    yield Garbage(name, f"the names of its objects take more than {MAX_HELD >> 20} MiB")
+                    yield Garbage(
+                        name, f"the names of its objects take more than {MAX_HELD >> 20} MiB", exceeds_limit=True
+                    )
                     return
                 of[identity] = str(one["type"])
         notion = Notion(kind, notion.qualifier, notion.types)
@@ -113,7 +115,7 @@ def _has_array(stream: Stream, name: str) -> bool:
 def _records(one: object, place: str, offset: int, notion: Notion, of: dict[str, str]) -> Iterator[Record | Garbage]:
     """Yield the records of an event, each with a position of its own: one may be dealt with and the next not yet."""
     if isinstance(one, Garbage):
-        yield Garbage(place, one.reason, offset)
+        yield Garbage(place, one.reason, offset, one.exceeds_limit)
         return
     if not isinstance(one, dict) or not isinstance(one.get("type"), str):
         yield Garbage(place, "this is no event of OCEL: it has no type", offset)
@@ -124,7 +126,7 @@ def _records(one: object, place: str, offset: int, notion: Notion, of: dict[str,
             fields[_name(attribute.get("name"))] = plain(attribute.get("value"))
         one = {key: plain(one.get(key)) for key in ("id", "type", "time", "relationships")}
     except RecursionError:
-        yield Garbage(place, TOO_DEEP, offset)
+        yield Garbage(place, TOO_DEEP, offset, exceeds_limit=True)
         return
     fields |= {"id": one.get("id"), "type": one["type"], "time": one.get("time")}
     cases: dict[str, None] = {}
@@ -160,7 +162,9 @@ def _types(opening: Opening, name: str) -> tuple[list[str], Garbage | None]:
         if isinstance(one, dict) and isinstance(one.get("name"), str):
             found.append(one["name"])
             if len(found) > _MAX_TYPES:
-                return found, Garbage(name, f"it declares more than {_MAX_TYPES:,} types of objects")
+                return found, Garbage(
+                    name, f"it declares more than {_MAX_TYPES:,} types of objects", exceeds_limit=True
+                )
     if found:
         return found, None
     first = opening().read(CHUNK)

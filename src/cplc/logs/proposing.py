@@ -12,7 +12,7 @@ from typing import Final
 
 from cplc.logs.events import Garbage
 from cplc.logs.mapping import FIELDS, Aspect
-from cplc.logs.records import MAX_NAME, Record
+from cplc.logs.records import MAX_NAME, Record, is_usable
 from cplc.logs.times import Clock, clock
 from cplc.logs.vocabulary import Vocabulary, family_of
 from cplc.records import dataclass
@@ -41,6 +41,8 @@ class _Column:
 
     values: Counter[str] = field(default_factory=Counter)
     records: int = 0
+    is_usable: bool = False
+    """Whether a value is one that a mapping can name, or has such values inside."""
     times: dict[str | None, int] = field(default_factory=dict)
     """How many of the values each format of times reads; None is that of logs without a mapping."""
 
@@ -52,6 +54,8 @@ class Proposal:
     text: str
     records: int
     unread: int
+    has_fields: bool
+    """Whether some record has a field that a mapping can name; otherwise nothing is proposed."""
     problem: str | None
     """The first that could not be read."""
 
@@ -71,18 +75,20 @@ def propose(records: Iterable[Record | Garbage], vocabulary: Vocabulary, case_ty
             if not name or len(name) > MAX_NAME or (name not in columns and len(columns) >= _MAX_FIELDS):
                 continue
             column = columns.setdefault(name, _Column())
+            column.is_usable |= is_usable(value)
             if isinstance(value, str | int | float) and value != "":
                 column.records += 1
                 text = str(value)[:_MAX_LENGTH]
                 if len(column.values) < _MOST_VALUES or text in column.values:
                     column.values[text] += 1
+    columns = {name: column for name, column in columns.items() if column.is_usable}
     for column in columns.values():
         column.times = dict(_times(column))
     found = _aspects(columns, vocabulary)
     lines = ["# What the log seems to say. Correct what is wrong; lines that begin with # say nothing."]
     lines += [f"case_type = {_quoted(case_type)}"] if case_type is not None else []
     lines += _lines(columns, found, vocabulary)
-    return Proposal("".join(f"{line}\n" for line in lines), count, unread, problem)
+    return Proposal("".join(f"{line}\n" for line in lines), count, unread, bool(columns), problem)
 
 
 def _times(column: _Column) -> Iterator[tuple[str | None, int]]:

@@ -10,22 +10,23 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Final, Literal, get_args
+from typing import BinaryIO, Final, get_args
 
-from cplc.logs.content import LogContent
+from cplc.logs.content import LogContent, Trial
 from cplc.logs.documents import array_records
 from cplc.logs.events import Event, Garbage
 from cplc.logs.jsonlines import json_records
 from cplc.logs.lines import Begun, lines, text_stream
 from cplc.logs.mapping import LogMapping, Translator
 from cplc.logs.ocel import ocel_records
-from cplc.logs.records import CHUNK, More, Record, Stream, stop
+from cplc.logs.records import CHUNK, Format, More, Record, Stream, is_usable, stop
 from cplc.logs.records import field as found_in
 from cplc.logs.tables import csv_records
 from cplc.logs.xes import xes_records
 
-Format = Literal["jsonl", "json", "csv", "xes", "ocel"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 _ENDINGS: Final[dict[str, Format]] = {
@@ -43,6 +44,8 @@ MAX_RATIO: Final = 400
 """Logs are packed to a twentieth of their size, or a fiftieth; deflate can do no more than 1,032 times."""
 MIN_BOMB: Final = 64 << 20
 """Bytes that a log may unpack to, however well it was packed."""
+_MAX_TRIED: Final = 1000
+"""Records that are read to find out whether a log can be read in another format."""
 _OCEL: Final = re.compile(rb'"(objectTypes|eventTypes|objects|events|ocel:[a-z-]+)"\s*:')
 
 
@@ -70,7 +73,7 @@ def read(
             continue
         event = translator.event(record)
         if isinstance(event, Garbage):
-            content.count_unreadable(f"{event.place}: {event.reason}")
+            content.count_unreadable(event)
         elif event is None:
             content.ignored += 1
             continue
@@ -80,8 +83,9 @@ def read(
     if not content.records and not content.unreadable and content.header is not None:
         place, names = content.header
         if problem := unusable_header(names, mapping):
-            content.count_unreadable(f"{place}: {problem}")
-            yield Garbage(place, problem)
+            garbage = Garbage(place, problem)
+            content.count_unreadable(garbage)
+            yield garbage
 
 
 def records(
@@ -98,7 +102,7 @@ def records(
     content = content if content is not None else LogContent()
     for record in _records(source, form, mapping, name, start, more, content):
         if isinstance(record, Garbage):
-            content.count_unreadable(f"{record.place}: {record.reason}")
+            content.count_unreadable(record)
         else:
             content.records += 1
         yield record
@@ -134,7 +138,7 @@ def _records(
             file = _Copied(source)
         stream, first = opened(file)
         found = form or format_of(called, first)
-        content.begin(called, found, first, is_packed=bool(unpacked))
+        content.begin(called, found, first, partial(_trial, source, first, mapping), is_packed=bool(unpacked))
         if found != "ocel":
             if isinstance(file, _Copied):
                 file.forget()
@@ -206,6 +210,25 @@ def unusable_header(names: tuple[str, ...], mapping: LogMapping) -> str | None:
     if not missing:
         return None
     return f"no field of the header says the {' and the '.join(missing)} of a record, and there is no record below it"
+
+
+def _trial(source: Path | Stream, first: bytes, mapping: LogMapping, form: Format) -> Trial:
+    """Return what the first records of a log are if it is read in this format; only a regular file is read again."""
+    content = LogContent()
+    translator = Translator(mapping)
+    has_fields = False
+    try:
+        again: Path | Stream = source if isinstance(source, Path) and source.is_file() else BytesIO(first)
+        for record in islice(records(again, form, mapping, content=content), _MAX_TRIED):
+            if not isinstance(record, Garbage):
+                if isinstance(translator.event(record), Event):
+                    return "events"
+                has_fields |= any(is_usable(value) for value in record.fields.values())
+    except OSError:
+        return "nothing"
+    if content.header is not None and not content.records and not content.unreadable:
+        has_fields = any(content.header[1])
+    return "fields" if has_fields else "records" if content.records else "nothing"
 
 
 def format_of(name: str, first: bytes) -> Format:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
+Format = Literal["jsonl", "json", "csv", "xes", "ocel"]
 More = Callable[[], bool]
 """Is asked at the end of a log whether to look again; who follows a log waits in it."""
 
@@ -36,6 +37,13 @@ class Record:
 def stop() -> bool:
     """Answer that a log that has ended will not grow."""
     return False
+
+
+def is_usable(value: object) -> bool:
+    """Tell whether a mapping can name this field, or one inside it."""
+    if isinstance(value, dict):
+        return any(is_usable(one) for one in value.values())
+    return isinstance(value, str | int | float) and value != ""
 
 
 def field(fields: Mapping[str, object], name: str) -> object:

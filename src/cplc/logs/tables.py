@@ -48,7 +48,7 @@ def csv_records(
         elif header is None:
             header = tuple(cell.strip() for cell in row.cells)
             if problem := _wrong_header(header):
-                yield Garbage(row.place, problem, row.offset)
+                yield Garbage(row.place, problem, row.offset, exceeds_limit=len(header) > _MOST_FIELDS)
                 return
             found_header(row.place, header)
         elif row.offset > start:

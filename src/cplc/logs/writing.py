@@ -10,7 +10,7 @@ from typing import Final
 from xml.sax.saxutils import quoteattr
 
 from cplc.logs.events import Event
-from cplc.logs.reading import Format
+from cplc.logs.records import Format
 from cplc.logs.times import shown
 from cplc.logs.vocabulary import Vocabulary, family_of
 from cplc.printable import json_text

@@ -27,6 +27,10 @@ class _Refused(Exception):
     """Something in the log that is not read for good reasons."""
 
 
+class _TooLarge(_Refused):
+    """Something in the log that exceeds a limit."""
+
+
 @dataclass
 class _Attributes:
     """Attributes of a trace or an event, as long as they are not too many or too long to be held."""
@@ -91,9 +95,9 @@ class _Reading:
         if len(self._open) == 1 and tag != "log":
             raise _Refused(f"the root element is `{tag[:_MAX_SHOWN]}`, and XES has `log`")
         if len(self._open) > _DEEPEST:
-            raise _Refused("the log is nested too deep")
+            raise _TooLarge(f"the log is nested deeper than {_DEEPEST} levels")
         if sum(map(len, self._open)) + sum(map(len, self._keys)) > LONGEST:
-            raise _Refused(f"the names of what is open are longer than {LONGEST:,} characters")
+            raise _TooLarge(f"the names of what is open are longer than {LONGEST:,} characters")
         match tag:
             case "trace":
                 self._traces += 1
@@ -140,9 +144,9 @@ class _Reading:
             if not self._is_reported:
                 self._is_reported = True
                 reason = f"trace {self._traces} is left out with its events: {trace.problem}"
-                self.ready.append(Garbage(f"{self.name}:{self._trace_line}", reason, self.done))
+                self.ready.append(Garbage(f"{self.name}:{self._trace_line}", reason, self.done, exceeds_limit=True))
         elif event.problem is not None:
-            self.ready.append(Garbage(f"{self.name}:{self._line}", event.problem, self.done))
+            self.ready.append(Garbage(f"{self.name}:{self._line}", event.problem, self.done, exceeds_limit=True))
         else:
             values = event.values
             if trace is not None:
@@ -163,11 +167,13 @@ def xes_records(stream: Stream, name: str, start: int, more: More) -> Iterator[R
         if not chunk and not reading.is_over and more():
             continue
         problem: str | None = None
+        exceeds_limit = False
         line = 0
         try:
             reading.parser.Parse(chunk, not chunk)
         except _Refused as refused:
             problem = str(refused)
+            exceeds_limit = isinstance(refused, _TooLarge)
         except expat.ExpatError as error:
             line = error.lineno
             said = expat.ErrorString(error.code)
@@ -178,9 +184,10 @@ def xes_records(stream: Stream, name: str, start: int, more: More) -> Iterator[R
         yield from reading.ready
         reading.ready.clear()
         if problem is None and fed - max(reading.done, reading.parser.CurrentByteIndex) > LONGEST:
-            problem = f"something is longer than {LONGEST:,} bytes"
+            problem, exceeds_limit = f"something is longer than {LONGEST:,} bytes", True
         at = max(reading.done, reading.parser.CurrentByteIndex) + 1
         if problem is not None and at > start:
-            yield Garbage(f"{name}:{line}" if line else reading.place, f"{problem}; what follows is not read", at)
+            place = f"{name}:{line}" if line else reading.place
+            yield Garbage(place, f"{problem}; what follows is not read", at, exceeds_limit)
         if problem is not None or not chunk:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
@@ -13,7 +13,7 @@ from cplc.system.model import System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence
 from cplc.verification.blame import Violation, could_send, endless, violations
-from cplc.verification.results import Avoidance, Blame, Result
+from cplc.verification.results import Avoidance, Blame, Result, WayOut
 
 _COLUMNS: Final = 80
 _MAX_UNBROKEN: Final = 60
@@ -87,7 +87,9 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
         for commitment in result.system.commitments:
             if commitment.name in blamed.owed:
                 yield f"{commitment.debtor} owes {commitment.name} to {commitment.creditor} forever."
-    yield from _remedy(blamed, all_go_on=ending is not None and not able)
+    ways_out = blamed.avoidance.ways_out if blamed.avoidance is not None and with_run else ()
+    ensuring = [way for way in ways_out[:_MAX_WAYS_OUT] if way.ensures]
+    yield from _remedy(blamed, ensuring, all_go_on=ending is not None and not able)
 
 
 def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence) -> Iterator[str]:
@@ -109,12 +111,20 @@ def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence)
     yield f"{who} {go} round, and {goal} fails: {where} repeat{'s' if '-' not in where else ''} ({', '.join(sends)})."
     for way in avoided.ways_out[:_MAX_WAYS_OUT]:
         could = f"{way.role} could send {way.message} after step {way.after} and never does"
-        yield f"{could}; {goal} would hold then if all roles kept going." if way.ensures else f"{could}."
+        yield f"{could}; after that send, {goal} would hold if all roles kept going." if way.ensures else f"{could}."
 
 
-def _remedy(blamed: Blame, *, all_go_on: bool) -> Iterator[str]:
+def _remedy(blamed: Blame, ensuring: Sequence[WayOut], *, all_go_on: bool) -> Iterator[str]:
+    """Yield whose co-operation would help; where none does, why the sends that ensure the goal need not happen."""
     if not blamed.is_realizable:
         yield "If all roles kept going no run would be fair."
+        return
+    if not blamed.coalitions and ensuring:
+        sends = joined([f"{way.role} to send {way.message}" for way in ensuring], "or")
+        if all_go_on:
+            yield f"All roles keep going on this run, but that does not force {sends}."
+        else:
+            yield f"It would not hold even if all roles kept going: that does not force {sends}."
         return
     if not blamed.coalitions:
         here = ", as they do on this run" if all_go_on else ""

@@ -15,6 +15,7 @@ from typing import Literal
 
 from cplc.records import dataclass
 from cplc.source import Span
+from cplc.system import expr as expressions
 from cplc.system.expr import TRUE, Const, Equal, Expr, Read, conj, disj, is_false, negate, one_of, reads, replaced
 from cplc.system.formula import And, Atom, Enforces, Finally, Formula, Globally, Implies, Next, Not, OnPaths, Or
 from cplc.system.model import Commitment, Step, System
@@ -172,6 +173,28 @@ def _state(commitment: Commitment, *states: str) -> Formula:
     return Or(tuple(Atom(_is(commitment, state), f"{state}({commitment.name})") for state in states))
 
 
+def _condition_text(system: System, condition: Expr) -> str:
+    """Return a condition of a commitment as a formula in the language of the user, who may paste it."""
+    names = {one.received.variable: Read(one.name) for one in system.messages if isinstance(one.received, Read)}
+    commitments = {commitment.variable: commitment.name for commitment in system.commitments}
+
+    def named(expr: Expr) -> Expr:
+        match expr:
+            case expressions.And(operands):
+                return expressions.And(tuple(map(named, operands)))
+            case expressions.Or(operands):
+                return expressions.Or(tuple(map(named, operands)))
+            case expressions.Not(operand):
+                return expressions.Not(named(operand))
+            case Equal(Read(variable), Const(state)) if variable in commitments:
+                return Read(f"{state}({commitments[variable]})")
+            case _:
+                return replaced(expr, names)
+
+    text = expr_text(named(condition))
+    return f"({text})" if isinstance(condition, expressions.And | expressions.Or) else text
+
+
 def _open(commitment: Commitment) -> Formula:
     return Atom(_is(commitment, *OPEN), f"open({commitment.name})")
 
@@ -269,7 +292,7 @@ def _consistent(system: System) -> _Asked:
     """Say of each two commitments that they are not open at once, unless their consequents can be true at once."""
     parts: list[Part] = []
     for one, other in combinations(system.commitments, 2):
-        together = And(tuple(Atom(c.consequent, f"the consequent of {c.name}") for c in (one, other)))
+        together = And(tuple(Atom(c.consequent, _condition_text(system, c.consequent)) for c in (one, other)))
         apart = _always(Not(And((_open(one), _open(other)))))
         meaning = f"`{one.name}` and `{other.name}` are open at once, and their consequents exclude each other"
         parts.append((Or((_some_time(together), apart)), meaning))
@@ -338,9 +361,8 @@ def _violable(system: System) -> _Asked:
 def _honourable(system: System, *, uniform: bool = False) -> _Asked:
     """Say of each active commitment that its debtor can bring the consequent about, whatever others do."""
     parts: list[Part] = []
-    received = {message.received: message.name for message in system.messages}
     for commitment in system.commitments:
-        text = received.get(commitment.consequent, f"the consequent of {commitment.name}")
+        text = _condition_text(system, commitment.consequent)
         promised = Finally(Atom(commitment.consequent, text))
         active = Atom(_is(commitment, "active"), f"active({commitment.name})")
         able = Enforces((commitment.debtor,), promised, uniform)
