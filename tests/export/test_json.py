@@ -176,7 +176,7 @@ def formula_of(data: list[Any]) -> Formula:
 
 def _same(request: Request) -> None:
     data = json.loads(export("json", request).text)
-    assert data["format_version"] == 2
+    assert data["format_version"] == 3
     assert system_of(data) == request.system
     again = [
         ExportedFormula(q["name"], formula_of(q["formula"]), q["text"], frozenset(q["assuming"]), q["expected"])

@@ -105,6 +105,7 @@ def test_budget_counts_processor_time() -> None:
 _FOUND: list[tuple[str, bytes]] = [
     ("text", b"protocol P { property p: m expect holds expect fails }"),
     ("text", b"\xef\xbb\xbf// a comment\nprotocol P { }"),
+    ("text", b'import "' + b"x" * 5000 + b'"\nimport std.' + b"y" * 5000 + b"\n"),
     ("document", b"check sound expect holds expect"),
     ("state", b'{"logs": {"log": {"offset": 1, "head": 1, "counts": [0, 0, 0, 0, 0]}}, "findings": 0, "monitor": {}}'),
     ("state", b'{"logs": {"log": {"offset": 1, "head": ["-", ""], "counts": []}}, "findings": 0, "monitor": {}}'),

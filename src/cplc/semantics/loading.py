@@ -135,7 +135,7 @@ def _in_library(target: str) -> Path | NotLoaded:
         )
     folder = shipped("stdlib")
     path = folder.joinpath(*rest).with_suffix(".cpl")
-    if path.is_file():
+    if os.path.isfile(path):  # false where the name is too long for one
         return path
     known = [".".join(("std", *p.relative_to(folder).with_suffix("").parts)) for p in sorted(folder.rglob("*.cpl"))]
     return NotLoaded(f"the standard library has no `{target}`", did_you_mean(target, known))
@@ -144,9 +144,9 @@ def _in_library(target: str) -> Path | NotLoaded:
 def _read(name: str, target: str, parse: Parse, place: Path | None = None) -> Loaded | NotLoaded:
     """Read a file; ``place`` is where the name leads to, and no link is followed there any more."""
     path = Path(name) if place is None else place
-    if path.suffix.lower() != _SUFFIX and path.is_file():
-        return NotLoaded(f"`{target}` is not a `{_SUFFIX}` file")
     try:
+        if path.suffix.lower() != _SUFFIX and path.is_file():
+            return NotLoaded(f"`{target}` is not a `{_SUFFIX}` file")
         text = read_bytes(path, MAX_BYTES, follow=place is None).decode("utf-8")
     except FileNotFoundError:
         return NotLoaded(f"there is no file `{target}`", (Note(f"looked for `{name}`"),))
