@@ -95,13 +95,6 @@ class Encoding:
             result = self._same(now, then) & result
         return result
 
-    def equal_variables(self, left: str, right: str) -> Node:
-        """Return where two variables with one domain have the same value."""
-        result = self.true
-        for one, other in sorted(zip(self.bits[left], self.bits[right], strict=True), reverse=True):
-            result = self._same(one, other) & result
-        return result
-
     def equal_after(self, before: str, after: str) -> Node:
         """Return where a variable has the value that another has after the step; what is not doubled stays."""
         there = self.next_bits.get(after, self.bits[after])
