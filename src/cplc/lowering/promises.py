@@ -1,7 +1,9 @@
 """The channel of promises: what an agent has promised another, and what of it is kept, by the states of commitments.
 
-A commitment is *in force* while it is active, or pending and was active before. It is *promised* while it is in force,
-and once it is fulfilled; it is *kept* once it is fulfilled. All are functions of what `Env` keeps of it.
+A commitment is *in force* while it is active, or pending and was active before. It is *on course* while it is open and
+its content holds if nothing more ever happens, which a condition never does. It is *owed* while it is in force and not
+on course. It is *promised* while it is in force, and once it is fulfilled; it is *kept* once it is fulfilled, and while
+it is in force and on course. All are functions of the variables of `Env`.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cplc.lowering.book import former_of
-from cplc.system.expr import Const, Expr, Read, conj, disj, equal, negate
+from cplc.system.expr import FALSE, Const, Expr, Read, conj, disj, equal, negate
 from cplc.system.formula import Channel
 from cplc.system.model import System
 
@@ -20,9 +22,21 @@ def in_force(system: System, commitment: str) -> Expr:
     return disj((_is_in(system, commitment, "active"), waiting))
 
 
+def on_course(system: System, commitment: str) -> Expr:
+    """Return when the commitment is open and its content holds if nothing more ever happens."""
+    del system, commitment
+    return FALSE
+
+
+def owed(system: System, commitment: str) -> Expr:
+    """Return when the commitment is in force and not on course."""
+    return conj((in_force(system, commitment), negate(on_course(system, commitment))))
+
+
 def kept(system: System, commitment: str) -> Expr:
-    """Return when what the commitment promises is kept."""
-    return _is_in(system, commitment, "fulfilled")
+    """Return when the commitment is fulfilled, or in force and on course."""
+    lasting = conj((in_force(system, commitment), on_course(system, commitment)))
+    return disj((_is_in(system, commitment, "fulfilled"), lasting))
 
 
 def promised(system: System, commitment: str) -> Expr:
