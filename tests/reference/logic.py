@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 
+from tests.reference.conditional import Channel, satisfying
 from tests.reference.dialogue import BINDS_ADDRESSEE, BINDS_MAKER
 from tests.reference.lifecycle import OPEN
 from tests.reference.runs import Field, is_about_states
@@ -99,11 +100,15 @@ class Logic:
             case t.Social("C", body=body):
                 return self._committed(formula, sat(body))
             case t.Social("Fu", body=body):
-                names = self._channel(formula)
+                names = self._names(formula)
                 kept = self._where(lambda world: all(_promised(world, c) == _kept(world, c) for c in names))
                 return kept & self._committed(formula, sat(body))
             case t.Social("SC", debtor, creditor, body):
                 return self._open_between(debtor, creditor) & sat(t.OverPaths("E", body))
+            case t.Conditional(modality, between, other, antecedent, consequent):
+                channel = Channel(self._worlds, self._names(between))
+                third = None if other is None else Channel(self._worlds, self._names(other))
+                return satisfying(modality, channel, third, sat(antecedent), sat(consequent))
             case t.Knowledge("K", (role,), body):
                 return self._knows((role,), sat(body))
             case t.Knowledge("EK", group, body):
@@ -162,7 +167,7 @@ class Logic:
                 return known
             known = smaller
 
-    def _channel(self, formula: t.Social) -> tuple[str, ...]:
+    def _names(self, formula: t.Social | t.Between) -> tuple[str, ...]:
         """Return the commitments that a formula is about."""
         if formula.commitment is not None:
             return (formula.commitment,)
@@ -171,7 +176,7 @@ class Logic:
 
     def _committed(self, formula: t.Social, body: States) -> States:
         """Return where something is promised, and the body holds wherever exactly that is promised and kept."""
-        names = self._channel(formula)
+        names = self._names(formula)
         promised = [tuple(_promised(world, name) for name in names) for world in self._worlds]
         kept = [tuple(_kept(world, name) for name in names) for world in self._worlds]
         found: dict[tuple[bool, ...], set[int]] = {}

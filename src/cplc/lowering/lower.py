@@ -10,7 +10,7 @@ from cplc.lowering.expressions import Reading, condition, in_flight
 from cplc.lowering.steps import Hazard, Workshop, copies
 from cplc.lowering.vocabulary import copy_of, kept_by
 from cplc.semantics.model import CheckedModel
-from cplc.semantics.terms import Apply, FactRef, InState, Knowledge, OverPaths, Social, Strategic, Term
+from cplc.semantics.terms import Apply, Conditional, FactRef, InState, Knowledge, OverPaths, Social, Strategic, Term
 from cplc.system import expr as e
 from cplc.system.model import (
     Agent,
@@ -145,6 +145,9 @@ def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
                 yield from views_in(operand, model)
         case OverPaths(_, body) | Social(_, _, _, body) | Knowledge(_, _, body) | Strategic(_, body):
             yield from views_in(body, model)
+        case Conditional(antecedent=antecedent, consequent=consequent):
+            yield from views_in(antecedent, model)
+            yield from views_in(consequent, model)
         case _:
             pass
 

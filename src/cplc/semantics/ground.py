@@ -390,5 +390,7 @@ def atoms(term: Term) -> Iterator[Term]:
                 stack.append(path)
             case t.Social(body=body) | t.Knowledge(body=body):
                 stack.append(body)
+            case t.Conditional(antecedent=antecedent, consequent=consequent):
+                stack += (consequent, antecedent)
             case other:
                 yield other

@@ -121,6 +121,29 @@ class Social:
     """The one commitment that ``C`` or ``Fu`` is about; None for all from the debtor to the creditor."""
 
 
+ConditionalModality = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The channel from a debtor to a creditor, or of the one commitment."""
+
+    debtor: str
+    creditor: str
+    commitment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """A modality of conditional commitment; ``other`` is what `DeS` and `AsS` hand over to."""
+
+    modality: ConditionalModality
+    between: Between
+    other: Between | None
+    antecedent: Term
+    consequent: Term
+
+
 @dataclass(frozen=True, slots=True)
 class Knowledge:
     modality: Literal["K", "EK", "DK", "CK"]
@@ -149,7 +172,7 @@ class Strategic:
 
 Term = (
     Const | Happened | Sent | InFlight | Field | Own | Var | InState | FactRef | Terminal
-    | Apply | OverPaths | Social | Knowledge | Does | Strategic
+    | Apply | OverPaths | Social | Conditional | Knowledge | Does | Strategic
 )  # fmt: skip
 
 TRUE = Const(True)

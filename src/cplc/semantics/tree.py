@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from cplc.records import dataclass
-from cplc.semantics.terms import Op, Value
+from cplc.semantics.terms import ConditionalModality, Op, Value
 from cplc.semantics.types import INT, Enum, Type
 from cplc.semantics.types import Role as RoleType
 from cplc.source import Span
@@ -332,6 +332,20 @@ class Social:
 
 
 @dataclass(frozen=True, slots=True)
+class Conditional:
+    """Conditional commitments, their fulfilment and what ends them."""
+
+    modality: ConditionalModality
+    between: tuple[RoleTree, RoleTree] | Instance
+    """The debtor and the creditor, or the one commitment."""
+    other: RoleTree | Instance | None
+    """What is delegated or assigned to: a role, or a commitment if it is about one."""
+    antecedent: Tree
+    consequent: Tree
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Knowledge:
     modality: Literal["K", "EK", "DK", "CK"]
     group: tuple[RoleTree | AllOf, ...]
@@ -360,8 +374,8 @@ class Strategic:
 RoleTree = RoleAt | LoopValue
 Tree = (
     LiteralTree | ParameterValue | LoopValue | RoleAt | IndexOf | SameRole | Event | Payload | OwnParameter | VariableOf
-    | FactAt | Lifecycle | IsTerminal | Apply | Quantified | OverPaths | Social | Knowledge | Does
-    | Strategic
+    | FactAt | Lifecycle | IsTerminal | Apply | Quantified | OverPaths | Social | Conditional | Knowledge
+    | Does | Strategic
 )  # fmt: skip
 
 TRUE = LiteralTree(True)

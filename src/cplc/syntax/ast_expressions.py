@@ -27,6 +27,8 @@ __all__ = [
     "Ref",
     "Segment",
     "Social",
+    "Conditional",
+    "ConditionalModality",
     "Strategic",
     "Unary",
     "UnaryOp",
@@ -150,6 +152,23 @@ class Social:
     span: Span = _span()
 
 
+ConditionalModality = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """``WCC(i -> j, antecedent, consequent)`` and the like, ``WCC(c, …)`` of one commitment; ``DeS(i -> j, k, …)``."""
+
+    modality: ConditionalModality
+    between: tuple[Ref, ...]
+    """The debtor and the creditor, or the commitment."""
+    other: Ref | None
+    """Of `DeS` and `AsS`: the third role, or the other commitment."""
+    antecedent: Expr
+    consequent: Expr
+    span: Span = _span()
+
+
 @dataclass(frozen=True, slots=True)
 class Knowledge:
     """``K(i, body)``, ``EK({i, j}, body)``, ``DK(...)``, ``CK(...)``."""
@@ -185,8 +204,8 @@ class Strategic:
 
 
 Expr = (
-    Literal_ | Ref | View | Call | Unary | Binary | Junction | Quantifier | OverPaths | Social | Knowledge | Does
-    | Strategic
+    Literal_ | Ref | View | Call | Unary | Binary | Junction | Quantifier | OverPaths | Social | Conditional | Knowledge
+    | Does | Strategic
 )  # fmt: skip
 
 

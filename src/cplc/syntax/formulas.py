@@ -179,6 +179,12 @@ def children(expression: ast.Expr) -> Iterator[ast.Expr]:
                 yield along
         case ast.Social(_, between, body):
             yield from (*between, body)
+        case ast.Conditional(_, between, other, antecedent, consequent):
+            yield from between
+            if other is not None:
+                yield other
+            yield antecedent
+            yield consequent
         case ast.Knowledge(_, group, body):
             yield from group
             yield body

@@ -48,7 +48,10 @@ def _level(expression: ast.Expr) -> int:
             return _NEGATED
         case ast.Unary() | ast.OverPaths() | ast.Strategic():
             return _PREFIXED
-        case ast.Literal_() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Knowledge() | ast.Does():
+        case (
+            ast.Literal_() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Conditional() | ast.Knowledge()
+            | ast.Does()
+        ):  # fmt: skip
             return _ATOM
 
 
@@ -87,6 +90,9 @@ def _plain(expression: ast.Expr) -> str:
             return quantifier + steps + _path(path)
         case ast.Social(modality, between, body):
             return f"{modality}({' -> '.join(map(reference, between))}, {_argument(body)})"
+        case ast.Conditional(modality, between, other, antecedent, consequent):
+            parties = " -> ".join(map(reference, between)) + (f", {reference(other)}" if other is not None else "")
+            return f"{modality}({parties}, {_argument(antecedent)}, {_argument(consequent)})"
         case ast.Knowledge(modality, (agent,), body):
             return f"{modality}({reference(agent)}, {_argument(body)})"
         case ast.Knowledge(modality, group, body):

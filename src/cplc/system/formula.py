@@ -193,6 +193,57 @@ class Fulfils:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """One commitment of a channel that somebody may still take up, or that was closed before anybody had."""
+
+    name: str
+    offered: Expr
+    """It is conditional, or suspended or handed on while it was."""
+    promised: Expr
+    kept: Expr
+    ended: Expr
+    """It was closed as the operation says: cancelled, released, delegated, assigned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """What one agent promises and offers another: its channel, and the commitments of it that may be offered."""
+
+    promises: Channel
+    offers: tuple[Offer, ...]
+
+    @property
+    def name(self) -> str:
+        return self.promises.name
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self.promises.reads.union(*(reads(expr) for offer in self.offers for expr in expressions(offer)))
+
+
+def expressions(offer: Offer) -> tuple[Expr, ...]:
+    return offer.offered, offer.promised, offer.kept, offer.ended
+
+
+Operation = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+"""Modalities of conditional commitment (CTLcc): weak and strong ones, their fulfilment, and what ends strong ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """``WCC(channel, antecedent, consequent)`` and the like: short for what `meaning` returns."""
+
+    channel: Offering
+    operation: Operation
+    antecedent: Formula
+    consequent: Formula
+    other: Offering | None = None
+    """What a delegation or assignment hands the commitment over to."""
+    other_party: str | None = None
+    """The name of the third agent or of the other commitment."""
+
+
+@dataclass(frozen=True, slots=True)
 class KnownFrom:
     """Knowledge of a virtual observer: the operand holds wherever what it observes is as it is here.
 
@@ -239,7 +290,7 @@ class Regardless:
 Formula = (
     Atom | Not | And | Or | Implies | Iff
     | Next | Finally | Globally | Until | WeakUntil | Release | Previous | Once | Historically | Since | Taken
-    | OnPaths | Enforces | Commits | Fulfils | KnownFrom | Knows | Adjacent | Regardless
+    | OnPaths | Enforces | Commits | Fulfils | Conditional | KnownFrom | Knows | Adjacent | Regardless
 )  # fmt: skip
 
 
@@ -255,6 +306,8 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             | Until(left, right) | WeakUntil(left, right) | Release(left, right) | Since(left, right)
         ):  # fmt: skip
             return (left, right)
+        case Conditional(_, _, antecedent, consequent):
+            return (antecedent, consequent)
         case OnPaths(_, path):
             return (path,)
         case Enforces(_, goal):
@@ -275,6 +328,9 @@ def with_children(formula: Formula, operands: tuple[Formula, ...]) -> Formula:
         case Implies() | Iff() | Until() | WeakUntil() | Release() | Since():
             left, right = operands
             return replace(formula, left=left, right=right)
+        case Conditional():
+            antecedent, consequent = operands
+            return replace(formula, antecedent=antecedent, consequent=consequent)
         case OnPaths():
             return replace(formula, path=operands[0])
         case Enforces():
@@ -305,15 +361,16 @@ def is_state_formula(formula: Formula) -> bool:
         case Not() | And() | Or() | Implies() | Iff():
             return all(map(is_state_formula, children(formula)))
         case (
-            Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):
+            Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Conditional() | KnownFrom() | Knows()
+            | Adjacent() | Regardless()
+        ):  # fmt: skip
             return True
         case _:
             return False
 
 
-def meaning(formula: Commits | Fulfils) -> Formula:
-    """Return a commitment or fulfilment of CTLC+ in terms of knowledge.
+def meaning(formula: Commits | Fulfils | Conditional) -> Formula:
+    """Return a commitment or fulfilment of CTLC+ or CTLcc in terms of knowledge.
 
     Claim: let ``s ~ t`` iff the debtor's end is the same at s and t, and the creditor's end has caught up at t. Then
     "every reachable t with ``s ~ t`` satisfies φ" is "the observer of the debtor's end knows ``caught_up -> φ``", and
@@ -321,6 +378,10 @@ def meaning(formula: Commits | Fulfils) -> Formula:
     Proof: the first is the definition of knowledge. For the second, ``C φ`` has the same value at all states that the
     observer cannot tell apart, and a state that has caught up is related to itself.
     """
+    if isinstance(formula, Conditional):
+        from cplc.system.conditional import conditional_meaning
+
+        return conditional_meaning(formula)
     channel = formula.channel
     match formula:
         case Commits(_, operand):

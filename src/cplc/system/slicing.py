@@ -55,6 +55,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Enforces,
     Formula,
     Fulfils,
@@ -127,6 +128,8 @@ class Slices:
                     named |= reads(condition)
                 case Commits(channel) | Fulfils(channel):
                     named |= channel.reads
+                case Conditional(channel=one, other=other):
+                    named |= one.reads if other is None else one.reads | other.reads
                 case KnownFrom(observed):
                     named.update(*map(reads, observed))
                 case Taken(steps):
