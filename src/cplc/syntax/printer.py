@@ -85,8 +85,9 @@ def _plain(expression: ast.Expr) -> str:
         case ast.OverPaths(quantifier, path, along):
             steps = "" if along is None else f"{{{formula(along)}}}"
             return quantifier + steps + _path(path)
-        case ast.Social(modality, between, body):
-            return f"{modality}({' -> '.join(map(reference, between))}, {_argument(body)})"
+        case ast.Social(modality, between, body, trigger):
+            before = "" if trigger is None else f"{_argument(trigger)}, "
+            return f"{modality}({' -> '.join(map(reference, between))}, {before}{_argument(body)})"
         case ast.Knowledge(modality, (agent,), body):
             return f"{modality}({reference(agent)}, {_argument(body)})"
         case ast.Knowledge(modality, group, body):
