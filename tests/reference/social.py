@@ -84,6 +84,8 @@ class SocialCommitments:
                 return is_in_force(world, name) and is_kept(world, name)
             case "idle or on course":
                 return life.state in OPEN and (not is_in_force(world, name) or is_kept(world, name))
+            case "contrary":
+                return not self.reference.holds(self.reference.model.claim[name].content, world)
             case "content":
                 return self.reference.holds(self.reference.model.claim[name].content, world)
             case state_name:
@@ -102,12 +104,10 @@ class SocialCommitments:
                 yield self._offer(commitment.name)
         for claim in model.claims:
             if (claim.maker, claim.addressee) == pair:
-                yield self._claimed(claim.name, BINDS_MAKER, "satisfied")
+                yield self._claimed(claim.name, BINDS_MAKER, "satisfied", "content")
             if (claim.addressee, claim.maker) == pair:
-                yield self._claimed(claim.name, frozenset({"accepted"}), "satisfied")
-                never = way.globally(_seen(claim.name, "standing"), None)
-                refused = self._claimed(claim.name, frozenset({"refused"}), "violated")
-                yield Promise(refused.name, refused.binds, way.some((refused.keeping, never)))
+                yield self._claimed(claim.name, frozenset({"accepted"}), "satisfied", "content")
+                yield self._claimed(claim.name, frozenset({"refused"}), "violated", "contrary")
                 yield from self._arguments(claim.name)
 
     def _promise(self, name: str) -> Promise:
@@ -123,8 +123,9 @@ class SocialCommitments:
 
         return Promise(name, binds, way.until(_seen(name, "open"), goal, None))
 
-    def _claimed(self, name: str, states: frozenset[str], goal: str) -> Promise:
-        keeping = way.until(_seen(name, "standing"), _seen(name, goal), None)
+    def _claimed(self, name: str, states: frozenset[str], goal: str, on_course: str) -> Promise:
+        lasting = way.globally(way.Both(_seen(name, "standing"), _seen(name, on_course)), None)
+        keeping = way.until(_seen(name, "standing"), way.some((_seen(name, goal), lasting)), None)
         return Promise(name, lambda world: world.env[name].state in states, keeping)
 
     def _arguments(self, name: str) -> Iterator[Promise]:

@@ -91,28 +91,28 @@ def _open(system: System, name: str) -> Expr:
 
 def _claims(model: CheckedModel, system: System, debtor: str, creditor: str) -> Iterator[Binding]:
     """Yield how the claims between the two bind the debtor, as their maker or by an answer."""
+    reading = Reading(model, terminal=system.terminal)
     for claim in model.claims:
+        content = condition(claim.content, reading)
         name = claim.name
         if (claim.maker, claim.addressee) == (debtor, creditor):
-            yield _stands(system, name, dialogue.OWED, name)
+            yield _stands(system, name, dialogue.OWED, name, ("satisfied", content))
         elif (claim.addressee, claim.maker) == (debtor, creditor):
-            yield _stands(system, name, ("accepted",), f"the acceptance of {name}")
-            yield _refusal(system, name)
+            yield _stands(system, name, ("accepted",), f"the acceptance of {name}", ("satisfied", content))
+            yield _stands(system, name, ("refused",), f"the refusal of {name}", ("violated", negate(content)))
             yield from _attacks(model, system, claim)
 
 
-def _stands(system: System, name: str, states: tuple[str, ...], what: str) -> Binding:
-    """Return how a claim binds in these states to its content: it stands until it is satisfied."""
+def _stands(system: System, name: str, states: tuple[str, ...], what: str, content: tuple[str, Expr]) -> Binding:
+    """Return how a claim binds in these states to a content: it stands until the content comes true, or is true."""
     standing = _claim_atom(system, name, dialogue.STANDING)
-    return Binding(what, _claim_atom(system, name, states), _until(standing, _claim_atom(system, name, ("satisfied",))))
-
-
-def _refusal(system: System, name: str) -> Binding:
-    """Return how a refusal binds to the contrary of the claim: it never comes true, or is violated before."""
-    standing = _claim_atom(system, name, dialogue.STANDING)
-    violated = _claim_atom(system, name, ("violated",))
-    where = _claim_atom(system, name, ("refused",))
-    return Binding(f"the refusal of {name}", where, f.WeakUntil(standing, violated))
+    end, so = content
+    goal = _claim_atom(system, name, (end,))
+    lasting = _atom(conj((standing.condition, so)), f"{standing.text} on course")
+    goals: list[Formula] = [one for one in (goal,) if one != NEVER]
+    goals += [] if lasting == NEVER else [f.Globally(lasting)]
+    keeping = f.Until(standing, goals[0] if len(goals) == 1 else f.Or(tuple(goals))) if goals else NEVER
+    return Binding(what, _claim_atom(system, name, states), keeping)
 
 
 def _attacks(model: CheckedModel, system: System, claim: Claim) -> Iterator[Binding]:
@@ -126,10 +126,6 @@ def _attacks(model: CheckedModel, system: System, claim: Claim) -> Iterator[Bind
         where = _claim_atom(system, claim.name, ("attacked",))
         keeping = f.Next(f.Implies(argument, f.Not(content)))
         yield Binding(f"the attack on {claim.name} with {target}", where, keeping)
-
-
-def _until(left: Formula, right: Formula) -> Formula:
-    return NEVER if right == NEVER else f.Until(left, right)
 
 
 def _claim_atom(system: System, name: str, states: Iterable[str]) -> Atom:
