@@ -17,6 +17,7 @@ CLAUSES: Final[dict[str, str]] = {
 }
 
 DECLARATIONS: Final[dict[str, str]] = {
+    "cpl": "The version of the language that the file is written in, before everything else.",
     "import": "Makes what another file declares available.",
     "protocol": "Who takes part, what they may say, and what is promised thereby.",
     "role": "A participant, or a family of them; `var` gives it variables of its own.",

@@ -152,9 +152,10 @@ def _range(values: ast.Range) -> str:
 
 
 def file(tree: ast.File) -> str:
-    """Return a whole file as text: imports, macros, protocols."""
+    """Return a whole file as text: its version, imports, macros, protocols."""
     imports = [_import(item) for item in tree.imports]
-    parts = ["\n".join(imports)] if imports else []
+    parts = [f"cpl {tree.version.number}"] if tree.version else []
+    parts += ["\n".join(imports)] if imports else []
     parts += ["\n".join(_declaration(item)) for item in tree.defines]
     parts += ["\n".join(_protocol(item)) for item in tree.protocols]
     return "\n\n".join(parts) + "\n" if parts else ""
