@@ -24,7 +24,11 @@ def mentioned(model: CheckedModel, term: Term) -> Iterator[t.InState]:
         case t.Conditional(_, _, _, antecedent, consequent):
             yield from mentioned(model, antecedent)
             yield from mentioned(model, consequent)
-        case t.Social(_, _, _, body) | t.Knowledge(_, _, body):
+        case t.Social(body=body, trigger=trigger):
+            yield from mentioned(model, body)
+            if trigger is not None:
+                yield from mentioned(model, trigger)
+        case t.Knowledge(_, _, body):
             yield from mentioned(model, body)
         case _:
             pass

@@ -102,13 +102,16 @@ class Parties:
         pair = (role.name, kept) if delegated else (kept, role.name)
         return self._pair(*pair, found.span)
 
-    def nothing_promised(self, debtor: str, creditor: str, span: Span) -> None:
+    def nothing_promised(self, debtor: str, creditor: str, span: Span, *, counts_claims: bool = False) -> None:
         """Report that no commitment is declared from the one to the other, and name those that there are."""
-        message = f"No commitment from `{debtor}` to `{creditor}` is declared"
-        ends = ((name, self._world.ends[name]) for name in self._world.commitments)
+        no_claim = ", and no claim between them," if counts_claims else ""
+        message = f"No commitment from `{debtor}` to `{creditor}`{no_claim} is declared"
+        names = [*self._world.commitments, *(self._world.claims if counts_claims else ())]
+        ends = ((name, self._world.ends[name]) for name in names)
         shown = [f"`{one.first} -> {one.second}` ({name})" for name, one in ends]
         listed = ", ".join(shown[:MOST_LISTED]) + (", ..." if len(shown) > MOST_LISTED else "")
-        hint = f"commitments are declared from {listed}" if shown else "as in `commitment c = C(A, B, p, q)`"
+        what = "commitments and claims" if counts_claims and self._world.claims else "commitments"
+        hint = f"{what} are declared from {listed}" if shown else "as in `commitment c = C(A, B, p, q)`"
         self._report(rules.NOTHING_PROMISED, span, message, Note(hint))
 
     def _report(self, rule: Rule, span: Span, message: str, *hints: Note) -> None:

@@ -390,6 +390,7 @@ class Resolver:
 
     def _social(self, found: tree.Social) -> Term:
         body = self._term(found.body)
+        trigger = None if found.trigger is None else self._term(found.trigger)
         if isinstance(found.between, tree.Instance):
             name = self.instance(found.between)
             if name is None:
@@ -403,10 +404,17 @@ class Resolver:
             message = f"`{debtor.name}` cannot be committed to itself"
             self._world.problems.report(rules.SAME_ROLE, found.span, message, *self._where())
             return FALSE
-        if found.modality != "SC" and not self._world.promises(debtor.name, creditor.name):
-            self._parties.nothing_promised(debtor.name, creditor.name, found.span)
+        if not self._can_bind(found, debtor.name, creditor.name):
+            counts_claims = found.modality in ("SC", "SCc")
+            self._parties.nothing_promised(debtor.name, creditor.name, found.span, counts_claims=counts_claims)
             return FALSE
-        return t.Social(found.modality, debtor.name, creditor.name, body)
+        return t.Social(found.modality, debtor.name, creditor.name, body, None, trigger)
+
+    def _can_bind(self, found: tree.Social, debtor: str, creditor: str) -> bool:
+        """Whether anything is declared that the modality counts as a promise from the one to the other."""
+        if self._world.promises(debtor, creditor):
+            return True
+        return found.modality in ("SC", "SCc") and self._world.claims_between(debtor, creditor)
 
     @property
     def _parties(self) -> Parties:

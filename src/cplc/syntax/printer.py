@@ -88,11 +88,12 @@ def _plain(expression: ast.Expr) -> str:
         case ast.OverPaths(quantifier, path, along):
             steps = "" if along is None else f"{{{formula(along)}}}"
             return quantifier + steps + _path(path)
-        case ast.Social(modality, between, body):
-            return f"{modality}({' -> '.join(map(reference, between))}, {_argument(body)})"
         case ast.Conditional(modality, between, other, antecedent, consequent):
             parties = " -> ".join(map(reference, between)) + (f", {reference(other)}" if other is not None else "")
             return f"{modality}({parties}, {_argument(antecedent)}, {_argument(consequent)})"
+        case ast.Social(modality, between, body, trigger):
+            before = "" if trigger is None else f"{_argument(trigger)}, "
+            return f"{modality}({' -> '.join(map(reference, between))}, {before}{_argument(body)})"
         case ast.Knowledge(modality, (agent,), body):
             return f"{modality}({reference(agent)}, {_argument(body)})"
         case ast.Knowledge(modality, group, body):

@@ -33,6 +33,7 @@ from cplc.system.formula import (
     Offer,
     Offering,
     OnPaths,
+    SociallyCommits,
     Taken,
     expressions,
     meaning,
@@ -260,7 +261,7 @@ def formula_key(formula: Formula) -> Hashable:
             return type(formula), frozenset(map(formula_key, operands))
         case Knows(mode, agents, operand):
             return Knows, mode, frozenset(agents), formula_key(operand)
-        case Commits() | Fulfils() | Conditional():
+        case Commits() | Fulfils() | Conditional() | SociallyCommits():
             return formula_key(meaning(formula))
         case KnownFrom(observed, operand):
             return KnownFrom, frozenset(map(expr_key, observed)), formula_key(operand)
@@ -292,6 +293,9 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
                 other=None if other is None else _renamed_offering(other, renamed),
                 other_party=None if party is None else renamed(party),
             )
+        case SociallyCommits(pair, bindings):
+            named = tuple(replace(one, name=renamed(one.name)) for one in bindings)
+            return replace(found, pair=renamed(pair), bindings=named)
         case KnownFrom():
             observed = tuple(_renamed(expr, renamed) for expr in found.observed)
             return replace(found, observed=observed, observer=renamed(found.observer))
