@@ -225,6 +225,9 @@ def expressions(offer: Offer) -> tuple[Expr, ...]:
     return offer.offered, offer.promised, offer.kept, offer.ended
 
 
+OFFERED = " without "
+"""Between the name of a channel and those that are offered, in the name of an observer of the others."""
+
 Operation = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
 """Modalities of conditional commitment (CTLcc): weak and strong ones, their fulfilment, and what ends strong ones."""
 
