@@ -95,6 +95,8 @@ class Unary:
     op: UnaryOp
     operand: Expr
     bound: Expr | None = None
+    in_ticks: bool = False
+    """The bound counts ticks: ``F<=k ticks``."""
     span: Span = _span()
 
 
@@ -106,6 +108,8 @@ class Binary:
     left: Expr
     right: Expr
     bound: Expr | None = None
+    in_ticks: bool = False
+    """The bound counts ticks: ``F<=k ticks``."""
     span: Span = _span()
 
 
