@@ -1,9 +1,10 @@
 """Contents about runs, by the book: formulas are progressed letter by letter, and a tableau says what is decided.
 
-The tableau is the classic one of all truth assignments to the temporal subformulas: an assignment for one position follows
-from the letter there and from the assignment for the next. What a finite word has decided is looked up there: a formula
-is decided true if it holds for every letter and every assignment that some infinite word gives, false if for none. Two
-remainders count as the same unless some continuation tells them apart by what is decided, or by what holds if all rests.
+The tableau is the classic one of all truth assignments to the temporal subformulas: an assignment for one position
+follows from the letter there and from the assignment for the next. What a finite word has decided is looked up there:
+a formula is decided true if it holds for every letter and every assignment that some infinite word gives, false if
+for none. Two remainders count as the same unless some continuation tells them apart by what is decided, or by what
+holds if all rests.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from cplc.semantics.model import CheckedModel
 from cplc.semantics.terms import Term, Value
 
 STATES = (
-    "null", "conditional", "active", "pending", "fulfilled", "violated", "withdrawn", "released", "expired", "delegated",
-    "assigned", "compensated",
+    "null", "conditional", "active", "pending", "fulfilled", "violated", "withdrawn", "released", "expired",
+    "delegated", "assigned", "compensated",
 )  # fmt: skip
 CLAIM_STATES = (
     "null", "open", "challenged", "justified", "attacked", "defended", "accepted", "refused", "withdrawn", "satisfied",

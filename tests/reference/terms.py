@@ -21,7 +21,14 @@ def mentioned(model: CheckedModel, term: Term) -> Iterator[t.InState]:
                 yield from mentioned(model, operand)
         case t.OverPaths(_, path, _) | t.Strategic(_, path):
             yield from mentioned(model, path)
-        case t.Social(_, _, _, body) | t.Knowledge(_, _, body):
+        case t.Conditional(_, _, _, antecedent, consequent):
+            yield from mentioned(model, antecedent)
+            yield from mentioned(model, consequent)
+        case t.Social(body=body, trigger=trigger):
+            yield from mentioned(model, body)
+            if trigger is not None:
+                yield from mentioned(model, trigger)
+        case t.Knowledge(_, _, body):
             yield from mentioned(model, body)
         case _:
             pass

@@ -1,13 +1,14 @@
 """Tableau expansion of LTL into a generalised Büchi automaton, and the emptiness of its states.
 
-A state is a clause: a set of formulas that the rest of the word has to satisfy together. A letter leads from a clause to
-the clauses that remain (Gerth, Peled, Vardi and Wolper 1995). An until that stands in every clause of a run from some
-position on was put off forever; every other run is accepting.
+A state is a clause: a set of formulas that the rest of the word has to satisfy together. A letter leads from a clause
+to the clauses that remain (Gerth, Peled, Vardi and Wolper 1995). An until that stands in every clause of a run from
+some position on was put off forever; every other run is accepting.
 
-Claim: of two successors, one of which contains the other, the larger may be left out. Proof: whatever satisfies the larger
-one satisfies the smaller one. For a word that satisfies a clause, choose at each position a successor that the rest of
-the word satisfies, where each until is put off only if its right side does not hold there. An until that stood in all
-clauses of this run from some position on would never come to its right side, although the rest satisfies it.
+Claim: of two successors, one of which contains the other, the larger may be left out. Proof: whatever satisfies the
+larger one satisfies the smaller one. For a word that satisfies a clause, choose at each position a successor that the
+rest of the word satisfies, where each until is put off only if its right side does not hold there. An until that
+stood in all clauses of this run from some position on would never come to its right side, although the rest satisfies
+it.
 """
 
 from __future__ import annotations

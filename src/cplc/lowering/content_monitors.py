@@ -1,8 +1,8 @@
 """Contents about runs in the ledgers: each has a deterministic monitor, whose state is one more variable.
 
-A step that is a letter moves the monitor of every commitment that was in force before it: by what held in that state, and
-by the step. Operations come next; a new life begins with the monitor's initial state. Then the monitors decide: what the
-state that is entered decides alone counts at once.
+A step that is a letter moves the monitor of every commitment that was in force before it: by what held in that state,
+and by the step. Operations come next; a new life begins with the monitor's initial state. Then the monitors decide:
+what the state that is entered decides alone counts at once.
 """
 
 from __future__ import annotations

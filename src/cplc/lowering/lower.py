@@ -12,7 +12,7 @@ from cplc.lowering.text import content_text
 from cplc.lowering.vocabulary import copy_of, kept_by
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.model import Commitment as Declared
-from cplc.semantics.terms import Apply, FactRef, InState, Knowledge, OverPaths, Social, Strategic, Term
+from cplc.semantics.terms import Apply, Conditional, FactRef, InState, Knowledge, OverPaths, Social, Strategic, Term
 from cplc.system import expr as e
 from cplc.system.model import (
     Agent,
@@ -160,8 +160,15 @@ def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
         case Apply(_, operands):
             for operand in operands:
                 yield from views_in(operand, model)
-        case OverPaths(_, body) | Social(_, _, _, body) | Knowledge(_, _, body) | Strategic(_, body):
+        case Social(body=body, trigger=trigger):
             yield from views_in(body, model)
+            if trigger is not None:
+                yield from views_in(trigger, model)
+        case OverPaths(_, body) | Knowledge(_, _, body) | Strategic(_, body):
+            yield from views_in(body, model)
+        case Conditional(antecedent=antecedent, consequent=consequent):
+            yield from views_in(antecedent, model)
+            yield from views_in(consequent, model)
         case _:
             pass
 

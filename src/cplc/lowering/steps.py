@@ -270,7 +270,7 @@ class Workshop:
         return Step(f"restart {scope}", "restart", "Env", scope, (), guard, tuple(updates.items()), free)
 
     def _read_restart(self, watched: Iterable[str]) -> dict[str, Expr]:
-        """Let the monitors of these read a restart elsewhere; what that decides is decided, and no more is looked at."""
+        """Let the monitors of these read a restart elsewhere. What it decides is closed; no rules run after it."""
         updates: dict[str, Expr] = {}
         for keeper, kept in self.book.viewers.items() if watched else ():
             ledger = Ledger(self.book, keeper, Reading(self.model, keeper))

@@ -1,8 +1,9 @@
 """Contents about runs: LTL over what has been received, compiled to a deterministic monitor.
 
-A letter is a state with the step that leaves it. Steps that are letters are receipts, exchanges, ticks and restarts. The
-state part gives every message, payload, variable and lifecycle state that the content mentions a value of its domain. The
-step part says which `does(…)` of the content are true of the step; at most one message takes effect in it.
+A letter is a state with the step that leaves it. Steps that are letters are receipts, exchanges, ticks and restarts.
+The state part gives every message, payload, variable and lifecycle state that the content mentions a value of its
+domain. The step part says which `does(…)` of the content are true of the step; at most one message takes effect in
+it.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
+from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
@@ -25,6 +26,12 @@ MOST_LEVELS = 120
 
 Typed = tuple[tree.Tree, Type]
 _WRONG: Typed = (tree.FALSE, UNKNOWN)
+_TRUST: Final = {
+    "Tr": "MCMAS+ compares the first variable that two agents share; a protocol has promises, so ask `WCC` or `SCC`",
+    "Tp": "its degree is defined by the code of MCMAS+ alone; `analyze` gives probabilities of a participant's goals",
+    "Tc": "its degree is defined by the code of MCMAS+ alone; `analyze` gives probabilities of a participant's goals",
+}
+"""The modalities of trust of MCMAS+, and what to ask instead."""
 
 
 class Purpose(Enum):
@@ -191,6 +198,8 @@ class Expressions:
                 return self._modalities.over_paths(expr, scope)
             case ast.Social():
                 return self._modalities.social(expr, scope)
+            case ast.Conditional():
+                return self._modalities.conditional(expr, scope)
             case ast.Knowledge():
                 return self._modalities.knowledge(expr, scope)
             case ast.Does():
@@ -260,6 +269,11 @@ class Expressions:
             return self._lifecycle(call, scope, purpose)
         if name in EVENTS:
             return self._event(call, scope, purpose)
+        if name in _TRUST and self._macro(name, scope, None) is None:
+            self._error(
+                rules.UNSUPPORTED_OPERATOR, call.span, f"`{name}` is not supported in protocols", Note(_TRUST[name])
+            )
+            return _WRONG
         macro = self._macro(name, scope, call.name.span)
         if macro is None:
             return _WRONG

@@ -56,11 +56,12 @@ class Modalities:
 
     def social(self, expr: ast.Social, scope: Scope) -> Typed:
         between = self._between(expr, scope)
-        if expr.modality == "SC":
+        trigger = None if expr.trigger is None else self._reader.said(expr.trigger, scope)[0]
+        if expr.modality in ("SC", "SCc"):
             body, _ = self._reader.said(expr.body, scope)
         else:
             body = self._reader.on_states(expr.body, scope)
-        return _WRONG if between is None else (tree.Social(expr.modality, between, body, expr.span), BOOL)
+        return _WRONG if between is None else (tree.Social(expr.modality, between, body, expr.span, trigger), BOOL)
 
     def _between(self, expr: ast.Social, scope: Scope) -> tuple[tree.RoleTree, tree.RoleTree] | tree.Instance | None:
         """Return the debtor and the creditor, or the one commitment that the formula is about."""
@@ -77,6 +78,24 @@ class Modalities:
                 return None if debtor is None or creditor is None else (debtor, creditor)
             case _:
                 raise AssertionError("the grammar has one or two")
+
+    def conditional(self, expr: ast.Conditional, scope: Scope) -> Typed:
+        antecedent = self._reader.on_states(expr.antecedent, scope)
+        consequent = self._reader.on_states(expr.consequent, scope)
+        between: tuple[tree.RoleTree, tree.RoleTree] | tree.Instance | None
+        other: tree.RoleTree | tree.Instance | None = None
+        if len(expr.between) == 1:
+            between = self._names.commitment(expr.between[0], scope)
+            if expr.other is not None:
+                other = self._names.commitment(expr.other, scope)
+        else:
+            debtor, creditor = (self._names.role(ref, scope) for ref in expr.between)
+            between = None if debtor is None or creditor is None else (debtor, creditor)
+            if expr.other is not None:
+                other = self._names.role(expr.other, scope)
+        if between is None or (expr.other is not None and other is None):
+            return _WRONG
+        return tree.Conditional(expr.modality, between, other, antecedent, consequent, expr.span), BOOL
 
     def knowledge(self, expr: ast.Knowledge, scope: Scope) -> Typed:
         body = self._reader.on_states(expr.body, scope)

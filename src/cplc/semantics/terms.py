@@ -115,12 +115,37 @@ class OverPaths:
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    modality: Literal["C", "Fu", "SC"]
+    modality: Literal["C", "Fu", "SC", "SCc"]
     debtor: str
     creditor: str
     body: Term
     commitment: str | None = None
     """The one commitment that ``C`` or ``Fu`` is about; None for all from the debtor to the creditor."""
+    trigger: Term | None = None
+    """What comes true on the runs that ``SCc`` is about."""
+
+
+ConditionalModality = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The channel from a debtor to a creditor, or of the one commitment."""
+
+    debtor: str
+    creditor: str
+    commitment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """A modality of conditional commitment; ``other`` is what `DeS` and `AsS` hand over to."""
+
+    modality: ConditionalModality
+    between: Between
+    other: Between | None
+    antecedent: Term
+    consequent: Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +176,7 @@ class Strategic:
 
 Term = (
     Const | Happened | Sent | InFlight | Field | Own | Var | InState | FactRef | Terminal
-    | Apply | OverPaths | Social | Knowledge | Does | Strategic
+    | Apply | OverPaths | Social | Conditional | Knowledge | Does | Strategic
 )  # fmt: skip
 
 TRUE = Const(True)

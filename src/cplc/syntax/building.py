@@ -174,6 +174,49 @@ class Builder:
         modality = cast("Literal['C', 'Fu', 'SC']", str(sign))
         return Part(ast.Social(modality, (commitment.node,), body.node, span=self._span(start, end)), start, end)
 
+    def conditional(self, items: tuple[Token, Token, Ref, Ref, Expr, Expr, Token]) -> Expr:
+        sign, _, debtor, creditor, antecedent, consequent, closing = items
+        return self._conditional(sign, (debtor, creditor), None, antecedent, consequent, closing)
+
+    def conditional_of_one(self, items: tuple[Token, Token, Ref, Expr, Expr, Token]) -> Expr:
+        sign, _, commitment, antecedent, consequent, closing = items
+        return self._conditional(sign, (commitment,), None, antecedent, consequent, closing)
+
+    def handing_over(self, items: tuple[Token, Token, Ref, Ref, Ref, Expr, Expr, Token]) -> Expr:
+        sign, _, debtor, creditor, other, antecedent, consequent, closing = items
+        return self._conditional(sign, (debtor, creditor), other, antecedent, consequent, closing)
+
+    def handing_over_one(self, items: tuple[Token, Token, Ref, Ref, Expr, Expr, Token]) -> Expr:
+        sign, _, commitment, other, antecedent, consequent, closing = items
+        return self._conditional(sign, (commitment,), other, antecedent, consequent, closing)
+
+    def _conditional(
+        self,
+        sign: Token,
+        between: tuple[Ref, ...],
+        other: Ref | None,
+        antecedent: Expr,
+        consequent: Expr,
+        closing: Token,
+    ) -> Expr:
+        start, end = _start(sign), _end(closing)
+        node = ast.Conditional(
+            cast("ast.ConditionalModality", str(sign)),
+            tuple(ref.node for ref in between),
+            None if other is None else other.node,
+            antecedent.node,
+            consequent.node,
+            span=self._span(start, end),
+        )
+        return Part(node, start, end)
+
+    def social_if(self, items: tuple[Token, Token, Ref, Ref, Expr, Expr, Token]) -> Expr:
+        sign, _, debtor, creditor, trigger, body, closing = items
+        start, end = _start(sign), _end(closing)
+        between = (debtor.node, creditor.node)
+        node = ast.Social("SCc", between, body.node, trigger.node, span=self._span(start, end))
+        return Part(node, start, end)
+
     def knows(self, items: tuple[Token, Token, Ref, Expr, Token]) -> Expr:
         sign, opening, agent, body, closing = items
         return self.group_knows((sign, opening, self.refs([agent]), body, closing))

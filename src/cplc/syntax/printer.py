@@ -48,7 +48,10 @@ def _level(expression: ast.Expr) -> int:
             return _NEGATED
         case ast.Unary() | ast.OverPaths() | ast.Strategic():
             return _PREFIXED
-        case ast.Literal_() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Knowledge() | ast.Does():
+        case (
+            ast.Literal_() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Conditional() | ast.Knowledge()
+            | ast.Does()
+        ):  # fmt: skip
             return _ATOM
 
 
@@ -85,8 +88,12 @@ def _plain(expression: ast.Expr) -> str:
         case ast.OverPaths(quantifier, path, along):
             steps = "" if along is None else f"{{{formula(along)}}}"
             return quantifier + steps + _path(path)
-        case ast.Social(modality, between, body):
-            return f"{modality}({' -> '.join(map(reference, between))}, {_argument(body)})"
+        case ast.Conditional(modality, between, other, antecedent, consequent):
+            parties = " -> ".join(map(reference, between)) + (f", {reference(other)}" if other is not None else "")
+            return f"{modality}({parties}, {_argument(antecedent)}, {_argument(consequent)})"
+        case ast.Social(modality, between, body, trigger):
+            before = "" if trigger is None else f"{_argument(trigger)}, "
+            return f"{modality}({' -> '.join(map(reference, between))}, {before}{_argument(body)})"
         case ast.Knowledge(modality, (agent,), body):
             return f"{modality}({reference(agent)}, {_argument(body)})"
         case ast.Knowledge(modality, group, body):
@@ -152,9 +159,10 @@ def _range(values: ast.Range) -> str:
 
 
 def file(tree: ast.File) -> str:
-    """Return a whole file as text: imports, macros, protocols."""
+    """Return a whole file as text: its version, imports, macros, protocols."""
     imports = [_import(item) for item in tree.imports]
-    parts = ["\n".join(imports)] if imports else []
+    parts = [f"cpl {tree.version.number}"] if tree.version else []
+    parts += ["\n".join(imports)] if imports else []
     parts += ["\n".join(_declaration(item)) for item in tree.defines]
     parts += ["\n".join(_protocol(item)) for item in tree.protocols]
     return "\n\n".join(parts) + "\n" if parts else ""
