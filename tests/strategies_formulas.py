@@ -27,10 +27,10 @@ def ends(declared: Declared, instance: str) -> tuple[str, str]:
 
 
 @st.composite
-def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
-    """Draw a state formula over the instances of a protocol."""
+def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3, *, commitments: bool = False) -> str:
+    """Draw a state formula over the instances of a protocol, or one whose outermost operator is about commitments."""
     inner = formulas(plan, depth - 1)
-    form = draw(st.integers(0, 18)) if depth else 0
+    form = 9 if commitments else draw(st.integers(0, 18)) if depth else 0
     match form:
         case 0 | 1:
             return draw(_atoms(plan))
@@ -193,13 +193,14 @@ class Sample:
 
 
 @st.composite
-def protocols(draw: st.DrawFn, formula_count: int = 0) -> Sample:
-    """Draw a protocol with that many properties ``p0``, ``p1``, ... at its end."""
+def protocols(draw: st.DrawFn, formula_count: int = 0, *, commitments: bool = False) -> Sample:
+    """Draw a protocol with properties ``p0``, ``p1``, ... at its end, all about commitments if that is asked."""
     plan = draw(plans())
     tail, drawn = [], []
     for number in range(formula_count):
         around = draw(st.sampled_from(["", "AG ", "EF ", "!EF ", "EG ", "AF ", "AG EF "]))
-        formula = f"{around}({draw(formulas(plan))})" if around else draw(formulas(plan))
+        formula = draw(formulas(plan, commitments=commitments))
+        formula = f"{around}({formula})" if around else formula
         assumed = draw(st.lists(st.sampled_from(plan.everything()), max_size=2, unique=True))
         assuming = f" assuming {', '.join(assumed)}" if assumed else ""
         if one_in(draw, 8):
@@ -221,6 +222,10 @@ def _laws_of_commitment(draw: st.DrawFn, plan: Plan, one: str, other: str) -> li
     def commits(body: str) -> str:
         return f"C({between}, {body})"
 
+    of_conditions = [
+        f"AG (C({instance}, fulfilled({instance})) <-> C({instance}, true))",
+        f"AG (Fu({instance}, fulfilled({instance})) <-> fulfilled({instance}))",
+    ]
     return [
         f"AG ({fulfils} -> {commits(one)})",
         f"AG ({fulfils} -> ({one}))",
@@ -230,8 +235,7 @@ def _laws_of_commitment(draw: st.DrawFn, plan: Plan, one: str, other: str) -> li
         f"AG (!{commits('false')} & {commits(one)} -> !{commits(f'!({one})')})",
         f"AG ({bound} & !{commits(one)} -> {commits(f'!{commits(one)}')})",
         f"AG (active({instance}) | fulfilled({instance}) -> {bound})",
-        f"AG (C({instance}, fulfilled({instance})) <-> C({instance}, true))",
-        f"AG (Fu({instance}, fulfilled({instance})) <-> fulfilled({instance}))",
+        *([] if name.is_about_runs else of_conditions),
         f"AG (conditional({instance}) | violated({instance}) -> !C({instance}, true))",
     ]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cplc.lowering.book import former_of
-from cplc.system.expr import FALSE, Const, Expr, Read, conj, disj, equal, negate
+from cplc.system.expr import Const, Expr, Read, conj, disj, equal, negate
 from cplc.system.formula import Channel
 from cplc.system.model import System
 
@@ -24,8 +24,7 @@ def in_force(system: System, commitment: str) -> Expr:
 
 def on_course(system: System, commitment: str) -> Expr:
     """Return when the commitment is open and its content holds if nothing more ever happens."""
-    del system, commitment
-    return FALSE
+    return system.commitment[commitment].on_course
 
 
 def offered(system: System, commitment: str) -> Expr:

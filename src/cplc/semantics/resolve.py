@@ -274,14 +274,16 @@ class Resolver:
                 self._below(found, 0)  # counted twice, because lowering writes it twice
                 return t.Apply(op, (self._below(found, 0), self._below(found, 1)))
             case _:
-                return t.Apply(op, tuple(self._term(operand) for operand in found.operands), self._bound(found))
+                operands = tuple(self._term(operand) for operand in found.operands)
+                return t.Apply(op, operands, self._bound(found), found.in_ticks)
 
     def _bound(self, found: tree.Apply) -> int | None:
         if found.bound is None:
             return None
         bound = self.number(found.bound)
         if bound is not None and bound < 0:
-            self._world.report(rules.VALUE_OUT_OF_RANGE, found.span, f"A number of steps cannot be {bound}")
+            unit = "ticks" if found.in_ticks else "steps"
+            self._world.report(rules.VALUE_OUT_OF_RANGE, found.span, f"A number of {unit} cannot be {bound}")
             return 0
         if bound is not None and bound > MOST_STEPS:
             message = f"`{found.op}<={bound}` looks ahead more than {MOST_STEPS:,} steps"
@@ -440,7 +442,7 @@ class Resolver:
             return FALSE
         subject = found.subject
         if subject is None:
-            if not any(job.body.within or job.body.expires for job in self._world.commitments.values()):
+            if not self._world.has_ticks:
                 ticks = Note("there are ticks where some commitment has a deadline: `within` or `expires`")
                 message = "No commitment has a deadline, so time does not matter: this is never so"
                 self._world.problems.report(rules.NEVER_DONE, found.span, message, ticks)

@@ -305,6 +305,7 @@ class Apply:
     operands: tuple[Tree, ...]
     span: Span
     bound: Tree | None = None
+    in_ticks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,6 +393,17 @@ def as_number(found: Tree, type_: Type) -> tuple[Tree, Type]:
     if isinstance(type_, RoleType) and isinstance(found, RoleAt | LoopValue):
         return IndexOf(found), INT
     return found, type_
+
+
+def counts_ticks(found: Tree) -> bool:
+    """Whether a bound in it counts ticks."""
+    match found:
+        case Apply(_, operands):
+            return found.in_ticks or any(map(counts_ticks, operands))
+        case Quantified(_, _, body):
+            return counts_ticks(body)
+        case _:
+            return False
 
 
 def is_value(found: Tree) -> bool:

@@ -97,6 +97,8 @@ class Unary:
     op: UnaryOp
     operand: Expr
     bound: Expr | None = None
+    in_ticks: bool = False
+    """The bound counts ticks: ``F<=k ticks``."""
     span: Span = _span()
 
 
@@ -108,6 +110,8 @@ class Binary:
     left: Expr
     right: Expr
     bound: Expr | None = None
+    in_ticks: bool = False
+    """The bound counts ticks: ``F<=k ticks``."""
     span: Span = _span()
 
 

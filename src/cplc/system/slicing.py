@@ -242,7 +242,8 @@ def declared_within(system: System, kept: frozenset[str], messages: Iterable[tup
         commitments=tuple(
             replace(commitment, views=tuple(view for view in commitment.views if view[1] in kept))
             for commitment in system.commitments
-            if commitment.variable in kept and _within(kept, commitment.antecedent, commitment.consequent)
+            if commitment.variable in kept
+            and _within(kept, commitment.antecedent, commitment.consequent, commitment.on_course)
         ),
         claims=tuple(
             replace(claim, views=tuple(view for view in claim.views if view[1] in kept))
