@@ -213,8 +213,13 @@ class Resolver:
                 return self._apply(found)
             case tree.Quantified():
                 return self._quantified(found)
-            case tree.OverPaths(quantifier, path, along):
-                return t.OverPaths(quantifier, self._term(path), None if along is None else self._term(along))
+            case tree.OverPaths(quantifier, path, along, speaks_of_idling):
+                steps = None if along is None else self._term(along)
+                if steps is None or not speaks_of_idling or _allows_idling(steps):
+                    return t.OverPaths(quantifier, self._term(path), steps)
+                if not _names_idle_step(steps):  # it was folded away
+                    steps = t.Apply("&", (steps, t.Apply("!", (t.Does("idle", ""),))))
+                return t.OverPaths(quantifier, self._term(path), steps, may_idle=False)
             case tree.Does():
                 return self._does(found)
             case tree.Strategic(_, goal):
@@ -435,6 +440,8 @@ class Resolver:
         if not self._world.spend(found.span, rules.TOO_LARGE):
             return FALSE
         subject = found.subject
+        if found.verb == "idle" and subject is None:
+            return t.Does("idle", "")
         if subject is None:
             if not any(job.body.within or job.body.expires for job in self._world.commitments.values()):
                 ticks = Note("there are ticks where some commitment has a deadline: `within` or `expires`")
@@ -454,6 +461,35 @@ class Resolver:
             hint = () if state is None else (Note(f"`{state}({subject.span.text})` asks for the state"),)
             self._world.problems.report(rules.NEVER_DONE, found.span, message, *hint)
         return t.Does(found.verb, name, other)
+
+
+def _allows_idling(action: Term) -> bool:
+    """Whether a combination of `does(…)` is true of the idle step."""
+    match action:
+        case t.Const(value):
+            return value is True
+        case t.Apply("!", (operand,)):
+            return not _allows_idling(operand)
+        case t.Apply("&", operands):
+            return all(map(_allows_idling, operands))
+        case t.Apply("|", operands):
+            return any(map(_allows_idling, operands))
+        case t.Apply("->", (left, right)):
+            return not _allows_idling(left) or _allows_idling(right)
+        case t.Apply("<->", (left, right)):
+            return _allows_idling(left) == _allows_idling(right)
+        case t.Does(verb):
+            return verb == "idle"
+        case _:
+            raise AssertionError(f"the checker lets no such action through: {action}")
+
+
+def _names_idle_step(action: Term) -> bool:
+    match action:
+        case t.Apply(_, operands):
+            return any(map(_names_idle_step, operands))
+        case _:
+            return action == t.Does("idle", "")
 
 
 def where(values: Values) -> tuple[Note, ...]:
