@@ -9,6 +9,7 @@ from cplc.diagnostics.core import Note
 from cplc.semantics import model, tree
 from cplc.semantics import terms as t
 from cplc.semantics.folding import combined, compared, equivalence, is_constant, is_zero, negated
+from cplc.semantics.idling import allows_idling, names_idle_step
 from cplc.semantics.ranges import Ranges
 from cplc.semantics.terms import FALSE, TRUE, Term, Value
 from cplc.semantics.vocabulary import DONE
@@ -215,9 +216,9 @@ class Resolver:
                 return self._quantified(found)
             case tree.OverPaths(quantifier, path, along, speaks_of_idling):
                 steps = None if along is None else self._term(along)
-                if steps is None or not speaks_of_idling or _allows_idling(steps):
+                if steps is None or not speaks_of_idling or allows_idling(steps):
                     return t.OverPaths(quantifier, self._term(path), steps)
-                if not _names_idle_step(steps):  # it was folded away
+                if not names_idle_step(steps):  # it was folded away
                     steps = t.Apply("&", (steps, t.Apply("!", (t.Does("idle", ""),))))
                 return t.OverPaths(quantifier, self._term(path), steps, may_idle=False)
             case tree.Does():
@@ -461,35 +462,6 @@ class Resolver:
             hint = () if state is None else (Note(f"`{state}({subject.span.text})` asks for the state"),)
             self._world.problems.report(rules.NEVER_DONE, found.span, message, *hint)
         return t.Does(found.verb, name, other)
-
-
-def _allows_idling(action: Term) -> bool:
-    """Whether a combination of `does(…)` is true of the idle step."""
-    match action:
-        case t.Const(value):
-            return value is True
-        case t.Apply("!", (operand,)):
-            return not _allows_idling(operand)
-        case t.Apply("&", operands):
-            return all(map(_allows_idling, operands))
-        case t.Apply("|", operands):
-            return any(map(_allows_idling, operands))
-        case t.Apply("->", (left, right)):
-            return not _allows_idling(left) or _allows_idling(right)
-        case t.Apply("<->", (left, right)):
-            return _allows_idling(left) == _allows_idling(right)
-        case t.Does(verb):
-            return verb == "idle"
-        case _:
-            raise AssertionError(f"the checker lets no such action through: {action}")
-
-
-def _names_idle_step(action: Term) -> bool:
-    match action:
-        case t.Apply(_, operands):
-            return any(map(_names_idle_step, operands))
-        case _:
-            return action == t.Does("idle", "")
 
 
 def where(values: Values) -> tuple[Note, ...]:
