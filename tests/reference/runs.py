@@ -147,13 +147,18 @@ class Field:
 
     def some_run(self, path: Term, along: Term | None, *, may_idle: bool = True) -> States:
         """Return where some fair run of the allowed steps satisfies the path formula."""
-        return self._runs(along, may_idle=may_idle).satisfying(path_of(path), self._sees)
+        return self._runs(along, may_idle=may_idle).satisfying(path_of(path), self.sees)
 
     def every_run(self, path: Term, along: Term | None, *, may_idle: bool = True) -> States:
-        doubtful = self._runs(along, may_idle=may_idle).satisfying(way.no(path_of(path)), self._sees)
+        doubtful = self._runs(along, may_idle=may_idle).satisfying(way.no(path_of(path)), self.sees)
         return frozenset(range(len(self.graph.states))) - doubtful
 
-    def _sees(self, what: Hashable, state: int, move: Move | None) -> bool:
+    @property
+    def runs(self) -> Runs[int, Move | None]:
+        """The fair runs."""
+        return self._runs(None, may_idle=True)
+
+    def sees(self, what: Hashable, state: int, move: Move | None) -> bool:
         if isinstance(what, t.Does):
             return is_done(self.model, what, move)
         return state in self.decided(cast(Term, what))
@@ -206,7 +211,7 @@ class Field:
         )
 
         def sees(what: Hashable, state: int, move: int | None) -> bool:
-            return self._sees(what, state, None if move is None else moves[move])
+            return self.sees(what, state, None if move is None else moves[move])
 
         return game.won_uniformly(look, path_of(goal), sees)
 

@@ -49,7 +49,7 @@ _JOINING: Final = "_([∴⊤⊥∀∃□◻◇◊♢○◯"
 """A word is set apart from these, some of which become words themselves."""
 
 _BETWEEN: Final = {
-    "C": 1, "Fu": 1, "SC": 1, "SCc": 2, "WCC": 2, "SCC": 2, "FuW": 2, "FuS": 2, "CaS": 2, "ReS": 2,
+    "C": 1, "Fu": 1, "SC": 1, "SCc": 2, "WCC": 2, "SCC": 2, "FuW": 2, "FuS": 2, "CaS": 2, "ReS": 2, "DeS": 3, "AsS": 3,
 }  # fmt: skip
 """Modalities from one role to another, and how many formulas follow the two."""
 _SAME: Final = {"CSC": "SCc", "CC": "SCc", "GK": "EK", "GCK": "CK"}

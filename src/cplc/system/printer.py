@@ -102,6 +102,14 @@ def _formula(formula: Formula) -> _Text:
             return f"C({channel.name}, {formula_text(operand)})", _CLOSED
         case f.Fulfils(channel, operand):
             return f"Fu({channel.name}, {formula_text(operand)})", _CLOSED
+        case f.Conditional(channel, operation, antecedent, consequent, _, other_party):
+            between = channel.name if other_party is None else f"{channel.name}, {other_party}"
+            return f"{operation}({between}, {formula_text(antecedent)}, {formula_text(consequent)})", _CLOSED
+        case f.SociallyCommits(pair, _, operand, None):
+            return f"SC({pair}, {formula_text(operand)})", _CLOSED
+        case f.SociallyCommits(pair, _, operand, trigger):
+            assert trigger is not None
+            return f"SCc({pair}, {formula_text(trigger)}, {formula_text(operand)})", _CLOSED
         case f.KnownFrom(_, operand, observer):
             return f"(wherever {observer} promises the same: {formula_text(operand)})", _CLOSED
         case f.Knows(mode, agents, operand):
