@@ -113,3 +113,9 @@ def test_failure_of_a_weak_commitment_shows_where_the_offer_leads() -> None:
     text = " ".join(result_text(_result(_SHOP, "AG (conditional(goods) -> WCC(goods, pay, recall))")).split())
     assert "what goods promises is kept, and what it offers (goods) is kept or still offered, in the state" in text
     assert "`pay` holds, `recall` fails" in text
+
+
+def test_failure_tells_of_commitments_that_no_message_makes() -> None:
+    text = _SHOP.replace("means create goods", "").replace("means withdraw goods", "")
+    result = _result(text, "AG (pay -> C(Mer -> Cus, deliver))")
+    assert "At the end Mer promises Cus nothing: goods is null." in " ".join(result_text(result).split())

@@ -105,7 +105,8 @@ def unkept_promises(system: System, formula: Formula, state: State) -> Iterator[
         if bound and (not asks_kept or holds(channel.caught_up, state)):
             continue
         shown = [c for c in commitments if not bound or _is_unkept(c, channel, state)]
-        states = tuple(str(state[c.variable]) for c in shown)
+        # A commitment that no message makes may be left out of the system that the run is of.
+        states = tuple(str(state.get(c.variable, "null")) for c in shown)
         parties = commitments[0].debtor, commitments[0].creditor
         yield Unkept(*parties, tuple(c.name for c in shown), states, not bound)
 
@@ -127,7 +128,7 @@ def _channels(formula: Formula) -> dict[Channel, bool]:
 
 
 def _is_unkept(commitment: Commitment, channel: Channel, state: State) -> bool:
-    """Whether it is promised in the state, and not fulfilled there."""
-    if state[commitment.variable] == "fulfilled":
+    """Whether it is promised in the state, and not kept there."""
+    if state.get(commitment.variable, "null") in ("null", "fulfilled") or holds(commitment.on_course, state):
         return False
     return any(commitment.variable in reads(expr) and holds(expr, state) for expr in channel.promised)
