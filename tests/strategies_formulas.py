@@ -27,10 +27,10 @@ def ends(declared: Declared, instance: str) -> tuple[str, str]:
 
 
 @st.composite
-def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
-    """Draw a state formula over the instances of a protocol."""
+def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3, *, commitments: bool = False) -> str:
+    """Draw a state formula over the instances of a protocol, or one whose outermost operator is about commitments."""
     inner = formulas(plan, depth - 1)
-    form = draw(st.integers(0, 18)) if depth else 0
+    form = 9 if commitments else draw(st.integers(0, 18)) if depth else 0
     match form:
         case 0 | 1:
             return draw(_atoms(plan))
@@ -124,7 +124,9 @@ def _does(draw: st.DrawFn, plan: Plan) -> str:
     """Draw one action: a message, its sending, what a role does, or an operation, most often one that is meant."""
     message = draw(st.sampled_from(plan.messages))
     name = draw(st.sampled_from(instances(message)))
-    match draw(st.integers(0, 5)):
+    match draw(st.integers(0, 6)):
+        case 6:
+            return "does(idle)"
         case 0 | 1:
             return f"does({name})"
         case 2:
@@ -141,7 +143,9 @@ def _does(draw: st.DrawFn, plan: Plan) -> str:
 def _actions(draw: st.DrawFn, plan: Plan) -> str:
     """Draw which steps a run may have."""
     one, other = draw(_does(plan)), draw(_does(plan))
-    return draw(st.sampled_from([f"!{one}", one, f"{one} | {other}", f"!({one} & {other})", f"!{one} & !{other}"]))
+    plain = [f"!{one}", one, f"{one} | {other}", f"!({one} & {other})", f"!{one} & !{other}"]
+    moving = [f"{one} & !does(idle)", f"!({one}) & !does(idle)", "!does(idle)", "does(idle)", "false & !does(idle)"]
+    return draw(st.sampled_from([*plain, *plain, *moving]))
 
 
 @st.composite
@@ -193,13 +197,14 @@ class Sample:
 
 
 @st.composite
-def protocols(draw: st.DrawFn, formula_count: int = 0) -> Sample:
-    """Draw a protocol with that many properties ``p0``, ``p1``, ... at its end."""
+def protocols(draw: st.DrawFn, formula_count: int = 0, *, commitments: bool = False) -> Sample:
+    """Draw a protocol with properties ``p0``, ``p1``, ... at its end, all about commitments if that is asked."""
     plan = draw(plans())
     tail, drawn = [], []
     for number in range(formula_count):
         around = draw(st.sampled_from(["", "AG ", "EF ", "!EF ", "EG ", "AF ", "AG EF "]))
-        formula = f"{around}({draw(formulas(plan))})" if around else draw(formulas(plan))
+        formula = draw(formulas(plan, commitments=commitments))
+        formula = f"{around}({formula})" if around else formula
         assumed = draw(st.lists(st.sampled_from(plan.everything()), max_size=2, unique=True))
         assuming = f" assuming {', '.join(assumed)}" if assumed else ""
         if one_in(draw, 8):
