@@ -111,6 +111,8 @@ class OverPaths:
     quantifier: Literal["A", "E"]
     path: Term
     along: Term | None = None
+    may_idle: bool = True
+    """Whether the paths may take the idle step; where not, ``along`` names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +161,8 @@ class Knowledge:
 class Does:
     """A path atom.
 
-    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick`` or an operation; ``other`` is
-    what a delegation is to or an argument is with, None for any.
+    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick``, ``idle`` or an operation;
+    ``other`` is what a delegation is to or an argument is with, None for any.
     """
 
     verb: str
