@@ -31,6 +31,10 @@ class Life(NamedTuple):
     """Whom it waits for, while pending by `retaining`."""
     clock: int = 0
     """Ticks in the state that a deadline counts; while pending it stands still."""
+    standing: str = dialogue.FIRST
+    """The last move on it while it is open."""
+    moved_with: str | None = None
+    """The claim of that move, if it is an argument."""
 
 
 NULL = Life()
@@ -50,6 +54,7 @@ class Ledger:
         holds: Callable[[Term, Ledger], bool],
         was: Callable[[Term], bool],
         rests_on: Callable[[str], frozenset[str]],
+        keeps_arguments: bool = True,
     ) -> None:
         self.model = model
         self.lives = dict(lives)
@@ -58,6 +63,7 @@ class Ledger:
         self._rests_on = rests_on
         self._sees = sees
         self._holds = holds
+        self._keeps_arguments = keeps_arguments
 
     def perform(self, operation: Operation) -> bool:
         """Apply one operation; return whether its "from" holds."""
@@ -66,8 +72,10 @@ class Ledger:
             return self._hand_over(operation)
         if name not in self.lives:
             return True
+        if verb in dialogue.STANDING_AFTER:
+            return self._move(operation)
         if name in self.model.claim:
-            return self._argue(operation)
+            return self._speak(operation)
         life = self.lives[name]
         after = self._after(verb, name, life)
         if after is None:
@@ -94,30 +102,35 @@ class Ledger:
             case "expire" if state == "conditional":
                 return Life("expired")
             case "suspend" if state in LIVE:
-                return Life("pending", former=state, clock=life.clock)
+                return life._replace(state="pending", former=state)
             case "reactivate" if state == "pending" and life.follows is None:
                 assert life.former is not None
-                return Life(life.former, clock=life.clock)
+                return life._replace(state=life.former, former=None)
             case "compensate" if state == "violated":
                 return Life("compensated")
             case _:
                 return None
 
-    def _argue(self, operation: Operation) -> bool:
-        """Apply an operation on a claim; what it is argued with is put forward if it is not on the table."""
-        name, state = operation.commitment, self.lives[operation.commitment].state
-        if operation.verb == "test":
-            after = "satisfied" if self._holds(self.model.claim[name].content, self) else "violated"
-            if state in dialogue.NOT_THERE:
-                return False
-        elif (state, operation.verb) in dialogue.MOVES:
-            after = dialogue.MOVES[state, operation.verb]
-        else:
+    def _is_open(self, name: str) -> bool:
+        return self.lives[name].state in (dialogue.CLAIM_OPEN if name in self.model.claim else OPEN)
+
+    def _speak(self, operation: Operation) -> bool:
+        """Create or withdraw a claim."""
+        name = operation.commitment
+        if self._is_open(name) is (operation.verb == "create"):
             return False
-        self.lives[name] = Life(after)
-        argument = operation.target
-        if argument in self.lives and self.lives[argument].state in dialogue.NOT_ON_THE_TABLE:
-            self.lives[argument] = Life("open")
+        self.lives[name] = Life("open" if operation.verb == "create" else "withdrawn")
+        return True
+
+    def _move(self, operation: Operation) -> bool:
+        """Move on what is open; the claim of an argument is open and unanswered from then on."""
+        name, claim = operation.commitment, operation.target
+        if not self._is_open(name):
+            return False
+        standing = dialogue.STANDING_AFTER[operation.verb]
+        self.lives[name] = self.lives[name]._replace(standing=standing, moved_with=claim if self._keeps_arguments else None)
+        if claim is not None and claim in self.lives:
+            self.lives[claim] = Life("open")
         return True
 
     def _begun(self, name: str) -> Life:
@@ -150,7 +163,7 @@ class Ledger:
         if d in self.lives:
             self.lives[d] = Life(life.state)
         if operation.retaining:
-            self.lives[c] = Life("pending", former=life.state, follows=d, clock=life.clock)
+            self.lives[c] = life._replace(state="pending", former=life.state, follows=d)
             return True
         self.lives[c] = Life("delegated" if operation.verb == "delegate" else "assigned")
         for other, waiting in self.lives.items():
@@ -173,7 +186,7 @@ class Ledger:
     def _judge(self, name: str) -> None:
         """Close a claim that was and is there, if this step makes its content true or false."""
         content = self.model.claim[name].content
-        if self._before[name].state in dialogue.NOT_THERE or self.lives[name].state in dialogue.NOT_THERE:
+        if not {self._before[name].state, self.lives[name].state} <= dialogue.CLAIM_OPEN:
             return
         match self._was(content), self._holds(content, self):
             case False, True:
@@ -209,11 +222,11 @@ class Ledger:
                 case "released":
                     return Life("released")
                 case "violated" | "expired" | "withdrawn":
-                    return Life(life.former, clock=life.clock)
+                    return life._replace(state=life.former, former=None, follows=None)
                 case _:
                     pass
         if life.state == "conditional" and self._holds(commitment.antecedent, self):
-            return Life("active")
+            return life._replace(state="active", clock=0)
         return life
 
     def tick(self) -> None:

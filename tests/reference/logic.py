@@ -8,11 +8,11 @@ what groups can enforce by `tests/reference/runs.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from functools import cached_property
 
-from tests.reference.dialogue import BINDS_ADDRESSEE, BINDS_MAKER
-from tests.reference.lifecycle import OPEN
+from tests.reference.dialogue import CLAIM_OPEN
+from tests.reference.lifecycle import OPEN, Life
 from tests.reference.runs import Field, is_about_states
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, Move, View, World
@@ -123,15 +123,19 @@ class Logic:
         return [self.reference.world(state) for state in self.graph.states]
 
     def _open_between(self, debtor: str, creditor: str) -> States:
-        binding = [
-            (c.name, OPEN) for c in self.reference.model.commitments if (c.debtor, c.creditor) == (debtor, creditor)
+        def binds(life: Life, states: Container[str], standings: Container[str] | None) -> bool:
+            return life.state in states and (standings is None or life.standing in standings)
+
+        pair = debtor, creditor
+        binding: list[tuple[str, Container[str], Container[str] | None]] = [
+            (c.name, OPEN, None) for c in self.reference.model.commitments if (c.debtor, c.creditor) == pair
         ]
         for claim in self.reference.model.claims:
-            if (claim.maker, claim.addressee) == (debtor, creditor):
-                binding.append((claim.name, BINDS_MAKER))
-            if (claim.addressee, claim.maker) == (debtor, creditor):
-                binding.append((claim.name, BINDS_ADDRESSEE))
-        return self._where(lambda world: any(world.env[name].state in states for name, states in binding))
+            if (claim.maker, claim.addressee) == pair:
+                binding.append((claim.name, CLAIM_OPEN, None))
+            if (claim.addressee, claim.maker) == pair:
+                binding.append((claim.name, CLAIM_OPEN, {"accepted", "refused", "attacked"}))
+        return self._where(lambda world: any(binds(world.env[name], states, moved) for name, states, moved in binding))
 
     # --- knowledge and commitment by local states
 

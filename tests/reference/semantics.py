@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import product
 
-from tests.reference.lifecycle import NULL, Ledger
+from tests.reference.dialogue import CLAIM_OPEN
+from tests.reference.lifecycle import NULL, OPEN, Ledger, Life
 from tests.reference.states import Copy, Graph, Inapplicable, Move, State, TooLarge, View, World
 from tests.reference.terms import calculate, compare, mentioned
 
@@ -163,6 +164,14 @@ class Reference:
                     return world.views[name, view].state in states
                 seen = world.views.get((name, eye))
                 return view in (None, eye) and seen is not None and seen.state in states
+            case t.Stands(name, standings, view):
+                if eye is None:
+                    life = world.env[name] if view is None else world.views[name, view]
+                    return self._is_open(name, life) and life.standing in standings
+                seen = world.views.get((name, eye))
+                return view in (None, eye) and seen is not None and self._is_open(name, seen) and (
+                    seen.standing in standings
+                )
             case t.FactRef(fact):
                 return true(self.model.fact[fact].meaning)
             case t.Apply("!", (operand,)):
@@ -186,6 +195,9 @@ class Reference:
 
     def holds(self, term: Term, world: World, eye: str | None = None, own: dict[str, Value] | None = None) -> bool:
         return self.value(term, world, eye, own) is True
+
+    def _is_open(self, name: str, life: Life) -> bool:
+        return life.state in (CLAIM_OPEN if name in self.model.claim else OPEN)
 
     # --- states
 
@@ -321,7 +333,7 @@ class Reference:
 
         kept = {name: life for (name, viewer), life in world.views.items() if viewer == role}
         rests_on = self._resting.__getitem__
-        return Ledger(self.model, kept, lambda name: self.is_party(role, name), holds, was, rests_on)
+        return Ledger(self.model, kept, lambda name: self.is_party(role, name), holds, was, rests_on, keeps_arguments=False)
 
     def _look(self, message: Message, before: World, world: World, role: str) -> None:
         """Let a role's views follow a message that it has just sent or received."""
@@ -398,5 +410,6 @@ class Reference:
                 found["copy", message.name] = self.copy(world, message.name, role)
         for name, viewer in self.local_views:
             if viewer == role:
-                found["view", name] = world.views[name, role].state
+                life = world.views[name, role]
+                found["view", name] = life.state, life.standing
         return found

@@ -10,7 +10,8 @@ from cplc.lowering import dialogue
 from cplc.lowering.vocabulary import kept_by
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation
-from cplc.semantics.terms import Apply, FactRef, InState, Term, Value
+from cplc.semantics.terms import Apply, FactRef, InState, Stands, Term, Value
+from cplc.system.standings import NOTHING, argument_of, standing_of
 
 OPEN = ("conditional", "active", "pending")
 CLOSED = (
@@ -43,6 +44,10 @@ class Book:
     """Commitment to those it may wait for after being delegated `retaining`."""
     suspended: frozenset[str] = frozenset()
     """Commitments that may be pending."""
+    standings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What is moved on to the standings it may have."""
+    arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What is moved on to the claims of arguments about it, where its standing does not say which one was used."""
 
     def variables(self, commitment: str, keeper: str | None) -> Iterable[tuple[str, str, tuple[Value, ...]]]:
         """Yield name, kind and domain of every variable that the keeper has of the commitment or claim."""
@@ -50,6 +55,10 @@ class Book:
         declared = self.model.commitment.get(commitment)
         kind = "claim" if declared is None else "commitment"
         yield name, kind if keeper is None else "view", self.possible[commitment]
+        if possible := self.standings.get(commitment):
+            yield standing_of(name), "standing", possible
+        if keeper is None and (argued := self.arguments.get(commitment)):
+            yield argument_of(name), "argument", (NOTHING, *argued)
         if declared is None:
             return
         if deadlines := [k for k in (declared.within, declared.expires) if k is not None]:
@@ -114,7 +123,9 @@ def make_book(model: CheckedModel, viewers: dict[str | None, frozenset[str]]) ->
         for name, commitment in model.commitment.items()
     }
     possible |= {claim.name: dialogue.possible_states(claim, involving[claim.name]) for claim in model.claims}
-    return Book(model, viewers, possible, retained, frozenset(suspended))
+    moved_on = {name: dialogue.standings(name, involving[name]) for name in model.moved_on}
+    arguments = {name: dialogue.arguments(name, involving[name]) for name in model.moved_on}
+    return Book(model, viewers, possible, retained, frozenset(suspended), moved_on, arguments)
 
 
 def _possible(commitment: Commitment, operations: list[Operation], can_wait: bool, follows: bool) -> tuple[str, ...]:
@@ -161,7 +172,7 @@ def depends_on(book: Book, name: str) -> tuple[str, ...]:
 def states_in(term: Term, model: CheckedModel) -> Iterable[str]:
     """Yield the commitments and claims whose lifecycle state the term mentions."""
     match term:
-        case InState(commitment):
+        case InState(commitment) | Stands(commitment):
             yield commitment
         case FactRef(fact):
             yield from states_in(model.fact[fact].meaning, model)

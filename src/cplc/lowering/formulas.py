@@ -199,17 +199,16 @@ class _Lowering:
     def _owing(self, debtor: str, creditor: str) -> Formula:
         """Some commitment from debtor to creditor is open, or one of them made a claim to the other that binds it."""
         pair = debtor, creditor
-        states = [t.InState(c.name, frozenset(OPEN)) for c in self.model.commitments if (c.debtor, c.creditor) == pair]
+        bound: list[Term] = []
+        for commitment in self.model.commitments:
+            if (commitment.debtor, commitment.creditor) == pair:
+                bound.append(t.InState(commitment.name, frozenset(OPEN)))
         for claim in self.model.claims:
             if (claim.maker, claim.addressee) == pair:
-                states += self._possible(claim.name, dialogue.OWED)
-            elif (claim.addressee, claim.maker) == pair:
-                states += self._possible(claim.name, dialogue.ANSWERED)
-        return _joined(f.Or, [self.formula(state) for state in states], "false")
-
-    def _possible(self, claim: str, states: tuple[str, ...]) -> list[t.InState]:
-        domain = self.system.variable[claim].domain
-        return [t.InState(claim, frozenset({state})) for state in states if state in domain]
+                bound.append(t.InState(claim.name, frozenset(dialogue.OPEN)))
+            elif (claim.addressee, claim.maker) == pair and claim.name in self.model.moved_on:
+                bound.append(t.Stands(claim.name, frozenset({"accepted", "refused", "attacked"})))
+        return _joined(f.Or, [self.formula(state) for state in bound], "false")
 
 
 def _joined(kind: type[f.And] | type[f.Or], operands: Iterable[Formula], empty: str) -> Formula:

@@ -347,6 +347,7 @@ class Does:
     subject: Instance | RoleTree | None
     """None for a tick."""
     other: Instance | None
+    by_message: bool
     span: Span
 
 
