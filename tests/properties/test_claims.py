@@ -69,6 +69,9 @@ def dialogues(draw: st.DrawFn) -> str:
     lines.append(f"property viewed: AG ({asked[0]} -> !{asked[0][:-1]}@{kept[0].first}))")
     if any({message.sender, message.receiver} == set(pair) for message in messages):
         lines.append(f"property social: EF SC({pair[0]} -> {pair[1]}, F {asked[0]})")
+    verbs = ("create", "satisfy", "violate", "accept", "attack") if main.is_claim else ("create", "fulfill", "refuse")
+    lines.append(f"property done: E F (does({draw(st.sampled_from(verbs))} {main.name}) & X {asked[0]})")
+    lines.append(f"property undone: A{{!does({draw(st.sampled_from(verbs))} {main.name})}} G !({asked[-1]})")
     sync = " sync" if draw(st.booleans()) else ""
     return f"protocol P{sync} {{\n  " + "\n  ".join(lines) + "\n}\n"
 

@@ -21,6 +21,30 @@ CLOSED = frozenset(
 LIVE = frozenset({"conditional", "active"})
 
 
+CLAIM_OR_COMMITMENT_OPEN = OPEN | dialogue.CLAIM_OPEN
+CALLED = {
+    "fulfilled": "fulfill",
+    "violated": "violate",
+    "released": "release",
+    "expired": "expire",
+    "withdrawn": "withdraw",
+    "delegated": "delegate",
+    "assigned": "assign",
+    "compensated": "compensate",
+    "satisfied": "satisfy",
+}
+"""What it is called to come into a state."""
+
+
+class Change(NamedTuple):
+    """A change that a step makes."""
+
+    verb: str
+    subject: str
+    target: str | None = None
+    by_message: bool = False
+
+
 class Life(NamedTuple):
     """What is remembered of one commitment or claim. What means nothing has its default, so that equal is equal."""
 
@@ -64,9 +88,30 @@ class Ledger:
         self._sees = sees
         self._holds = holds
         self._keeps_arguments = keeps_arguments
+        self.changes: set[Change] = set()
+        """Every change made so far, and by what."""
+
+    def _enter(self, name: str, life: Life, anew: bool = False) -> None:
+        """Give it another life, and write down what that change is called."""
+        before, self.lives[name] = self.lives[name], life
+        is_open = CLAIM_OR_COMMITMENT_OPEN
+        if anew or (before.state not in is_open and life.state in is_open):
+            self.changes.add(Change("create", name))
+        if (anew or before.state != life.state) and life.state in CALLED:
+            self.changes.add(Change(CALLED[life.state], name))
+        if before.state == "pending" and life.state in LIVE:
+            self.changes.add(Change("reactivate", name))
 
     def perform(self, operation: Operation) -> bool:
         """Apply one operation; return whether its "from" holds."""
+        applies = self._perform(operation)
+        if applies:
+            for by_message in (True, False):
+                change = Change(operation.verb, operation.commitment, operation.target, by_message)
+                self.changes.add(change)
+        return applies
+
+    def _perform(self, operation: Operation) -> bool:
         name, verb = operation.commitment, operation.verb
         if verb in ("delegate", "assign"):
             return self._hand_over(operation)
@@ -80,7 +125,7 @@ class Ledger:
         after = self._after(verb, name, life)
         if after is None:
             return False
-        self.lives[name] = after
+        self._enter(name, after, anew=verb == "create")
         return True
 
     def _after(self, verb: str, name: str, life: Life) -> Life | None:
@@ -119,7 +164,7 @@ class Ledger:
         name = operation.commitment
         if self._is_open(name) is (operation.verb == "create"):
             return False
-        self.lives[name] = Life("open" if operation.verb == "create" else "withdrawn")
+        self._enter(name, Life("open" if operation.verb == "create" else "withdrawn"))
         return True
 
     def _move(self, operation: Operation) -> bool:
@@ -128,9 +173,10 @@ class Ledger:
         if not self._is_open(name):
             return False
         standing = dialogue.STANDING_AFTER[operation.verb]
-        self.lives[name] = self.lives[name]._replace(standing=standing, moved_with=claim if self._keeps_arguments else None)
+        moved_with = claim if self._keeps_arguments else None
+        self._enter(name, self.lives[name]._replace(standing=standing, moved_with=moved_with))
         if claim is not None and claim in self.lives:
-            self.lives[claim] = Life("open")
+            self._enter(claim, Life("open"))
         return True
 
     def _begun(self, name: str) -> Life:
@@ -153,7 +199,7 @@ class Ledger:
                 return True
             created = self._after("create", d, self.lives[d])
             if created is not None:
-                self.lives[d] = created
+                self._enter(d, created)
             return created is not None
         if c not in self.lives:
             return True
@@ -161,14 +207,14 @@ class Ledger:
         if life.state not in LIVE or (d in self.lives and self.lives[d].state in OPEN):
             return False
         if d in self.lives:
-            self.lives[d] = Life(life.state)
+            self._enter(d, Life(life.state))
         if operation.retaining:
-            self.lives[c] = life._replace(state="pending", former=life.state, follows=d)
+            self._enter(c, life._replace(state="pending", former=life.state, follows=d))
             return True
-        self.lives[c] = Life("delegated" if operation.verb == "delegate" else "assigned")
+        self._enter(c, Life("delegated" if operation.verb == "delegate" else "assigned"))
         for other, waiting in self.lives.items():
             if waiting.follows == c:
-                self.lives[other] = waiting._replace(follows=d)
+                self._enter(other, waiting._replace(follows=d))
         return True
 
     def settle(self) -> None:
@@ -190,9 +236,9 @@ class Ledger:
             return
         match self._was(content), self._holds(content, self):
             case False, True:
-                self.lives[name] = Life("satisfied")
+                self._enter(name, Life("satisfied"))
             case True, False:
-                self.lives[name] = Life("violated")
+                self._enter(name, Life("violated"))
             case _:
                 pass
 
@@ -206,7 +252,7 @@ class Ledger:
                     continue
                 after = self._settled(name)
                 if after != self.lives[name]:
-                    self.lives[name] = after
+                    self._enter(name, after)
                     changed = True
 
     def _settled(self, name: str) -> Life:
@@ -242,5 +288,5 @@ class Ledger:
                 due, verdict = commitment.expires, "expired"
             if due is not None:
                 clock = life.clock + 1
-                self.lives[name] = Life(verdict) if clock >= due else life._replace(clock=clock)
+                self._enter(name, Life(verdict) if clock >= due else life._replace(clock=clock))
         self.settle()

@@ -21,4 +21,3 @@ def parity_of(message: str, role: str) -> str:
 def kept_by(commitment: str, viewer: str | None) -> str:
     """The lifecycle state as a role sees it, or as `Env` keeps it (None)."""
     return commitment if viewer is None else f"{commitment}@{viewer}"
-

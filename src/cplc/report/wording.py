@@ -153,9 +153,8 @@ def changes(system: System, before: State, move: Move) -> Iterator[str]:
     for variable in system.variables:
         if variable.kind in HIDDEN or (variable.owner == "Env" and variable.about == ""):
             continue
-        if variable.kind in ("commitment", "claim"):
-            if moved := _moved(system, variable, before, after):
-                yield moved
+        if variable.kind in ("commitment", "claim") and (moved := _moved(system, variable, before, after)):
+            yield moved
         if before[variable.name] == after[variable.name]:
             if is_created_again(system, variable, before, move):
                 yield f"{variable.about}: {before[variable.name]} -> {after[variable.name]} (created again)"

@@ -157,7 +157,9 @@ class Ground:
     def _report_momentary(self, name: str, atoms: Iterable[Term], span: Span) -> None:
         """Report conditions that may change when no message takes effect."""
         for atom in sorted(atoms, key=described):
-            if isinstance(atom, t.Sent | t.InFlight | t.Terminal) or (isinstance(atom, t.InState | t.Stands) and atom.view):
+            if isinstance(atom, t.Sent | t.InFlight | t.Terminal) or (
+                isinstance(atom, t.InState | t.Stands) and atom.view
+            ):
                 message = f"A condition of `{name}` looks at {described(atom)}"
                 what = "claims" if name in self._world.claims else "commitments"
                 hint = Note(f"{what} change when messages take effect: name messages, facts, variables or states")

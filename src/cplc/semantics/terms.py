@@ -141,8 +141,8 @@ class Knowledge:
 class Does:
     """A path atom.
 
-    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick`` or a change of a commitment or
-    claim; ``other`` is what a delegation is to or an argument is with, None for any.
+    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick`` or a change of a commitment
+    or claim; ``other`` is what a delegation is to or an argument is with, None for any.
     """
 
     verb: str

@@ -162,6 +162,8 @@ class Step:
     free: tuple[str, ...] = ()
     """Variables that take any of their initial values (restarts of uninitialised ones)."""
     operations: tuple[Operation, ...] = ()
+    parts: tuple[tuple[str, bool], ...] = ()
+    """The changes by which a step was divided, and whether this part of it makes them (`cplc.lowering.changes`)."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property

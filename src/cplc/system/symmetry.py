@@ -30,6 +30,7 @@ from cplc.system.formula import (
     KnownFrom,
     Knows,
     OnPaths,
+    Shorthand,
     Taken,
     meaning,
     subformulas,
@@ -252,6 +253,8 @@ def formula_key(formula: Formula) -> Hashable:
             return expr_key(condition)
         case Taken(steps):
             return Taken, steps
+        case Shorthand(operand):
+            return formula_key(operand)
         case AndFormula(operands) | OrFormula(operands):
             return type(formula), frozenset(map(formula_key, operands))
         case Knows(mode, agents, operand):
@@ -279,6 +282,8 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
             return Atom(_renamed(condition, renamed), renamed(text))
         case Taken():
             return _renamed_steps(found, renamed)
+        case Shorthand():
+            return replace(found, text=renamed(found.text))
         case Commits() | Fulfils():
             return replace(found, channel=_renamed_channel(found.channel, renamed))
         case KnownFrom():

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from cplc.records import dataclass
 from cplc.system.expr import FALSE, TRUE, Const
-from cplc.system.formula import Atom, Formula, Iff, Implies, Not, Taken, children, with_children
+from cplc.system.formula import Atom, Formula, Iff, Implies, Not, Shorthand, Taken, children, with_children
 from cplc.system.printer import formula_text
 
 _FALSE, _TRUE = Atom(FALSE, "false"), Atom(TRUE, "true")
@@ -22,7 +22,7 @@ _FALSE, _TRUE = Atom(FALSE, "false"), Atom(TRUE, "true")
 class _Place:
     """One atom where it stands, and the formulas that must hold if it is not to matter there."""
 
-    atom: Atom | Taken
+    atom: Atom | Taken | Shorthand
     harder: tuple[Formula, ...]
 
 
@@ -43,7 +43,7 @@ def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
     match formula:
         case Atom(Const()):
             return
-        case Atom() | Taken():
+        case Atom() | Taken() | Shorthand():
             worst = {True: (_FALSE,), False: (_TRUE,), None: (_FALSE, _TRUE)}[positive]
             yield _Place(formula, worst)
             return

@@ -36,6 +36,7 @@ from cplc.system.formula import (
     Previous,
     Regardless,
     Release,
+    Shorthand,
     Since,
     Taken,
     Until,
@@ -96,7 +97,7 @@ class _Laws:
                 return last if _constant(last) is not None else Since(self.simplified(left), last)
             case Knows() | KnownFrom() | Commits() | Regardless() | Fulfils() | Adjacent() | Enforces():
                 return self._modal(formula)
-            case Atom() | Taken():
+            case Atom() | Taken() | Shorthand():
                 return formula
 
     def _combined(self, formula: Formula) -> Formula:
