@@ -48,9 +48,12 @@ def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
         case 9 | 10 if plan.commitments:
             commitment = draw(st.sampled_from(plan.commitments))
             one = draw(st.sampled_from(instances(commitment)))
-            modality = draw(st.sampled_from(["C", "C", "Fu", "Fu", "SC"]))
+            modality = draw(st.sampled_from(["C", "Fu", "SC", "SCc"]))
             pair = " -> ".join(ends(commitment, one))
-            between = pair if modality == "SC" else draw(st.sampled_from([pair, pair, one]))
+            if modality in ("SC", "SCc"):
+                trigger = f"{draw(_atoms(plan))}, " if modality == "SCc" else ""
+                return f"{modality}({pair}, {trigger}{draw(st.one_of(inner, paths(plan, min(depth - 1, 1))))})"
+            between = draw(st.sampled_from([pair, pair, one]))
             return f"{modality}({between}, {draw(inner)})"
         case 11:
             return f"K({draw(st.sampled_from(plan.everything()))}, {draw(inner)})"

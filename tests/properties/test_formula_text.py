@@ -137,6 +137,11 @@ def shape(formula: Formula) -> Shape:
             return "C", channel.name, shape(operand)
         case f.Fulfils(channel, operand):
             return "Fu", channel.name, shape(operand)
+        case f.SociallyCommits(pair, _, operand, None):
+            return "SC", pair, shape(operand)
+        case f.SociallyCommits(pair, _, operand, trigger):
+            assert trigger is not None
+            return "SCc", pair, shape(trigger), shape(operand)
         case f.KnownFrom():
             raise AssertionError("the language has no syntax for it")
         case f.Knows("each", (agent,), operand):

@@ -8,13 +8,13 @@ what groups can enforce by `tests/reference/runs.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 
-from tests.reference.dialogue import CLAIM_OPEN
-from tests.reference.lifecycle import OPEN, Life
+from tests.reference.promises import is_kept, is_promised
 from tests.reference.runs import Field, is_about_states
 from tests.reference.semantics import Reference
+from tests.reference.social import SocialCommitments
 from tests.reference.states import Graph, Move, View, World
 from tests.reference.terms import mentioned
 
@@ -100,10 +100,10 @@ class Logic:
                 return self._committed(formula, sat(body))
             case t.Social("Fu", body=body):
                 names = self._channel(formula)
-                kept = self._where(lambda world: all(_promised(world, c) == _kept(world, c) for c in names))
+                kept = self._where(lambda world: all(is_promised(world, c) == is_kept(world, c) for c in names))
                 return kept & self._committed(formula, sat(body))
-            case t.Social("SC", debtor, creditor, body):
-                return self._open_between(debtor, creditor) & sat(t.OverPaths("E", body))
+            case t.Social("SC" | "SCc"):
+                return SocialCommitments(self.reference, self.field, self._worlds).satisfying(formula)
             case t.Knowledge("K", (role,), body):
                 return self._knows((role,), sat(body))
             case t.Knowledge("EK", group, body):
@@ -121,21 +121,6 @@ class Logic:
     @cached_property
     def _worlds(self) -> list[World]:
         return [self.reference.world(state) for state in self.graph.states]
-
-    def _open_between(self, debtor: str, creditor: str) -> States:
-        def binds(life: Life, states: Container[str], standings: Container[str] | None) -> bool:
-            return life.state in states and (standings is None or life.standing in standings)
-
-        pair = debtor, creditor
-        binding: list[tuple[str, Container[str], Container[str] | None]] = [
-            (c.name, OPEN, None) for c in self.reference.model.commitments if (c.debtor, c.creditor) == pair
-        ]
-        for claim in self.reference.model.claims:
-            if (claim.maker, claim.addressee) == pair:
-                binding.append((claim.name, CLAIM_OPEN, None))
-            if (claim.addressee, claim.maker) == pair:
-                binding.append((claim.name, CLAIM_OPEN, {"accepted", "refused", "attacked"}))
-        return self._where(lambda world: any(binds(world.env[name], states, moved) for name, states, moved in binding))
 
     # --- knowledge and commitment by local states
 
@@ -176,8 +161,8 @@ class Logic:
     def _committed(self, formula: t.Social, body: States) -> States:
         """Return where something is promised, and the body holds wherever exactly that is promised and kept."""
         names = self._channel(formula)
-        promised = [tuple(_promised(world, name) for name in names) for world in self._worlds]
-        kept = [tuple(_kept(world, name) for name in names) for world in self._worlds]
+        promised = [tuple(is_promised(world, name) for name in names) for world in self._worlds]
+        kept = [tuple(is_kept(world, name) for name in names) for world in self._worlds]
         found: dict[tuple[bool, ...], set[int]] = {}
         for n in self.all:
             if promised[n] == kept[n]:
@@ -371,13 +356,3 @@ def _with_observers(
         reference = Reference(model, {*reference.views, *missing})
         graph = reference.explore()
     return Logic(reference, graph, assuming, uniform=uniform)
-
-
-def _promised(world: World, commitment: str) -> bool:
-    """Whether it is in force or fulfilled."""
-    life = world.env[commitment]
-    return life.state in ("active", "fulfilled") or (life.state, life.former) == ("pending", "active")
-
-
-def _kept(world: World, commitment: str) -> bool:
-    return world.env[commitment].state == "fulfilled"

@@ -140,13 +140,18 @@ class Field:
 
     def some_run(self, path: Term, along: Term | None) -> States:
         """Return where some fair run of the allowed steps satisfies the path formula."""
-        return self._runs(along).satisfying(path_of(path), self._sees)
+        return self._runs(along).satisfying(path_of(path), self.sees)
 
     def every_run(self, path: Term, along: Term | None) -> States:
-        doubtful = self._runs(along).satisfying(way.no(path_of(path)), self._sees)
+        doubtful = self._runs(along).satisfying(way.no(path_of(path)), self.sees)
         return frozenset(range(len(self.graph.states))) - doubtful
 
-    def _sees(self, what: Hashable, state: int, move: Move | None) -> bool:
+    @property
+    def runs(self) -> Runs[int, Move | None]:
+        """The fair runs."""
+        return self._runs(None)
+
+    def sees(self, what: Hashable, state: int, move: Move | None) -> bool:
         if isinstance(what, t.Does):
             return move is not None and self._is_done(what, state, move)
         return state in self.decided(cast(Term, what))
@@ -205,7 +210,7 @@ class Field:
         )
 
         def sees(what: Hashable, state: int, move: int | None) -> bool:
-            return self._sees(what, state, None if move is None else moves[move])
+            return self.sees(what, state, None if move is None else moves[move])
 
         return game.won_uniformly(look, path_of(goal), sees)
 

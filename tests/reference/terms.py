@@ -21,7 +21,11 @@ def mentioned(model: CheckedModel, term: Term) -> Iterator[t.InState | t.Stands]
                 yield from mentioned(model, operand)
         case t.OverPaths(_, path, _) | t.Strategic(_, path):
             yield from mentioned(model, path)
-        case t.Social(_, _, _, body) | t.Knowledge(_, _, body):
+        case t.Social(body=body, trigger=trigger):
+            yield from mentioned(model, body)
+            if trigger is not None:
+                yield from mentioned(model, trigger)
+        case t.Knowledge(_, _, body):
             yield from mentioned(model, body)
         case _:
             pass

@@ -11,6 +11,10 @@ from cplc.diagnostics.core import Rule
 UNREADABLE_FILE = Rule("unreadable-file", "a file that is missing, a directory or not UTF-8 text")
 OUTSIDE_PROJECT = Rule("outside-project", "an import of a file outside of the project")
 SYNTAX = Rule("syntax", "text that is not of the language")
+UNKNOWN_VERSION = Rule("unknown-version", "a version of the language that this program does not read")
+MEANING_CHANGED = Rule(
+    "meaning-changed", "a file without version, with what another version gave another meaning", severity="remark"
+)
 TOO_DEEP = Rule("too-deep", "an expression nested deeper than can be read")
 FILE_TOO_LARGE = Rule("file-too-large", "a file larger than can be read")
 UNREADABLE_LOG = Rule("unreadable-log", "a log of which nothing is an event of the protocol")

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
-from cplc.lowering import dialogue
-from cplc.lowering.book import OPEN
+from cplc.lowering.bindings import bindings
 from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.promises import promises
 from cplc.lowering.text import action_text, atom_text
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 OTHER_ACTIONS: Final = ("take", "send", "act", "tick")
 """What `does(...)` asks of a step that its name decides."""
-
-_NEVER = f.Atom(e.FALSE, "false")
 
 
 def lower_formula(term: Term, model: CheckedModel, system: System, uniform: bool = False) -> Formula:
@@ -91,8 +88,8 @@ class _Lowering:
                 return self._change(term)
             case t.Does():
                 return f.Taken(self._steps(term), action_text(term))
-            case t.Social("SC", debtor, creditor, body):
-                return self._social(debtor, creditor, body)
+            case t.Social("SC" | "SCc"):
+                return self._social(term)
             case t.Social("C", _, _, body):
                 return f.Commits(self._channel(term), self.formula(body))
             case t.Social("Fu", _, _, body):
@@ -243,25 +240,12 @@ class _Lowering:
         names = (c.name for c in self.model.commitments if (c.debtor, c.creditor) == parties)
         return promises(self.system, f"{term.debtor} -> {term.creditor}", names)
 
-    def _social(self, debtor: str, creditor: str, body: Term) -> Formula:
-        """Something is owed and some run satisfies the body."""
-        owing = self._owing(debtor, creditor)
-        return owing if owing == _NEVER else _joined(f.And, [owing, self._paths("E", body, None)], "true")
-
-    def _owing(self, debtor: str, creditor: str) -> Formula:
-        """Some commitment from debtor to creditor is open, or one of them made a claim to the other that binds it."""
-        pair = debtor, creditor
-        bound: list[Term] = [
-            t.InState(commitment.name, frozenset(OPEN))
-            for commitment in self.model.commitments
-            if (commitment.debtor, commitment.creditor) == pair
-        ]
-        for claim in self.model.claims:
-            if (claim.maker, claim.addressee) == pair:
-                bound.append(t.InState(claim.name, frozenset(dialogue.OPEN)))
-            elif (claim.addressee, claim.maker) == pair and claim.name in self.model.moved_on:
-                bound.append(t.Stands(claim.name, frozenset({"accepted", "refused", "attacked"})))
-        return _joined(f.Or, [self.formula(state) for state in bound], "false")
+    def _social(self, term: t.Social) -> Formula:
+        """Return what comes of all that binds the debtor to the creditor."""
+        conditional = term.modality == "SCc"
+        binding = bindings(self.model, self.system, term.debtor, term.creditor, conditional=conditional)
+        trigger = None if term.trigger is None else self.formula(term.trigger)
+        return f.SociallyCommits(f"{term.debtor} -> {term.creditor}", binding, self.formula(term.body), trigger)
 
 
 def _joined(kind: type[f.And] | type[f.Or], operands: Iterable[Formula], empty: str) -> Formula:

@@ -144,7 +144,11 @@ def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
         case Apply(_, operands):
             for operand in operands:
                 yield from views_in(operand, model)
-        case OverPaths(_, body) | Social(_, _, _, body) | Knowledge(_, _, body) | Strategic(_, body):
+        case Social(body=body, trigger=trigger):
+            yield from views_in(body, model)
+            if trigger is not None:
+                yield from views_in(trigger, model)
+        case OverPaths(_, body) | Knowledge(_, _, body) | Strategic(_, body):
             yield from views_in(body, model)
         case _:
             pass

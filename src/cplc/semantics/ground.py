@@ -396,7 +396,10 @@ def atoms(term: Term) -> Iterator[Term]:
                 stack.extend(reversed(operands))
             case t.OverPaths(_, path) | t.Strategic(_, path):
                 stack.append(path)
-            case t.Social(body=body) | t.Knowledge(body=body):
+            case t.Social(body=body, trigger=trigger):
+                stack.append(body)
+                stack.extend(() if trigger is None else (trigger,))
+            case t.Knowledge(body=body):
                 stack.append(body)
             case other:
                 yield other

@@ -56,11 +56,12 @@ class Modalities:
 
     def social(self, expr: ast.Social, scope: Scope) -> Typed:
         between = self._between(expr, scope)
-        if expr.modality == "SC":
+        trigger = None if expr.trigger is None else self._reader.said(expr.trigger, scope)[0]
+        if expr.modality in ("SC", "SCc"):
             body, _ = self._reader.said(expr.body, scope)
         else:
             body = self._reader.on_states(expr.body, scope)
-        return _WRONG if between is None else (tree.Social(expr.modality, between, body, expr.span), BOOL)
+        return _WRONG if between is None else (tree.Social(expr.modality, between, body, expr.span, trigger), BOOL)
 
     def _between(self, expr: ast.Social, scope: Scope) -> tuple[tree.RoleTree, tree.RoleTree] | tree.Instance | None:
         """Return the debtor and the creditor, or the one commitment that the formula is about."""

@@ -391,6 +391,7 @@ class Resolver:
 
     def _social(self, found: tree.Social) -> Term:
         body = self._term(found.body)
+        trigger = None if found.trigger is None else self._term(found.trigger)
         if isinstance(found.between, tree.Instance):
             name = self.instance(found.between)
             if name is None:
@@ -404,18 +405,28 @@ class Resolver:
             message = f"`{debtor.name}` cannot be committed to itself"
             self._world.problems.report(rules.SAME_ROLE, found.span, message, *self._where())
             return FALSE
-        if found.modality != "SC" and not self._world.promises(debtor.name, creditor.name):
+        if not self._can_bind(found, debtor.name, creditor.name):
             self._nothing_promised(found, debtor.name, creditor.name)
             return FALSE
-        return t.Social(found.modality, debtor.name, creditor.name, body)
+        return t.Social(found.modality, debtor.name, creditor.name, body, None, trigger)
+
+    def _can_bind(self, found: tree.Social, debtor: str, creditor: str) -> bool:
+        """Whether anything is declared that the modality counts as a promise from the one to the other."""
+        if self._world.promises(debtor, creditor):
+            return True
+        return found.modality in ("SC", "SCc") and self._world.claims_between(debtor, creditor)
 
     def _nothing_promised(self, found: tree.Social, debtor: str, creditor: str) -> None:
         """Report that no commitment is declared from the one to the other, and name those that there are."""
-        message = f"No commitment from `{debtor}` to `{creditor}` is declared"
-        ends = ((name, self._world.ends[name]) for name in self._world.commitments)
+        social = found.modality in ("SC", "SCc")
+        no_claim = ", and no claim between them," if social else ""
+        message = f"No commitment from `{debtor}` to `{creditor}`{no_claim} is declared"
+        names = [*self._world.commitments, *(self._world.claims if social else ())]
+        ends = ((name, self._world.ends[name]) for name in names)
         shown = [f"`{one.first} -> {one.second}` ({name})" for name, one in ends]
         listed = ", ".join(shown[:MOST_LISTED]) + (", ..." if len(shown) > MOST_LISTED else "")
-        hint = f"commitments are declared from {listed}" if shown else "as in `commitment c = C(A, B, p, q)`"
+        what = "commitments and claims" if social and self._world.claims else "commitments"
+        hint = f"{what} are declared from {listed}" if shown else "as in `commitment c = C(A, B, p, q)`"
         self._world.problems.report(rules.NOTHING_PROMISED, found.span, message, Note(hint), *self._where())
 
     def _knowledge(self, found: tree.Knowledge) -> Term:

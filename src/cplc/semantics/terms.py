@@ -122,12 +122,14 @@ class OverPaths:
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    modality: Literal["C", "Fu", "SC"]
+    modality: Literal["C", "Fu", "SC", "SCc"]
     debtor: str
     creditor: str
     body: Term
     commitment: str | None = None
     """The one commitment that ``C`` or ``Fu`` is about; None for all from the debtor to the creditor."""
+    trigger: Term | None = None
+    """What comes true on the runs that ``SCc`` is about."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -324,11 +324,12 @@ class OverPaths:
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    modality: Literal["C", "Fu", "SC"]
+    modality: Literal["C", "Fu", "SC", "SCc"]
     between: tuple[RoleTree, RoleTree] | Instance
     """The debtor and the creditor, or the one commitment."""
     body: Tree
     span: Span
+    trigger: Tree | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,10 @@ class World:
         """Whether a commitment from the one to the other is declared."""
         return any(self.ends[name] == Ends(debtor, creditor) for name in self.commitments)
 
+    def claims_between(self, one: str, other: str) -> bool:
+        """Whether a claim of one of the two to the other is declared."""
+        return any(self.ends[name] in (Ends(one, other), Ends(other, one)) for name in self.claims)
+
     def report(self, rule: Rule, span: Span, message: str) -> None:
         self.problems.report(rule, span, message)
 

@@ -38,10 +38,10 @@ _ICONS: Final[dict[Kind, CompletionItemKind]] = {
 }  # fmt: skip
 
 _PREFIXES: Final = ("AG", "AF", "EF", "EG", "AX", "EX", "A", "E", "G", "F", "X", "H", "O", "Y", "forall", "exists")
-_MODALITIES: Final = ("C", "Fu", "SC", "K", "EK", "DK", "CK", "does")
+_MODALITIES: Final = ("C", "Fu", "SC", "SCc", "K", "EK", "DK", "CK", "does")
 _INFIX: Final = ("U", "W", "R", "S", "therefore")
 _OF_AGENTS: Final = ("goal", "value", "believes", "chooses")
-_PARTIES: Final = {"C": 2, "Fu": 2, "SC": 2, "K": 1, "claim": 2}
+_PARTIES: Final = {"C": 2, "Fu": 2, "SC": 2, "SCc": 2, "K": 1, "claim": 2}
 """How many arguments of these are roles; of the modalities, both stand before the first comma."""
 
 

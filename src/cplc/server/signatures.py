@@ -13,7 +13,8 @@ from cplc.server.words import OPERATORS, meaning
 from cplc.syntax import ast
 
 _PARTS = {
-    "C": ("i -> j or c", "φ"), "Fu": ("i -> j or c", "φ"), "SC": ("i -> j", "φ"), "K": ("i", "φ"),
+    "C": ("i -> j or c", "φ"), "Fu": ("i -> j or c", "φ"), "SC": ("i -> j", "φ"),
+    "SCc": ("i -> j", "τ", "φ"), "K": ("i", "φ"),
     "EK": ("{i, j}", "φ"), "DK": ("{i, j}", "φ"), "CK": ("{i, j}", "φ"), "does": ("message, role or operation",),
 }  # fmt: skip
 _DECLARING = {

@@ -141,12 +141,16 @@ class OverPaths:
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    """``C(i -> j, body)``, ``Fu(i -> j, body)``, ``SC(i -> j, body)``; ``C(c, body)`` of one commitment."""
+    """``C(i -> j, body)``, ``Fu(i -> j, body)``, ``SC(i -> j, body)``; ``C(c, body)`` of one commitment.
 
-    modality: Literal["C", "Fu", "SC"]
+    ``SCc(i -> j, trigger, body)`` has a trigger.
+    """
+
+    modality: Literal["C", "Fu", "SC", "SCc"]
     between: tuple[Ref, ...]
     """The debtor and the creditor, or the commitment."""
     body: Expr
+    trigger: Expr | None = None
     span: Span = _span()
 
 

@@ -173,6 +173,13 @@ class Builder:
         modality = cast("Literal['C', 'Fu', 'SC']", str(sign))
         return Part(ast.Social(modality, (commitment.node,), body.node, span=self._span(start, end)), start, end)
 
+    def social_if(self, items: tuple[Token, Token, Ref, Ref, Expr, Expr, Token]) -> Expr:
+        sign, _, debtor, creditor, trigger, body, closing = items
+        start, end = _start(sign), _end(closing)
+        between = (debtor.node, creditor.node)
+        node = ast.Social("SCc", between, body.node, trigger.node, span=self._span(start, end))
+        return Part(node, start, end)
+
     def knows(self, items: tuple[Token, Token, Ref, Expr, Token]) -> Expr:
         sign, opening, agent, body, closing = items
         return self.group_knows((sign, opening, self.refs([agent]), body, closing))

@@ -177,8 +177,9 @@ def children(expression: ast.Expr) -> Iterator[ast.Expr]:
             yield path
             if along is not None:
                 yield along
-        case ast.Social(_, between, body):
-            yield from (*between, body)
+        case ast.Social(_, between, body, trigger):
+            yield from between if trigger is None else (*between, trigger)
+            yield body
         case ast.Knowledge(_, group, body):
             yield from group
             yield body

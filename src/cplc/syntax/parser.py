@@ -16,15 +16,16 @@ from functools import cache
 from typing import Any, Final
 
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.diagnostics.rules import SYNTAX
+from cplc.diagnostics.rules import SYNTAX, UNKNOWN_VERSION
 from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast, formulas
-from cplc.syntax.conversion import Conversion, Excerpt, Item, agent_items, declarations, first_word
+from cplc.syntax.conversion import MISPLACED_VERSION, Conversion, Excerpt, Item, agent_items, declarations, first_word
 from cplc.syntax.layout import Piece, pieces
 from cplc.syntax.readable import unreadable
 from cplc.syntax.rejection import Rejection, correction, rejection
 from cplc.syntax.scanner import MAX_PROBLEMS, Scan, scan
+from cplc.syntax.words import VERSION
 
 _NAMED: Final = re.compile(r"protocol\s+([A-Za-z_]\w*)")
 
@@ -69,8 +70,14 @@ def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -
     imports: list[ast.Import] = []
     protocols: list[ast.Protocol] = []
     defines: list[ast.Define] = []
-    for item in items:
+    version: ast.Version | None = None
+    for index, item in enumerate(items):
         match item:
+            case ast.Version() if index == 0:
+                version = item
+                problems.extend(_unknown_version(item))
+            case ast.Version():
+                problems.append(SYNTAX.at(item.span, MISPLACED_VERSION))
             case ast.Import():
                 imports.append(item)
             case ast.Protocol():
@@ -79,7 +86,18 @@ def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -
                 defines.append(item)
             case _:
                 problems.append(SYNTAX.at(first_word(item.span), "This declaration stands outside any protocol"))
-    return ast.File(tuple(imports), tuple(protocols), tuple(defines), span=Span(source, 0, len(source.text)))
+    whole = Span(source, 0, len(source.text))
+    return ast.File(tuple(imports), tuple(protocols), tuple(defines), version, span=whole)
+
+
+def _unknown_version(version: ast.Version) -> Iterator[Diagnostic]:
+    """Report a version of the language that is not read."""
+    if version.number != VERSION:
+        notes = (Note(f"write `cpl {VERSION}`"),)
+        if version.number == "1":
+            notes = (Note("leave this line out: `cplc check --fix` then changes what has another meaning now"),)
+        message = f"This program reads version {VERSION} of the language, not {version.number}"
+        yield UNKNOWN_VERSION.at(version.span, message, *notes)
 
 
 def _ordered(problems: list[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -85,8 +85,9 @@ def _plain(expression: ast.Expr) -> str:
         case ast.OverPaths(quantifier, path, along):
             steps = "" if along is None else f"{{{formula(along)}}}"
             return quantifier + steps + _path(path)
-        case ast.Social(modality, between, body):
-            return f"{modality}({' -> '.join(map(reference, between))}, {_argument(body)})"
+        case ast.Social(modality, between, body, trigger):
+            before = "" if trigger is None else f"{_argument(trigger)}, "
+            return f"{modality}({' -> '.join(map(reference, between))}, {before}{_argument(body)})"
         case ast.Knowledge(modality, (agent,), body):
             return f"{modality}({reference(agent)}, {_argument(body)})"
         case ast.Knowledge(modality, group, body):
@@ -151,9 +152,10 @@ def _range(values: ast.Range) -> str:
 
 
 def file(tree: ast.File) -> str:
-    """Return a whole file as text: imports, macros, protocols."""
+    """Return a whole file as text: its version, imports, macros, protocols."""
     imports = [_import(item) for item in tree.imports]
-    parts = ["\n".join(imports)] if imports else []
+    parts = [f"cpl {tree.version.number}"] if tree.version else []
+    parts += ["\n".join(imports)] if imports else []
     parts += ["\n".join(_declaration(item)) for item in tree.defines]
     parts += ["\n".join(_protocol(item)) for item in tree.protocols]
     return "\n\n".join(parts) + "\n" if parts else ""

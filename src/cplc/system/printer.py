@@ -100,6 +100,11 @@ def _formula(formula: Formula) -> _Text:
             return f"C({channel.name}, {formula_text(operand)})", _CLOSED
         case f.Fulfils(channel, operand):
             return f"Fu({channel.name}, {formula_text(operand)})", _CLOSED
+        case f.SociallyCommits(pair, _, operand, None):
+            return f"SC({pair}, {formula_text(operand)})", _CLOSED
+        case f.SociallyCommits(pair, _, operand, trigger):
+            assert trigger is not None
+            return f"SCc({pair}, {formula_text(trigger)}, {formula_text(operand)})", _CLOSED
         case f.KnownFrom(_, operand, observer):
             return f"(wherever {observer} promises the same: {formula_text(operand)})", _CLOSED
         case f.Knows(mode, agents, operand):

@@ -67,6 +67,7 @@ from cplc.system.formula import (
     OnPaths,
     Or,
     Taken,
+    expanded,
     is_state_formula,
     subformulas,
 )
@@ -121,7 +122,7 @@ class Slices:
         named: set[str] = set()
         for condition in self.system.fairness:
             named |= reads(condition)
-        for part in subformulas(formula):
+        for part in subformulas(expanded(formula)):
             match part:
                 case Atom(condition):
                     named |= reads(condition)

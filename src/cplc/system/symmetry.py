@@ -31,6 +31,7 @@ from cplc.system.formula import (
     Knows,
     OnPaths,
     Shorthand,
+    SociallyCommits,
     Taken,
     meaning,
     subformulas,
@@ -259,7 +260,7 @@ def formula_key(formula: Formula) -> Hashable:
             return type(formula), frozenset(map(formula_key, operands))
         case Knows(mode, agents, operand):
             return Knows, mode, frozenset(agents), formula_key(operand)
-        case Commits() | Fulfils():
+        case Commits() | Fulfils() | SociallyCommits():
             return formula_key(meaning(formula))
         case KnownFrom(observed, operand):
             return KnownFrom, frozenset(map(expr_key, observed)), formula_key(operand)
@@ -286,6 +287,9 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
             return replace(found, text=renamed(found.text))
         case Commits() | Fulfils():
             return replace(found, channel=_renamed_channel(found.channel, renamed))
+        case SociallyCommits(pair, bindings):
+            named = tuple(replace(one, name=renamed(one.name)) for one in bindings)
+            return replace(found, pair=renamed(pair), bindings=named)
         case KnownFrom():
             observed = tuple(_renamed(expr, renamed) for expr in found.observed)
             return replace(found, observed=observed, observer=renamed(found.observer))

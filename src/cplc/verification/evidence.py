@@ -31,6 +31,7 @@ from cplc.system.formula import (
     Or,
     Path,
     Regardless,
+    SociallyCommits,
     ctl_path,
     meaning,
 )
@@ -174,7 +175,7 @@ class _Explainer(Generic[S]):
                 return []
             case Not(operand):
                 return self._needs((operand, not holds), state)
-            case Commits() | Fulfils():
+            case Commits() | Fulfils() | SociallyCommits():
                 return self._needs((meaning(formula), holds), state)
             case And(operands) | Or(operands) if holds == isinstance(formula, And):
                 return [need for operand in operands for need in self._needs((operand, holds), state)]

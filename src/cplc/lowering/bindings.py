@@ -1,0 +1,170 @@
+"""What binds a debtor to a creditor: for each thing that can, the states where it does and the runs that keep it.
+
+A commitment binds while it is in force. A run keeps it that leaves it open until it is fulfilled, or open and on course
+forever. Other ends do not keep it: neither a release by the creditor nor handing the promise on for good. Whoever is
+delegated `retaining` keeps it for the debtor: until then it is pending, and therefore open and in force.
+
+An open claim binds its maker to its content, who accepted it to the same, and who refused it to the contrary. An
+argument binds who makes it: what is said with it speaks for, or against, what it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cplc.lowering import dialogue
+from cplc.lowering.book import OPEN, former_of
+from cplc.lowering.expressions import Reading, condition
+from cplc.lowering.promises import in_force, on_course
+from cplc.semantics.model import CheckedModel
+from cplc.system import expr as e
+from cplc.system import formula as f
+from cplc.system.expr import Expr, Read, conj, disj, equal, negate
+from cplc.system.formula import Atom, Binding, Formula
+from cplc.system.model import System
+from cplc.system.standings import MOVES, argument_of, standing_of
+
+
+def bindings(
+    model: CheckedModel, system: System, debtor: str, creditor: str, *, conditional: bool = False
+) -> tuple[Binding, ...]:
+    """Return all that can bind the debtor to the creditor; what never does in this system is left out.
+
+    With ``conditional`` a commitment binds while it is conditional, too.
+    """
+    pair = debtor, creditor
+    names = (one.name for one in model.commitments if (one.debtor, one.creditor) == pair)
+    found = [_offer(system, name) if conditional else _promise(system, name) for name in names]
+    found += _claims(model, system, debtor, creditor)
+    return tuple(binding for binding in found if binding.where != NEVER)
+
+
+NEVER = Atom(e.FALSE, "false")
+
+
+# --- commitments
+
+
+def _promise(system: System, name: str) -> Binding:
+    """Return how a commitment in force binds its debtor."""
+    lasting = _atom(conj((_open(system, name), on_course(system, name))), f"open({name}) on course")
+    return Binding(name, _in_force(system, name), _kept(system, name, lasting))
+
+
+def _offer(system: System, name: str) -> Binding:
+    """Return how a commitment that is conditional or in force binds its debtor.
+
+    A conditional one is also kept by a run that never activates it, or on which it expires before it is in force.
+    """
+    conditional = _is_in(system, name, ("conditional",))
+    where = _atom(disj((conditional, in_force(system, name))), f"conditional({name}) | {_in_force_text(system, name)}")
+    idle = disj((negate(in_force(system, name)), on_course(system, name)))
+    lasting = _atom(conj((_open(system, name), idle)), f"open({name}) and not in force, or on course")
+    ended = _is_in(system, name, ("expired",))
+    return Binding(name, where, _kept(system, name, lasting, ended))
+
+
+def _kept(system: System, name: str, lasting: Atom, ended: Expr = e.FALSE) -> Formula:
+    """Return which runs keep a commitment that is open: fulfilled in the end, or lasting forever."""
+    fulfilled = disj((_is_in(system, name, ("fulfilled",)), ended))
+    texts = [f"fulfilled({name})"] + ([f"expired({name})"] if ended != e.FALSE else [])
+    goals: list[Formula] = [] if fulfilled == e.FALSE else [_atom(fulfilled, " | ".join(texts))]
+    goals += [] if lasting == NEVER else [f.Globally(lasting)]
+    if not goals:
+        return NEVER
+    goal = goals[0] if len(goals) == 1 else f.Or(tuple(goals))
+    return f.Until(_atom(_open(system, name), f"open({name})"), goal)
+
+
+def _in_force(system: System, name: str) -> Atom:
+    return _atom(in_force(system, name), _in_force_text(system, name))
+
+
+def _in_force_text(system: System, name: str) -> str:
+    return f"active({name}) | pending({name})" if former_of(name) in system.variable else f"active({name})"
+
+
+def _open(system: System, name: str) -> Expr:
+    return _is_in(system, name, OPEN)
+
+
+# --- claims
+
+
+def _claims(model: CheckedModel, system: System, debtor: str, creditor: str) -> Iterator[Binding]:
+    """Yield how claims bind the debtor to the creditor: as their maker, by an answer, and by arguments with them."""
+    reading = Reading(model, terminal=system.terminal)
+    for claim in model.claims:
+        content = condition(claim.content, reading)
+        name = claim.name
+        if (claim.maker, claim.addressee) == (debtor, creditor):
+            yield _stands(system, name, _open_claim(system, name), name, ("satisfied", content))
+        elif (claim.addressee, claim.maker) == (debtor, creditor):
+            accepted, refused = _moved(system, name, "accepted"), _moved(system, name, "refused")
+            yield _stands(system, name, accepted, f"the acceptance of {name}", ("satisfied", content))
+            yield _stands(system, name, refused, f"the refusal of {name}", ("violated", negate(content)))
+    yield from _arguments(model, system, debtor, creditor)
+
+
+def _stands(system: System, name: str, where: Atom, what: str, content: tuple[str, Expr]) -> Binding:
+    """Return how a claim binds in these states to a content: it is open until the content comes true, or is true."""
+    standing = _open_claim(system, name)
+    end, so = content
+    goal = _atom(_is_in(system, name, (end,)), f"{end}({name})")
+    lasting = _atom(conj((standing.condition, so)), f"{standing.text} on course")
+    goals: list[Formula] = [one for one in (goal,) if one != NEVER]
+    goals += [] if lasting == NEVER else [f.Globally(lasting)]
+    keeping = f.Until(standing, goals[0] if len(goals) == 1 else f.Or(tuple(goals))) if goals else NEVER
+    return Binding(what, where, keeping)
+
+
+def _arguments(model: CheckedModel, system: System, debtor: str, creditor: str) -> Iterator[Binding]:
+    """Yield how arguments bind who makes them: the claim that is used speaks for, or against, what it is about."""
+    operations = (operation for message in model.messages for operation in message.operations)
+    made = {(one.verb, one.commitment, one.target): None for one in operations if one.target in model.claim}
+    reading = Reading(model, terminal=system.terminal)
+    for verb, name, target in made:
+        assert target is not None
+        maker = model.parties[name][verb == "attack"]
+        if (maker, model.parties[name][verb != "attack"]) != (debtor, creditor):
+            continue
+        content = _content(model, name, reading)
+        contrary = f.Not(content) if verb == "attack" else content
+        argument = _content(model, target, reading)
+        where = _moved(system, name, MOVES[verb], target)
+        keeping = f.Next(f.Implies(argument, contrary))
+        word = {"attack": "attack on", "justify": "justification of", "defend": "defence of"}[verb]
+        yield Binding(f"the {word} {name} with {target}", where, keeping)
+
+
+def _content(model: CheckedModel, name: str, reading: Reading) -> Formula:
+    """Return what a claim says, and what is to come of a commitment."""
+    if name in model.claim:
+        return Atom(condition(model.claim[name].content, reading), f"content of {name}")
+    return f.Finally(Atom(condition(model.commitment[name].consequent, reading), f"content of {name}"))
+
+
+def _open_claim(system: System, name: str) -> Atom:
+    return _atom(_is_in(system, name, dialogue.OPEN), f"open({name})")
+
+
+def _moved(system: System, name: str, standing: str, target: str | None = None) -> Atom:
+    """Return when that was the last move on something open, with that claim."""
+    found = [_is_in(system, standing_of(name), (standing,))]
+    if target is not None and argument_of(name) in system.variable:
+        found.append(_is_in(system, argument_of(name), (target,)))
+    return _atom(conj(found), f"{standing}({name})")
+
+
+# --- states
+
+
+def _is_in(system: System, name: str, states: Iterable[str]) -> Expr:
+    """Return when a commitment or claim is in one of these states, of those that it may ever be in."""
+    declared = system.variable.get(name)
+    possible = () if declared is None else tuple(state for state in states if state in declared.domain)
+    return disj(equal(Read(name), e.Const(state)) for state in possible)
+
+
+def _atom(expr: Expr, text: str) -> Atom:
+    return NEVER if expr == e.FALSE else Atom(expr, text)
