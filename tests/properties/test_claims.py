@@ -67,7 +67,10 @@ def dialogues(draw: st.DrawFn) -> str:
     lines.append(f"property some: EF ({' & '.join(asked[:2])})")
     lines.append(f"property always: AG ({asked[0]} -> AF {asked[-1]})")
     lines.append(f"property viewed: AG ({asked[0]} -> !{asked[0][:-1]}@{kept[0].first}))")
-    if any({message.sender, message.receiver} == set(pair) for message in messages):
+    if any(
+        (one.first, one.second) == tuple(pair) or (one.is_claim and one.first in pair and one.second in pair)
+        for one in kept
+    ):
         lines.append(f"property social: EF SC({pair[0]} -> {pair[1]}, F {asked[0]})")
     verbs = ("create", "satisfy", "violate", "accept", "attack") if main.is_claim else ("create", "fulfill", "refuse")
     lines.append(f"property done: E F (does({draw(st.sampled_from(verbs))} {main.name}) & X {asked[0]})")

@@ -186,7 +186,9 @@ def _change(system: System, step: Step, variable: Variable, before: State, after
             standing = standing_text(system, variable.name, after)
             return f"{variable.about}: {old} -> {new}{f', {standing}' if standing else ''}{forgotten}"
         case "standing":
-            is_news = variable.owner != "Env" and after.get(standing_of(variable.about)) != new
+            view = variable.name.removesuffix(standing_of(""))
+            is_reset = new == UNANSWERED and before.get(view) != after.get(view)
+            is_news = variable.owner != "Env" and not is_reset and after.get(standing_of(variable.about)) != new
             return f"{variable_text(system, variable)}: {old} -> {new}" if is_news else ""
         case "view":
             kept = system.commitment.get(variable.about) or system.claim.get(variable.about)
