@@ -60,6 +60,8 @@ LEFT_OUT_INSTANCE = Rule(
 NOT_A_STATE_CONDITION = Rule(
     "not-a-state-condition", "a guard, fact or condition that asks more than the present state"
 )
+NOT_A_CONTENT = Rule("not-a-content", "a promise with an operator that no promise can have")
+UNDECIDED_CONTENT = Rule("undecided-content", "a promise that nothing that happens ever keeps or breaks")
 UNSEEN = Rule("unseen", "a guard on what its agent cannot see")
 FOREIGN_VARIABLE = Rule("foreign-variable", "an assignment to the variable of another role")
 DUPLICATE_ASSIGNMENT = Rule("duplicate-assignment", "two values for one variable at once")

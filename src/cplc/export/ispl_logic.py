@@ -49,7 +49,7 @@ def reduced(formula: Formula, system: System) -> Formula:
             return f.OnPaths("A", f.Globally(f.Not(_possible(taken, system))))
         case f.Shorthand(operand):
             return reduced(operand, system)
-        case f.Commits() | f.Fulfils():
+        case f.Commits() | f.Fulfils() | f.Conditional():
             return reduced(f.meaning(formula), system)
         case f.KnownFrom(observed, operand, observer):
             for expr in observed:
@@ -85,6 +85,8 @@ def observers(formulas: Iterable[Formula]) -> dict[str, tuple[Expr, ...]]:
                 found[observer_of(channel.name)] = channel.promised
             case f.KnownFrom(observed, _, observer):
                 found[observer_of(observer)] = observed
+            case f.Conditional():
+                found.update(observers((f.meaning(part),)))
             case _:
                 pass
     return found

@@ -94,6 +94,10 @@ class _Lowering:
                 return f.Commits(self._channel(term), self.formula(body))
             case t.Social("Fu", _, _, body):
                 return f.Fulfils(self._channel(term), self.formula(body))
+            case t.Conditional(_, _, _, antecedent, consequent):
+                from cplc.lowering.conditional_commitments import conditional
+
+                return conditional(term, self.model, self.system, self.formula(antecedent), self.formula(consequent))
             case t.Knowledge(modality, group, body):
                 mode = {"K": "each", "EK": "each", "DK": "together", "CK": "common"}[modality]
                 return f.Knows(mode, group, self.formula(body))  # type: ignore[arg-type]

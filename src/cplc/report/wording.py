@@ -19,7 +19,7 @@ from cplc.verification.results import Excluded, Remark
 _MOST_INITIAL = 12
 _LONGEST = 200
 _COLUMNS = 80
-HIDDEN = {"parity", "former", "follows", "argument"}
+HIDDEN = {"parity", "former", "follows", "argument", "monitor"}
 """Variables that only serve the others."""
 
 
@@ -115,6 +115,8 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"{variable.about} before"
         case "follows":
             return f"{variable.about} waits for"
+        case "monitor":
+            return f"what was seen for {variable.about}"
         case "parity":
             return f"parity of {variable.about} at {variable.owner}"
         case "own" | "commitment" | "claim":

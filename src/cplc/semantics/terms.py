@@ -5,6 +5,7 @@ Every name is the full name of one instance: ``pay[1]``, ``Cus[2]``, ``part.pay[
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from cplc.records import dataclass
@@ -105,12 +106,13 @@ Op = Literal[
 class Apply:
     """An operator and its operands: ``-`` with one or two, ``&`` and ``|`` with any number.
 
-    ``bound`` is the k of ``<=k``.
+    ``bound`` is the k of ``<=k``, which counts steps or ticks.
     """
 
     op: Op
     operands: tuple[Term, ...]
     bound: int | None = None
+    in_ticks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,29 @@ class Social:
     """The one commitment that ``C`` or ``Fu`` is about; None for all from the debtor to the creditor."""
     trigger: Term | None = None
     """What comes true on the runs that ``SCc`` is about."""
+
+
+ConditionalModality = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The channel from a debtor to a creditor, or of the one commitment."""
+
+    debtor: str
+    creditor: str
+    commitment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """A modality of conditional commitment; ``other`` is what `DeS` and `AsS` hand over to."""
+
+    modality: ConditionalModality
+    between: Between
+    other: Between | None
+    antecedent: Term
+    consequent: Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +187,36 @@ class Strategic:
 
 Term = (
     Const | Happened | Sent | InFlight | Field | Own | Var | InState | Stands | FactRef | Terminal
-    | Apply | OverPaths | Social | Knowledge | Does | Strategic
+    | Apply | OverPaths | Social | Conditional | Knowledge | Does | Strategic
 )  # fmt: skip
 
 TRUE = Const(True)
 FALSE = Const(False)
+
+
+def is_about_runs(term: Term) -> bool:
+    """Whether more than the present state decides it."""
+    match term:
+        case Does() | Apply("F" | "G" | "U" | "W" | "R"):
+            return True
+        case Apply("!" | "&" | "|" | "->" | "<->", operands):
+            return any(map(is_about_runs, operands))
+        case _:
+            return False
+
+
+def state_parts(term: Term) -> Iterator[Term]:
+    """Yield the largest parts that a state decides."""
+    match term:
+        case Does():
+            pass
+        case Apply(_, operands) if is_about_runs(term):
+            for operand in operands:
+                yield from state_parts(operand)
+        case _:
+            yield term
+
+
+def counts_ticks(term: Term) -> bool:
+    """Whether a bound in it counts ticks."""
+    return isinstance(term, Apply) and (term.in_ticks or any(map(counts_ticks, term.operands)))

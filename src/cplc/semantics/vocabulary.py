@@ -67,6 +67,7 @@ EVENTS: Final = {"sent": "sent", "inflight": "inflight"}
 _TEMPORAL = ("X", "F", "G", "U", "W", "R", "Y", "O", "H", "S")
 OPERATORS: Final = frozenset(
     {"A", "E", *_TEMPORAL, *(path + op for path in "AE" for op in "XFG")}
+    | {"WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"}
     | {"C", "Fu", "SC", "SCc", "K", "EK", "DK", "CK", "therefore", "does", "sent", "inflight", "terminal"}
 )
 """Names that only single roles may have."""

@@ -177,6 +177,12 @@ def children(expression: ast.Expr) -> Iterator[ast.Expr]:
             yield path
             if along is not None:
                 yield along
+        case ast.Conditional(_, between, other, antecedent, consequent):
+            yield from between
+            if other is not None:
+                yield other
+            yield antecedent
+            yield consequent
         case ast.Social(_, between, body, trigger):
             yield from between if trigger is None else (*between, trigger)
             yield body

@@ -201,6 +201,57 @@ class Fulfils:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """One commitment of a channel that somebody may still take up, or that was closed before anybody had."""
+
+    name: str
+    offered: Expr
+    """It is conditional, or suspended or handed on while it was."""
+    promised: Expr
+    kept: Expr
+    ended: Expr
+    """It was closed as the operation says: cancelled, released, delegated, assigned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """What one agent promises and offers another: its channel, and the commitments of it that may be offered."""
+
+    promises: Channel
+    offers: tuple[Offer, ...]
+
+    @property
+    def name(self) -> str:
+        return self.promises.name
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self.promises.reads.union(*(reads(expr) for offer in self.offers for expr in expressions(offer)))
+
+
+def expressions(offer: Offer) -> tuple[Expr, ...]:
+    return offer.offered, offer.promised, offer.kept, offer.ended
+
+
+Operation = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+"""Modalities of conditional commitment (CTLcc): weak and strong ones, their fulfilment, and what ends strong ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """``WCC(channel, antecedent, consequent)`` and the like: short for what `meaning` returns."""
+
+    channel: Offering
+    operation: Operation
+    antecedent: Formula
+    consequent: Formula
+    other: Offering | None = None
+    """What a delegation or assignment hands the commitment over to."""
+    other_party: str | None = None
+    """The name of the third agent or of the other commitment."""
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """One thing that binds a debtor to a creditor: the states where it does, and the paths from there that keep it."""
 
@@ -273,7 +324,8 @@ class Regardless:
 Formula = (
     Atom | Not | And | Or | Implies | Iff
     | Next | Finally | Globally | Until | WeakUntil | Release | Previous | Once | Historically | Since | Taken
-    | Shorthand | OnPaths | Enforces | Commits | Fulfils | SociallyCommits | KnownFrom | Knows | Adjacent | Regardless
+    | Shorthand | OnPaths | Enforces | Commits | Fulfils | Conditional | SociallyCommits | KnownFrom | Knows
+    | Adjacent | Regardless
 )  # fmt: skip
 
 
@@ -289,6 +341,8 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             | Until(left, right) | WeakUntil(left, right) | Release(left, right) | Since(left, right)
         ):  # fmt: skip
             return (left, right)
+        case Conditional(_, _, antecedent, consequent):
+            return (antecedent, consequent)
         case OnPaths(_, path):
             return (path,)
         case Enforces(_, goal):
@@ -312,6 +366,9 @@ def with_children(formula: Formula, operands: tuple[Formula, ...]) -> Formula:
         case Implies() | Iff() | Until() | WeakUntil() | Release() | Since():
             left, right = operands
             return replace(formula, left=left, right=right)
+        case Conditional():
+            antecedent, consequent = operands
+            return replace(formula, antecedent=antecedent, consequent=consequent)
         case OnPaths():
             return replace(formula, path=operands[0])
         case Enforces():
@@ -348,23 +405,15 @@ def is_state_formula(formula: Formula) -> bool:
         case Not() | And() | Or() | Implies() | Iff():
             return all(map(is_state_formula, children(formula)))
         case (
-            Atom()
-            | OnPaths()
-            | Enforces()
-            | Commits()
-            | Fulfils()
-            | SociallyCommits()
-            | KnownFrom()
-            | Knows()
-            | Adjacent()
-            | Regardless()
-        ):
+            Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Conditional() | SociallyCommits() | KnownFrom()
+            | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             return True
         case _:
             return False
 
 
-def meaning(formula: Commits | Fulfils | SociallyCommits) -> Formula:
+def meaning(formula: Commits | Fulfils | Conditional | SociallyCommits) -> Formula:
     """Return a commitment or fulfilment in terms of knowledge, and a social commitment in terms of runs.
 
     Claim: let ``s ~ t`` iff the debtor's end is the same at s and t, and the creditor's end has caught up at t. Then
@@ -376,6 +425,10 @@ def meaning(formula: Commits | Fulfils | SociallyCommits) -> Formula:
     A social commitment needs no proof: something binds, some fair run keeps all that does, and every one that does
     satisfies φ.
     """
+    if isinstance(formula, Conditional):
+        from cplc.system.conditional import conditional_meaning
+
+        return conditional_meaning(formula)
     match formula:
         case SociallyCommits():
             return And((bound(formula), able(formula), comes_to(formula)))

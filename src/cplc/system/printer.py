@@ -100,6 +100,9 @@ def _formula(formula: Formula) -> _Text:
             return f"C({channel.name}, {formula_text(operand)})", _CLOSED
         case f.Fulfils(channel, operand):
             return f"Fu({channel.name}, {formula_text(operand)})", _CLOSED
+        case f.Conditional(channel, operation, antecedent, consequent, _, other_party):
+            between = channel.name if other_party is None else f"{channel.name}, {other_party}"
+            return f"{operation}({between}, {formula_text(antecedent)}, {formula_text(consequent)})", _CLOSED
         case f.SociallyCommits(pair, _, operand, None):
             return f"SC({pair}, {formula_text(operand)})", _CLOSED
         case f.SociallyCommits(pair, _, operand, trigger):

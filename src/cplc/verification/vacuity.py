@@ -14,6 +14,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Enforces,
     Formula,
     Fulfils,
@@ -106,7 +107,7 @@ def positive_lefts(formula: Formula, positive: bool = True, at: Left = _INITIALL
             yield from positive_lefts(path, positive, replace(at, on_runs=True, along=along))
         case SociallyCommits(operand=operand):
             yield from positive_lefts(operand, positive, replace(at, on_runs=True, along=None))
-        case Knows() | KnownFrom() | Commits() | Fulfils() | Enforces() | Adjacent() | Regardless():
+        case Knows() | KnownFrom() | Commits() | Fulfils() | Conditional() | Enforces() | Adjacent() | Regardless():
             for child in children(formula):
                 yield from positive_lefts(child, positive, replace(at, on_runs=False, along=None))
         case _:
