@@ -124,7 +124,9 @@ def _does(draw: st.DrawFn, plan: Plan) -> str:
     """Draw one action: a message, its sending, what a role does, or an operation, most often one that is meant."""
     message = draw(st.sampled_from(plan.messages))
     name = draw(st.sampled_from(instances(message)))
-    match draw(st.integers(0, 5)):
+    match draw(st.integers(0, 6)):
+        case 6:
+            return "does(idle)"
         case 0 | 1:
             return f"does({name})"
         case 2:
@@ -142,7 +144,9 @@ def _does(draw: st.DrawFn, plan: Plan) -> str:
 def _actions(draw: st.DrawFn, plan: Plan) -> str:
     """Draw which steps a run may have."""
     one, other = draw(_does(plan)), draw(_does(plan))
-    return draw(st.sampled_from([f"!{one}", one, f"{one} | {other}", f"!({one} & {other})", f"!{one} & !{other}"]))
+    plain = [f"!{one}", one, f"{one} | {other}", f"!({one} & {other})", f"!{one} & !{other}"]
+    moving = [f"{one} & !does(idle)", f"!({one}) & !does(idle)", "!does(idle)", "does(idle)", "false & !does(idle)"]
+    return draw(st.sampled_from([*plain, *plain, *moving]))
 
 
 @st.composite

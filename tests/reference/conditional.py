@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tests.reference.promises import is_kept, is_promised
 from tests.reference.states import World
 
 from cplc.semantics import terms as t
@@ -84,9 +85,11 @@ def satisfying(
 
 
 def _standing(world: World, name: str) -> str:
+    if is_promised(world, name):
+        return "kept" if is_kept(world, name) else "in force"
     life = world.env[name]
     state = life.former if life.state == "pending" else life.state
-    return {"fulfilled": "kept", "active": "in force", "conditional": "offered"}.get(state or "", "nothing")
+    return "offered" if state == "conditional" else "nothing"
 
 
 def _may_become(here: str, there: str) -> bool:

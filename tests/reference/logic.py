@@ -89,10 +89,10 @@ class Logic:
                 return self._some_path(path)
             case t.OverPaths("A", path, None) if is_plain(path):
                 return self._every_path(path)
-            case t.OverPaths("E", path, along):
-                return self.field.some_run(path, along)
-            case t.OverPaths(_, path, along):
-                return self.field.every_run(path, along)
+            case t.OverPaths("E", path, along, may_idle):
+                return self.field.some_run(path, along, may_idle=may_idle)
+            case t.OverPaths(_, path, along, may_idle):
+                return self.field.every_run(path, along, may_idle=may_idle)
             case t.Strategic(group, goal) if self.uniform:
                 return self.field.enforced_uniformly(group, goal, lambda role, n: self._looks(role)[n])
             case t.Strategic(group, goal):

@@ -15,6 +15,7 @@ UNKNOWN_VERSION = Rule("unknown-version", "a version of the language that this p
 MEANING_CHANGED = Rule(
     "meaning-changed", "a file without version, with what another version gave another meaning", severity="remark"
 )
+OTHER_NOTATION = Rule("other-notation", "the notation of a paper or of another language")
 TOO_DEEP = Rule("too-deep", "an expression nested deeper than can be read")
 FILE_TOO_LARGE = Rule("file-too-large", "a file larger than can be read")
 UNREADABLE_LOG = Rule("unreadable-log", "a log of which nothing is an event of the protocol")

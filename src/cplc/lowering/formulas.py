@@ -22,7 +22,7 @@ from cplc.system.model import System
 if TYPE_CHECKING:
     from cplc.lowering.changes import Changes
 
-OTHER_ACTIONS: Final = ("take", "send", "act", "tick")
+OTHER_ACTIONS: Final = ("take", "send", "act", "tick", "idle")
 """What `does(...)` asks of a step that its name decides."""
 
 
@@ -73,7 +73,7 @@ class _Lowering:
     def formula(self, term: Term) -> Formula:
         match term:
             case t.Apply("!", (operand,)):
-                return f.Not(self.formula(operand))
+                return f.negation(self.formula(operand))
             case t.Apply("&", operands):
                 return _joined(f.And, [self.formula(operand) for operand in operands], "true")
             case t.Apply("|", operands):
@@ -82,8 +82,12 @@ class _Lowering:
                 return f.Implies(self.formula(left), self.formula(right))
             case t.Apply("<->", (left, right)):
                 return f.Iff(self.formula(left), self.formula(right))
-            case t.OverPaths(quantifier, path, along):
+            case t.OverPaths(quantifier, path, along, True):
                 return self._paths(quantifier, path, along)
+            case t.OverPaths(quantifier, path, along):
+                return self._paths_of_moves(quantifier, path, along)
+            case t.Does("idle"):
+                return f.Not(self._moves)
             case t.Does(verb) if verb not in OTHER_ACTIONS:
                 return self._change(term)
             case t.Does():
@@ -162,7 +166,19 @@ class _Lowering:
             case _:
                 return f.Implies(ever, said)
 
+    def _paths_of_moves(self, quantifier: Literal["A", "E"], path: Term, along: Term | None) -> Formula:
+        """Quantify over paths that never idle: engines allow it on every path, so the path formula excludes it."""
+        assert along is not None, "only a restriction of steps excludes the idle step"
+        allowed = f.Taken(self._steps(along), action_text(along))
+        said, moving = self.formula(path), f.Globally(self._moves)
+        restricted = f.And((said, moving)) if quantifier == "E" else f.Implies(moving, said)
+        return f.OnPaths(quantifier, restricted, allowed, may_idle=False)
+
     # --- steps
+
+    @cached_property
+    def _moves(self) -> f.Taken:
+        return f.Taken(self._every_step, f.MOVES)
 
     def _steps(self, term: Term) -> frozenset[str]:
         """Return the steps of which a combination of `does(…)` is true."""
@@ -185,6 +201,8 @@ class _Lowering:
                 return self._sendings.get(message, frozenset())
             case t.Does("act", role):
                 return self._acts.get(role, frozenset())
+            case t.Does("idle"):
+                return frozenset()
             case t.Does("tick"):
                 return frozenset(step.name for step in self.system.steps if step.kind == "tick")
             case t.Does():

@@ -63,8 +63,8 @@ def atom_text(term: Term) -> str:
 def action_text(term: Term) -> str:
     """Return the text of a combination of `does(…)`."""
     match term:
-        case Does("tick"):
-            return "does(tick)"
+        case Does(("tick" | "idle") as verb, ""):
+            return f"does({verb})"
         case Does("take" | "act", subject):
             return f"does({subject})"
         case Does(verb, subject, other, by_message):

@@ -18,6 +18,7 @@ from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
 from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, STANDINGS, STATES
 from cplc.source import Span
 from cplc.syntax import ast
+from cplc.syntax.other_notation import translations
 
 MOST_NODES = 100_000
 """How large one expression may become when its macros are expanded."""
@@ -270,6 +271,8 @@ class Expressions:
             return self._lifecycle(call, scope, purpose)
         if name in EVENTS:
             return self._event(call, scope, purpose)
+        if self._is_other_notation(call, scope):
+            return _WRONG
         if name in _TRUST and self._macro(name, scope, None) is None:
             self._error(
                 rules.UNSUPPORTED_OPERATOR, call.span, f"`{name}` is not supported in protocols", Note(_TRUST[name])
@@ -296,6 +299,17 @@ class Expressions:
         result = self._expr(macro.node.body, Scope(macro.unit, macro.home, (), arguments), purpose, expected)
         self._calls.pop()
         return result
+
+    def _is_other_notation(self, call: ast.Call, scope: Scope) -> bool:
+        """Report a call of what nobody defines, if a paper or another tool writes so for something."""
+        text = call.span.text
+        edits = translations(text, words=False)
+        if self._macro(call.name.text, scope, None) is not None or len(edits) != 1:
+            return False
+        if (edits[0].start, edits[0].end) != (0, len(text)):
+            return False
+        self._problems.add(edits[0].diagnostic(call.span))
+        return True
 
     def macro_alone(self, macro: tree.MacroSymbol) -> bool:
         """Check a macro's body for what is wrong whatever its arguments are; whether it can be expanded."""

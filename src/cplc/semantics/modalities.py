@@ -11,7 +11,7 @@ from cplc.semantics import tree, types
 from cplc.semantics.lookups import Lookups
 from cplc.semantics.references import Scope
 from cplc.semantics.types import BOOL, PATH, UNKNOWN, Type
-from cplc.semantics.vocabulary import CHANGES, CLAIM_CHANGES, CLAIM_VERBS, JOINED, VERBS
+from cplc.semantics.vocabulary import CHANGES, CLAIM_CHANGES, CLAIM_VERBS, JOINED, OWN_STEPS, VERBS
 from cplc.syntax import ast
 
 Typed = tuple[tree.Tree, Type]
@@ -41,7 +41,8 @@ class Modalities:
     def over_paths(self, expr: ast.OverPaths, scope: Scope) -> Typed:
         along = None if expr.along is None else self._action(expr.along, scope)
         path, _ = self._reader.said(expr.path, scope)
-        return tree.OverPaths(expr.quantifier, path, along), BOOL
+        speaks_of_idling = along is not None and _names_idle_step(along)
+        return tree.OverPaths(expr.quantifier, path, along, speaks_of_idling), BOOL
 
     def _action(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
         """Return which steps are allowed; anything but steps is reported."""
@@ -128,8 +129,8 @@ class Modalities:
     def does(self, expr: ast.Does, scope: Scope) -> Typed:
         subject: tree.Instance | tree.RoleTree | None
         other: tree.Instance | None = None
-        if expr.verb is None and _is_tick(expr.subject, scope):
-            return tree.Does("tick", None, None, False, expr.span), PATH
+        if expr.verb is None and (verb := _own_step(expr.subject, scope)):
+            return tree.Does(verb, None, None, False, expr.span), PATH
         if expr.verb is None:
             subject = self._names.doer(expr.subject, scope)
             verb = "take" if isinstance(subject, tree.Instance) else "act"
@@ -190,10 +191,25 @@ class Modalities:
         return True
 
 
-def _is_tick(subject: ast.Ref, scope: Scope) -> bool:
-    """Whether it is the passing of time, unless the protocol calls something so."""
+def _own_step(subject: ast.Ref, scope: Scope) -> str | None:
+    """Return `tick` or `idle` where one of these steps is meant: the protocol may call something so."""
     (first, *rest) = subject.segments
-    return first.name.text == "tick" and not first.indices and not rest and not scope.declares("tick")
+    name = first.name.text
+    is_own = name in OWN_STEPS and not first.indices and not rest and not scope.declares(name)
+    return name if is_own else None
+
+
+def _names_idle_step(action: tree.Tree) -> bool:
+    """Whether a combination of `does(…)` has `does(idle)` in it."""
+    match action:
+        case tree.Does("idle"):
+            return True
+        case tree.Apply(_, operands):
+            return any(map(_names_idle_step, operands))
+        case tree.Quantified(_, _, body):
+            return _names_idle_step(body)
+        case _:
+            return False
 
 
 def path_word(found: tree.Tree) -> str | None:

@@ -9,6 +9,7 @@ from cplc.diagnostics.core import Note
 from cplc.semantics import model, tree
 from cplc.semantics import terms as t
 from cplc.semantics.folding import combined, compared, equivalence, is_constant, is_zero, negated
+from cplc.semantics.idling import allows_idling, names_idle_step
 from cplc.semantics.parties import Parties
 from cplc.semantics.ranges import Ranges
 from cplc.semantics.terms import FALSE, TRUE, Term, Value
@@ -212,8 +213,13 @@ class Resolver:
                 return self._apply(found)
             case tree.Quantified():
                 return self._quantified(found)
-            case tree.OverPaths(quantifier, path, along):
-                return t.OverPaths(quantifier, self._term(path), None if along is None else self._term(along))
+            case tree.OverPaths(quantifier, path, along, speaks_of_idling):
+                steps = None if along is None else self._term(along)
+                if steps is None or not speaks_of_idling or allows_idling(steps):
+                    return t.OverPaths(quantifier, self._term(path), steps)
+                if not names_idle_step(steps):  # it was folded away
+                    steps = t.Apply("&", (steps, t.Apply("!", (t.Does("idle", ""),))))
+                return t.OverPaths(quantifier, self._term(path), steps, may_idle=False)
             case tree.Does():
                 return self._does(found)
             case tree.Strategic(_, goal):
@@ -443,6 +449,8 @@ class Resolver:
         if not self._world.spend(found.span, rules.TOO_LARGE):
             return FALSE
         subject = found.subject
+        if found.verb == "idle" and subject is None:
+            return t.Does("idle", "")
         if subject is None:
             if not self._world.has_ticks:
                 ticks = Note("there are ticks where some commitment has a deadline: `within` or `expires`")

@@ -120,6 +120,8 @@ class OverPaths:
     quantifier: Literal["A", "E"]
     path: Term
     along: Term | None = None
+    may_idle: bool = True
+    """Whether the paths may take the idle step; where not, ``along`` names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +170,8 @@ class Knowledge:
 class Does:
     """A path atom.
 
-    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick`` or a change of a commitment
-    or claim; ``other`` is what a delegation is to or an argument is with, None for any.
+    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick``, ``idle`` or a change of a
+    commitment or claim; ``other`` is what a delegation is to or an argument is with, None for any.
     """
 
     verb: str
@@ -215,6 +217,17 @@ def state_parts(term: Term) -> Iterator[Term]:
                 yield from state_parts(operand)
         case _:
             yield term
+
+
+def speaks_of_ticks(term: Term) -> bool:
+    """Whether ticks matter for it: a bound counts them, or it names the step."""
+    match term:
+        case Does("tick"):
+            return True
+        case Apply(_, operands):
+            return term.in_ticks or any(map(speaks_of_ticks, operands))
+        case _:
+            return False
 
 
 def counts_ticks(term: Term) -> bool:

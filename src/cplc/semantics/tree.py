@@ -321,6 +321,8 @@ class OverPaths:
     quantifier: Literal["A", "E"]
     path: Tree
     along: Tree | None = None
+    speaks_of_idling: bool = False
+    """``along`` names the idle step, and so decides whether it is allowed; otherwise it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +363,7 @@ class Does:
 
     verb: str
     subject: Instance | RoleTree | None
-    """None for a tick."""
+    """None for a tick and for the idle step."""
     other: Instance | None
     by_message: bool
     span: Span

@@ -62,6 +62,9 @@ CHECKS: Final = (
     "no_delegation_loop", "violable", "honourable",
 )  # fmt: skip
 
+OWN_STEPS: Final = ("tick", "idle")
+"""Steps that no role takes: time passes, or nothing happens."""
+
 EVENTS: Final = {"sent": "sent", "inflight": "inflight"}
 
 _TEMPORAL = ("X", "F", "G", "U", "W", "R", "Y", "O", "H", "S")

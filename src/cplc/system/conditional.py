@@ -15,10 +15,12 @@ from itertools import product
 
 from cplc.system.expr import FALSE, TRUE, Expr, conj, disj, negate
 from cplc.system.formula import (
+    OFFERED,
     And,
     Atom,
     Conditional,
     Formula,
+    Implies,
     KnownFrom,
     Not,
     Offer,
@@ -69,7 +71,7 @@ def _weak(channel: Offering, p: Formula, q: Formula, *, with_ended: bool = False
     """Return where something is promised or offered, and ``p -> q`` holds wherever all of it is kept or offered."""
     offered = [_offered(offer, with_ended) for offer in channel.offers]
     stands = Atom(disj((channel.promises.bound, *offered)), f"{channel.name} promises or offers something")
-    return And((stands, *_wherever_kept(channel, Or((Not(p), q)), with_ended)))
+    return And((stands, *_wherever_kept(channel, Implies(p, q), with_ended)))
 
 
 def _strong(channel: Offering, p: Formula, q: Formula, *, with_ended: bool = False) -> Formula:
@@ -102,8 +104,8 @@ def _wherever_kept(channel: Offering, content: Formula, with_ended: bool) -> tup
         condition = Atom(
             there, f"all that {channel.name} promises is kept, and what it offers is kept or still offered"
         )
-        besides = f" without {', '.join(offer.name for offer in taken)}" if taken else ""
-        known = KnownFrom(observed, Or((Not(condition), content)), channel.name + besides)
+        besides = f"{OFFERED}{', '.join(offer.name for offer in taken)}" if taken else ""
+        known = KnownFrom(observed, Implies(condition, content), channel.name + besides)
         if is_here == TRUE:
             return (known,)
         found.append(Or((Not(Atom(is_here, f"{channel.name} offers the same")), known)))

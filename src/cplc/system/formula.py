@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Final, Literal
 
 from cplc.records import dataclass
 from cplc.system.expr import TRUE, Expr, reads
@@ -125,6 +125,10 @@ class Shorthand:
     text: str
 
 
+MOVES: Final = "!does(idle)"
+"""The text of a `Taken` of every step that there is: the path does not idle."""
+
+
 Path = Next | Finally | Globally | Until | WeakUntil | Release
 """The operators that a path quantifier of CTL stands over."""
 
@@ -146,6 +150,8 @@ class OnPaths:
     quantifier: Literal["A", "E"]
     path: Formula
     along: Taken | None = None
+    may_idle: bool = True
+    """Whether the user's words allow idle steps. Where not, ``path`` itself excludes them: see `as_written`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +238,9 @@ class Offering:
 def expressions(offer: Offer) -> tuple[Expr, ...]:
     return offer.offered, offer.promised, offer.kept, offer.ended
 
+
+OFFERED = " without "
+"""Between the name of a channel and those that are offered, in the name of an observer of the others."""
 
 Operation = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
 """Modalities of conditional commitment (CTLcc): weak and strong ones, their fulfilment, and what ends strong ones."""
@@ -484,6 +493,26 @@ def kept_if_bound(binding: Binding) -> Formula:
 
 SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))
 """A fair run begins here."""
+
+
+def negation(formula: Formula) -> Formula:
+    """Return that a formula does not hold; of idling, that the path moves, as it is written."""
+    match formula:
+        case Not(Taken(_, text) as moving) if text == MOVES:
+            return moving
+        case _:
+            return Not(formula)
+
+
+def as_written(formula: OnPaths) -> Formula:
+    """Return what the user said of the paths, without the part that excludes idle steps."""
+    match formula.path:
+        case And((said, Globally(Taken(_, text), None))) if not formula.may_idle and text == MOVES:
+            return said
+        case Implies(Globally(Taken(_, text), None), said) if not formula.may_idle and text == MOVES:
+            return said
+        case path:
+            return path
 
 
 def ctl_path(formula: OnPaths) -> Path | None:

@@ -14,6 +14,7 @@ from cplc.records import dataclass
 from cplc.system.expr import FALSE, TRUE, Const
 from cplc.system.formula import (
     Atom,
+    Conditional,
     Formula,
     Iff,
     Implies,
@@ -67,6 +68,10 @@ def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
         case Implies():
             positions = (_other(positive), positive)
         case Iff():
+            positions = (None, None)
+        case Conditional(operation="WCC"):
+            positions = (_other(positive), positive)
+        case Conditional():
             positions = (None, None)
         case SociallyCommits(trigger=None):
             positions = (positive,)

@@ -105,9 +105,15 @@ def positive_lefts(formula: Formula, positive: bool = True, at: Left = _INITIALL
             return
         case OnPaths(_, path, along):
             yield from positive_lefts(path, positive, replace(at, on_runs=True, along=along))
+        case Conditional(_, "WCC", antecedent, consequent):
+            elsewhere = replace(at, on_runs=False, along=None)
+            yield from positive_lefts(antecedent, not positive, elsewhere)
+            yield from positive_lefts(consequent, positive, elsewhere)
+        case Conditional():
+            return
         case SociallyCommits(operand=operand):
             yield from positive_lefts(operand, positive, replace(at, on_runs=True, along=None))
-        case Knows() | KnownFrom() | Commits() | Fulfils() | Conditional() | Enforces() | Adjacent() | Regardless():
+        case Knows() | KnownFrom() | Commits() | Fulfils() | Enforces() | Adjacent() | Regardless():
             for child in children(formula):
                 yield from positive_lefts(child, positive, replace(at, on_runs=False, along=None))
         case _:
