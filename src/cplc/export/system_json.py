@@ -18,7 +18,7 @@ from cplc.system.formula import Formula
 from cplc.system.model import Step, System
 from cplc.system.rounds import Player
 
-FORMAT_VERSION: Final = 3
+FORMAT_VERSION: Final = 4
 """Rises when a document of the former version would be misread."""
 
 
@@ -80,6 +80,8 @@ def system_data(system: System) -> dict[str, object]:
                 "variable": commitment.variable,
                 "antecedent": expr_data(commitment.antecedent),
                 "consequent": expr_data(commitment.consequent),
+                "content": commitment.content,
+                "on_course": expr_data(commitment.on_course),
                 "within": commitment.within,
                 "expires": commitment.expires,
                 "views": dict(commitment.views),

@@ -208,14 +208,12 @@ class Ledger:
 
     def _create(self, commitment: str, when: Outcome) -> None:
         declared = self.book.model.commitment[commitment]
-        detached = self.truth(declared.antecedent, commitment)
         cases = self.cases
+        fulfilled = NO if commitment in self.book.contents else self.truth(declared.consequent, commitment)
+        detached = self.truth(declared.antecedent, commitment)
         live = cases.choose(detached, cases.constant("active"), cases.constant("conditional"))
         if commitment in self.book.contents:
-            self.move(commitment, when, live)
             self.unsettled[commitment] = None
-            return
-        fulfilled = self.truth(declared.consequent, commitment)
         self.move(commitment, when, cases.choose(fulfilled, cases.constant("fulfilled"), live))
 
     def _hand_over(self, operation: Operation, c: str, d: str) -> Outcome:

@@ -211,8 +211,10 @@ def life_lines(names: Sequence[str], lives: Sequence[Sequence[tuple[str, int]]])
 
 
 def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> bool:
-    """Whether the step is a restart that erases a commitment in force: active, or pending and active before."""
+    """Whether the step is a restart that erases an owed commitment: in force, and not on course."""
     if step.kind != "restart" or lifecycle.kind != "commitment" or lifecycle.name not in step.writes:
+        return False
+    if lifecycle.about in system.commitment and holds(system.commitment[lifecycle.about].on_course, before):
         return False
     match before[lifecycle.name]:
         case "active":

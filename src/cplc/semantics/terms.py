@@ -208,6 +208,17 @@ def state_parts(term: Term) -> Iterator[Term]:
             yield term
 
 
+def speaks_of_ticks(term: Term) -> bool:
+    """Whether ticks matter for it: a bound counts them, or it names the step."""
+    match term:
+        case Does("tick"):
+            return True
+        case Apply(_, operands):
+            return term.in_ticks or any(map(speaks_of_ticks, operands))
+        case _:
+            return False
+
+
 def counts_ticks(term: Term) -> bool:
     """Whether a bound in it counts ticks."""
     return isinstance(term, Apply) and (term.in_ticks or any(map(counts_ticks, term.operands)))
