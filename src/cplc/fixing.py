@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from cplc.diagnostics.core import Diagnostic
-from cplc.diagnostics.rules import SYNTAX, TOO_DEEP, UNKNOWN_VERSION, UNNEEDED_IGNORE
+from cplc.diagnostics.rules import OTHER_NOTATION, SYNTAX, TOO_DEEP, UNKNOWN_VERSION, UNNEEDED_IGNORE
 from cplc.pipeline import Compilation
 from cplc.records import dataclass
 from cplc.semantics.language_versions import Edit, migration, remarks_on_migration
@@ -17,10 +17,10 @@ from cplc.source import Source
 
 _MOST: Final = 100
 """How many repairs are tried one by one where they do not go together."""
-_ROUNDS: Final = 5
+_ROUNDS: Final = 8
 """A repair may bring to light what a mistake has hidden."""
 
-_UNREAD: Final = frozenset(rule.code for rule in (SYNTAX, TOO_DEEP, UNKNOWN_VERSION))
+_UNREAD: Final = frozenset(rule.code for rule in (SYNTAX, TOO_DEEP, OTHER_NOTATION, UNKNOWN_VERSION))
 """Rules broken by texts of which the tree is not the whole."""
 
 
@@ -84,7 +84,10 @@ def _migrated(compilation: Compilation, written: Sequence[tuple[int, int]]) -> t
 
 
 def _accepted(compilation: Compilation) -> Sequence[Edit]:
-    """Return the repairs that do no harm."""
+    """Return the repairs that do no harm; a translation into this language may bring mistakes to light, and is one."""
+    mine = [found for found in compilation.diagnostics if found.span.source == compilation.source]
+    if translated := _apart(_translated(found) for found in mine if found.code == OTHER_NOTATION.code):
+        return translated
     edits = sorted(_edits(compilation))[:_MOST]
     if not edits or _is_better(compilation, _applied(compilation, edits)):
         return edits
@@ -93,6 +96,21 @@ def _accepted(compilation: Compilation) -> Sequence[Edit]:
         if _is_better(compilation, _applied(compilation, [*accepted, edit])):
             accepted.append(edit)
     return accepted
+
+
+def _translated(found: Diagnostic) -> Edit:
+    """Return what is written instead of other notation."""
+    instead = next((note.replacement for note in found.notes if note.replacement is not None), found.span.text)
+    return found.span.start, found.span.end, instead
+
+
+def _apart(edits: Iterable[Edit]) -> list[Edit]:
+    """Return the edits that change something, the first of those that overlap."""
+    apart: list[Edit] = []
+    for edit in sorted(edits):
+        if not apart or apart[-1][1] <= edit[0]:
+            apart.append(edit)
+    return apart
 
 
 def _edits(compilation: Compilation) -> Iterator[Edit]:

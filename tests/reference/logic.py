@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 
+from tests.reference.conditional import Channel, satisfying
 from tests.reference.promises import is_kept, is_promised
 from tests.reference.runs import Field, is_about_states
 from tests.reference.semantics import Reference
@@ -88,10 +89,10 @@ class Logic:
                 return self._some_path(path)
             case t.OverPaths("A", path, None) if is_plain(path):
                 return self._every_path(path)
-            case t.OverPaths("E", path, along):
-                return self.field.some_run(path, along)
-            case t.OverPaths(_, path, along):
-                return self.field.every_run(path, along)
+            case t.OverPaths("E", path, along, may_idle):
+                return self.field.some_run(path, along, may_idle=may_idle)
+            case t.OverPaths(_, path, along, may_idle):
+                return self.field.every_run(path, along, may_idle=may_idle)
             case t.Strategic(group, goal) if self.uniform:
                 return self.field.enforced_uniformly(group, goal, lambda role, n: self._looks(role)[n])
             case t.Strategic(group, goal):
@@ -99,9 +100,13 @@ class Logic:
             case t.Social("C", body=body):
                 return self._committed(formula, sat(body))
             case t.Social("Fu", body=body):
-                names = self._channel(formula)
+                names = self._names(formula)
                 kept = self._where(lambda world: all(is_promised(world, c) == is_kept(world, c) for c in names))
                 return kept & self._committed(formula, sat(body))
+            case t.Conditional(modality, between, other, antecedent, consequent):
+                channel = Channel(self._worlds, self._names(between))
+                third = None if other is None else Channel(self._worlds, self._names(other))
+                return satisfying(modality, channel, third, sat(antecedent), sat(consequent))
             case t.Social("SC" | "SCc"):
                 return SocialCommitments(self.reference, self.field, self._worlds).satisfying(formula)
             case t.Knowledge("K", (role,), body):
@@ -151,7 +156,7 @@ class Logic:
                 return known
             known = smaller
 
-    def _channel(self, formula: t.Social) -> tuple[str, ...]:
+    def _names(self, formula: t.Social | t.Between) -> tuple[str, ...]:
         """Return the commitments that a formula is about."""
         if formula.commitment is not None:
             return (formula.commitment,)
@@ -160,7 +165,7 @@ class Logic:
 
     def _committed(self, formula: t.Social, body: States) -> States:
         """Return where something is promised, and the body holds wherever exactly that is promised and kept."""
-        names = self._channel(formula)
+        names = self._names(formula)
         promised = [tuple(is_promised(world, name) for name in names) for world in self._worlds]
         kept = [tuple(is_kept(world, name) for name in names) for world in self._worlds]
         found: dict[tuple[bool, ...], set[int]] = {}

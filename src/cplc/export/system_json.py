@@ -202,6 +202,12 @@ def formula_data(formula: Formula) -> list[object]:
             return ["enforces", group, formula_data(goal), "uniform" if uniform else "full"]
         case f.Commits(channel, operand) | f.Fulfils(channel, operand):
             return [_word(formula), _channel(channel), formula_data(operand)]
+        case f.Conditional(channel, operation, antecedent, consequent, other):
+            offerings = [_offering(channel), *([] if other is None else [_offering(other)])]
+            return [operation, *offerings, formula_data(antecedent), formula_data(consequent)]
+        case f.SociallyCommits(pair, bindings, operand, trigger):
+            then = None if trigger is None else formula_data(trigger)
+            return ["socially commits", pair, [*map(_binding, bindings)], formula_data(operand), then]
         case f.KnownFrom(observed, operand, observer):
             return ["known from", [*map(expr_data, observed)], formula_data(operand), observer]
         case f.Knows(mode, agents, operand):
@@ -212,6 +218,10 @@ def formula_data(formula: Formula) -> list[object]:
             return [_word(formula), *map(formula_data, f.children(formula))]
 
 
+def _binding(binding: f.Binding) -> dict[str, object]:
+    return {"name": binding.name, "where": formula_data(binding.where), "keeping": formula_data(binding.keeping)}
+
+
 def _channel(channel: f.Channel) -> dict[str, object]:
     return {
         "name": channel.name,
@@ -219,6 +229,20 @@ def _channel(channel: f.Channel) -> dict[str, object]:
         "bound": expr_data(channel.bound),
         "caught up": expr_data(channel.caught_up),
     }
+
+
+def _offering(offering: f.Offering) -> dict[str, object]:
+    offers = (
+        {
+            "name": offer.name,
+            "offered": expr_data(offer.offered),
+            "promised": expr_data(offer.promised),
+            "kept": expr_data(offer.kept),
+            "ended": expr_data(offer.ended),
+        }
+        for offer in offering.offers
+    )
+    return _channel(offering.promises) | {"offers": [*offers]}
 
 
 def _taken(taken: f.Taken) -> list[object]:

@@ -15,7 +15,8 @@ from cplc.syntax.scanner import scan
 _TOKEN: Final = re.compile(r'"[^"\n]*"|[A-Za-z_]\w*|\d+|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S', re.ASCII)
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _BOUNDED: Final = frozenset({"F", "G", "AF", "AG", "EF", "EG", "U"})
-_MODALITIES: Final = frozenset({"C", "Fu", "SC", "SCc", "K", "EK", "DK", "CK", "does", "claim"})
+_CONDITIONAL: Final = frozenset({"WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"})
+_MODALITIES: Final = _CONDITIONAL | {"C", "Fu", "SC", "SCc", "K", "EK", "DK", "CK", "does", "claim"}
 
 Kind = Literal["word", "name", "number", "string", "sign", "comment"]
 Sense = Literal["", "block", "unary", "bound", "calls", "of message"]

@@ -37,7 +37,7 @@ class _Lowering:
     def formula(self, term: Term) -> Formula:
         match term:
             case t.Apply("!", (operand,)):
-                return f.Not(self.formula(operand))
+                return f.negation(self.formula(operand))
             case t.Apply("&", operands):
                 return _joined(f.And, [self.formula(operand) for operand in operands], "true")
             case t.Apply("|", operands):
@@ -46,8 +46,12 @@ class _Lowering:
                 return f.Implies(self.formula(left), self.formula(right))
             case t.Apply("<->", (left, right)):
                 return f.Iff(self.formula(left), self.formula(right))
-            case t.OverPaths(quantifier, path, along):
+            case t.OverPaths(quantifier, path, along, True):
                 return self._paths(quantifier, path, along)
+            case t.OverPaths(quantifier, path, along):
+                return self._paths_of_moves(quantifier, path, along)
+            case t.Does("idle"):
+                return f.Not(self._moves)
             case t.Does():
                 return f.Taken(self._steps(term), action_text(term))
             case t.Social("SC" | "SCc"):
@@ -56,6 +60,10 @@ class _Lowering:
                 return f.Commits(self._channel(term), self.formula(body))
             case t.Social("Fu", _, _, body):
                 return f.Fulfils(self._channel(term), self.formula(body))
+            case t.Conditional(_, _, _, antecedent, consequent):
+                from cplc.lowering.conditional_commitments import conditional
+
+                return conditional(term, self.model, self.system, self.formula(antecedent), self.formula(consequent))
             case t.Knowledge(modality, group, body):
                 mode = {"K": "each", "EK": "each", "DK": "together", "CK": "common"}[modality]
                 return f.Knows(mode, group, self.formula(body))  # type: ignore[arg-type]
@@ -120,7 +128,19 @@ class _Lowering:
             case _:
                 return f.Implies(ever, said)
 
+    def _paths_of_moves(self, quantifier: Literal["A", "E"], path: Term, along: Term | None) -> Formula:
+        """Quantify over paths that never idle: engines allow it on every path, so the path formula excludes it."""
+        assert along is not None, "only a restriction of steps excludes the idle step"
+        allowed = f.Taken(self._steps(along), action_text(along))
+        said, moving = self.formula(path), f.Globally(self._moves)
+        restricted = f.And((said, moving)) if quantifier == "E" else f.Implies(moving, said)
+        return f.OnPaths(quantifier, restricted, allowed, may_idle=False)
+
     # --- steps
+
+    @cached_property
+    def _moves(self) -> f.Taken:
+        return f.Taken(self._every_step, f.MOVES)
 
     def _steps(self, term: Term) -> frozenset[str]:
         """Return the steps of which a combination of `does(…)` is true."""
@@ -143,6 +163,8 @@ class _Lowering:
                 return self._sendings.get(message, frozenset())
             case t.Does("act", role):
                 return self._acts.get(role, frozenset())
+            case t.Does("idle"):
+                return frozenset()
             case t.Does("tick"):
                 return frozenset(step.name for step in self.system.steps if step.kind == "tick")
             case t.Does(verb, subject, other):

@@ -18,7 +18,7 @@ from cplc.verification.results import Excluded, Remark
 _MOST_INITIAL = 12
 _LONGEST = 200
 _COLUMNS = 80
-HIDDEN = {"parity", "former", "follows"}
+HIDDEN = {"parity", "former", "follows", "monitor"}
 """Variables that only serve the others."""
 
 
@@ -109,6 +109,8 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"{variable.about} before"
         case "follows":
             return f"{variable.about} waits for"
+        case "monitor":
+            return f"what was seen for {variable.about}"
         case "parity":
             return f"parity of {variable.about} at {variable.owner}"
         case "own" | "commitment" | "claim":

@@ -106,6 +106,8 @@ def _children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
             return (body,) if trigger is None else (trigger, body)
         case ast.Quantifier(body=body) | ast.Knowledge(body=body):
             return (body,)
+        case ast.Conditional(antecedent=antecedent, consequent=consequent):
+            return (antecedent, consequent)
         case ast.OverPaths(_, path, along):
             return (path,) if along is None else (path, along)
         case ast.Strategic(_, path):

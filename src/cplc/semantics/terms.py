@@ -5,6 +5,7 @@ Every name is the full name of one instance: ``pay[1]``, ``Cus[2]``, ``part.pay[
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from cplc.records import dataclass
@@ -96,12 +97,13 @@ Op = Literal[
 class Apply:
     """An operator and its operands: ``-`` with one or two, ``&`` and ``|`` with any number.
 
-    ``bound`` is the k of ``<=k``.
+    ``bound`` is the k of ``<=k``, which counts steps or ticks.
     """
 
     op: Op
     operands: tuple[Term, ...]
     bound: int | None = None
+    in_ticks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,8 @@ class OverPaths:
     quantifier: Literal["A", "E"]
     path: Term
     along: Term | None = None
+    may_idle: bool = True
+    """Whether the paths may take the idle step; where not, ``along`` names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,29 @@ class Social:
     """What comes true on the runs that ``SCc`` is about."""
 
 
+ConditionalModality = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The channel from a debtor to a creditor, or of the one commitment."""
+
+    debtor: str
+    creditor: str
+    commitment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """A modality of conditional commitment; ``other`` is what `DeS` and `AsS` hand over to."""
+
+    modality: ConditionalModality
+    between: Between
+    other: Between | None
+    antecedent: Term
+    consequent: Term
+
+
 @dataclass(frozen=True, slots=True)
 class Knowledge:
     modality: Literal["K", "EK", "DK", "CK"]
@@ -134,8 +161,8 @@ class Knowledge:
 class Does:
     """A path atom.
 
-    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick`` or an operation; ``other`` is
-    what a delegation is to or an argument is with, None for any.
+    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick``, ``idle`` or an operation;
+    ``other`` is what a delegation is to or an argument is with, None for any.
     """
 
     verb: str
@@ -151,8 +178,36 @@ class Strategic:
 
 Term = (
     Const | Happened | Sent | InFlight | Field | Own | Var | InState | FactRef | Terminal
-    | Apply | OverPaths | Social | Knowledge | Does | Strategic
+    | Apply | OverPaths | Social | Conditional | Knowledge | Does | Strategic
 )  # fmt: skip
 
 TRUE = Const(True)
 FALSE = Const(False)
+
+
+def is_about_runs(term: Term) -> bool:
+    """Whether more than the present state decides it."""
+    match term:
+        case Does() | Apply("F" | "G" | "U" | "W" | "R"):
+            return True
+        case Apply("!" | "&" | "|" | "->" | "<->", operands):
+            return any(map(is_about_runs, operands))
+        case _:
+            return False
+
+
+def state_parts(term: Term) -> Iterator[Term]:
+    """Yield the largest parts that a state decides."""
+    match term:
+        case Does():
+            pass
+        case Apply(_, operands) if is_about_runs(term):
+            for operand in operands:
+                yield from state_parts(operand)
+        case _:
+            yield term
+
+
+def counts_ticks(term: Term) -> bool:
+    """Whether a bound in it counts ticks."""
+    return isinstance(term, Apply) and (term.in_ticks or any(map(counts_ticks, term.operands)))

@@ -50,11 +50,15 @@ CHECKS: Final = (
     "no_delegation_loop", "violable", "honourable",
 )  # fmt: skip
 
+OWN_STEPS: Final = ("tick", "idle")
+"""Steps that no role takes: time passes, or nothing happens."""
+
 EVENTS: Final = {"sent": "sent", "inflight": "inflight"}
 
 _TEMPORAL = ("X", "F", "G", "U", "W", "R", "Y", "O", "H", "S")
 OPERATORS: Final = frozenset(
     {"A", "E", *_TEMPORAL, *(path + op for path in "AE" for op in "XFG")}
+    | {"WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"}
     | {"C", "Fu", "SC", "SCc", "K", "EK", "DK", "CK", "therefore", "does", "sent", "inflight", "terminal"}
 )
 """Names that only single roles may have."""

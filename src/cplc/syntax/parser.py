@@ -22,6 +22,7 @@ from cplc.source import Source, Span
 from cplc.syntax import ast, formulas
 from cplc.syntax.conversion import MISPLACED_VERSION, Conversion, Excerpt, Item, agent_items, declarations, first_word
 from cplc.syntax.layout import Piece, pieces
+from cplc.syntax.other_notation import Context, applied, translations
 from cplc.syntax.readable import unreadable
 from cplc.syntax.rejection import Rejection, correction, rejection
 from cplc.syntax.scanner import MAX_PROBLEMS, Scan, scan
@@ -168,6 +169,8 @@ class _Recovery:
         excused = piece.excused or self._marked(piece.start, piece.head_end or piece.end)
         corrected = corrections = 0  # no word before the offset `corrected` is corrected again
         remaining = len(text) + 1
+        if isinstance(_model(excerpt.text, self.scanned.nesting), Rejection):
+            excerpt = self._translated(excerpt, piece.keyword)
         while isinstance(result := _model(excerpt.text, self.scanned.nesting), Rejection):
             if not excused:
                 at = excerpt.original(result.offset)
@@ -191,6 +194,20 @@ class _Recovery:
         if not excused:
             self.problems.extend(conversion.problems)
         return items
+
+    def _translated(self, excerpt: Excerpt, keyword: str) -> Excerpt:
+        """Return a declaration in the notation of this language, if that makes it one; what is other is reported."""
+        contexts: dict[str, Context] = {"commitment": "commitment", "message": "means"}
+        edits = translations(excerpt.text, contexts.get(keyword, "formula"))
+        if not edits or isinstance(_model(applied(excerpt.text, edits), self.scanned.nesting), Rejection):
+            return excerpt
+        places = [(excerpt.original(edit.start), excerpt.original(edit.end)) for edit in edits]
+        self.problems.extend(
+            edit.diagnostic(Span(self.scanned.source, *place)) for edit, place in zip(edits, places, strict=True)
+        )
+        for edit in reversed(edits):
+            excerpt = excerpt.replaced(edit.start, edit.end, edit.text)
+        return excerpt
 
     def _marked(self, start: int, end: int) -> bool:
         """Tell whether something between two offsets has been reported before parsing."""

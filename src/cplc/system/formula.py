@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Final, Literal
 
 from cplc.records import dataclass
 from cplc.system.expr import TRUE, Expr, reads
@@ -117,6 +117,10 @@ class Taken:
     """What the user wrote for it."""
 
 
+MOVES: Final = "!does(idle)"
+"""The text of a `Taken` of every step that there is: the path does not idle."""
+
+
 Path = Next | Finally | Globally | Until | WeakUntil | Release
 """The operators that a path quantifier of CTL stands over."""
 
@@ -138,6 +142,8 @@ class OnPaths:
     quantifier: Literal["A", "E"]
     path: Formula
     along: Taken | None = None
+    may_idle: bool = True
+    """Whether the user's words allow idle steps. Where not, ``path`` itself excludes them: see `as_written`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +196,60 @@ class Fulfils:
 
     channel: Channel
     operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One commitment of a channel that somebody may still take up, or that was closed before anybody had."""
+
+    name: str
+    offered: Expr
+    """It is conditional, or suspended or handed on while it was."""
+    promised: Expr
+    kept: Expr
+    ended: Expr
+    """It was closed as the operation says: cancelled, released, delegated, assigned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """What one agent promises and offers another: its channel, and the commitments of it that may be offered."""
+
+    promises: Channel
+    offers: tuple[Offer, ...]
+
+    @property
+    def name(self) -> str:
+        return self.promises.name
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self.promises.reads.union(*(reads(expr) for offer in self.offers for expr in expressions(offer)))
+
+
+def expressions(offer: Offer) -> tuple[Expr, ...]:
+    return offer.offered, offer.promised, offer.kept, offer.ended
+
+
+OFFERED = " without "
+"""Between the name of a channel and those that are offered, in the name of an observer of the others."""
+
+Operation = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+"""Modalities of conditional commitment (CTLcc): weak and strong ones, their fulfilment, and what ends strong ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """``WCC(channel, antecedent, consequent)`` and the like: short for what `meaning` returns."""
+
+    channel: Offering
+    operation: Operation
+    antecedent: Formula
+    consequent: Formula
+    other: Offering | None = None
+    """What a delegation or assignment hands the commitment over to."""
+    other_party: str | None = None
+    """The name of the third agent or of the other commitment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +325,8 @@ class Regardless:
 Formula = (
     Atom | Not | And | Or | Implies | Iff
     | Next | Finally | Globally | Until | WeakUntil | Release | Previous | Once | Historically | Since | Taken
-    | OnPaths | Enforces | Commits | Fulfils | SociallyCommits | KnownFrom | Knows | Adjacent | Regardless
+    | OnPaths | Enforces | Commits | Fulfils | Conditional | SociallyCommits | KnownFrom | Knows | Adjacent
+    | Regardless
 )  # fmt: skip
 
 
@@ -281,6 +342,8 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             | Until(left, right) | WeakUntil(left, right) | Release(left, right) | Since(left, right)
         ):  # fmt: skip
             return (left, right)
+        case Conditional(_, _, antecedent, consequent):
+            return (antecedent, consequent)
         case OnPaths(_, path):
             return (path,)
         case Enforces(_, goal):
@@ -304,6 +367,9 @@ def with_children(formula: Formula, operands: tuple[Formula, ...]) -> Formula:
         case Implies() | Iff() | Until() | WeakUntil() | Release() | Since():
             left, right = operands
             return replace(formula, left=left, right=right)
+        case Conditional():
+            antecedent, consequent = operands
+            return replace(formula, antecedent=antecedent, consequent=consequent)
         case OnPaths():
             return replace(formula, path=operands[0])
         case Enforces():
@@ -340,23 +406,15 @@ def is_state_formula(formula: Formula) -> bool:
         case Not() | And() | Or() | Implies() | Iff():
             return all(map(is_state_formula, children(formula)))
         case (
-            Atom()
-            | OnPaths()
-            | Enforces()
-            | Commits()
-            | Fulfils()
-            | SociallyCommits()
-            | KnownFrom()
-            | Knows()
-            | Adjacent()
-            | Regardless()
-        ):
+            Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Conditional() | SociallyCommits() | KnownFrom()
+            | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             return True
         case _:
             return False
 
 
-def meaning(formula: Commits | Fulfils | SociallyCommits) -> Formula:
+def meaning(formula: Commits | Fulfils | Conditional | SociallyCommits) -> Formula:
     """Return a commitment or fulfilment in terms of knowledge, and a social commitment in terms of runs.
 
     Claim: let ``s ~ t`` iff the debtor's end is the same at s and t, and the creditor's end has caught up at t. Then
@@ -368,6 +426,10 @@ def meaning(formula: Commits | Fulfils | SociallyCommits) -> Formula:
     A social commitment needs no proof: something binds, some fair run keeps all that does, and every one that does
     satisfies φ.
     """
+    if isinstance(formula, Conditional):
+        from cplc.system.conditional import conditional_meaning
+
+        return conditional_meaning(formula)
     match formula:
         case SociallyCommits():
             return And((bound(formula), able(formula), comes_to(formula)))
@@ -423,6 +485,26 @@ def kept_if_bound(binding: Binding) -> Formula:
 
 SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))
 """A fair run begins here."""
+
+
+def negation(formula: Formula) -> Formula:
+    """Return that a formula does not hold; of idling, that the path moves, as it is written."""
+    match formula:
+        case Not(Taken(_, text) as moving) if text == MOVES:
+            return moving
+        case _:
+            return Not(formula)
+
+
+def as_written(formula: OnPaths) -> Formula:
+    """Return what the user said of the paths, without the part that excludes idle steps."""
+    match formula.path:
+        case And((said, Globally(Taken(_, text), None))) if not formula.may_idle and text == MOVES:
+            return said
+        case Implies(Globally(Taken(_, text), None), said) if not formula.may_idle and text == MOVES:
+            return said
+        case path:
+            return path
 
 
 def ctl_path(formula: OnPaths) -> Path | None:

@@ -71,6 +71,8 @@ def _formula(formula: Formula) -> _Text:
             return text, _loosest(text)
         case f.Regardless(operand):
             return _formula(operand)
+        case f.Not(f.Taken(_, text)) if text == f.MOVES:
+            return text.removeprefix("!"), _CLOSED
         case f.Not(operand):
             return f"!{_below_not(_formula(operand))}", _PREFIX
         case f.And(()):
@@ -89,9 +91,9 @@ def _formula(formula: Formula) -> _Text:
             return f"{_within(_formula(left), _IMPLIES)} <-> {_within(_formula(right), _IMPLIES)}", _IFF
         case f.OnPaths(quantifier, (f.Next() | f.Finally() | f.Globally()) as path, None):
             return quantifier + _temporal(path)[0], _PREFIX
-        case f.OnPaths(quantifier, path, along):
+        case f.OnPaths(quantifier, _, along):
             steps = "" if along is None else f"{{{along.text}}}"
-            return quantifier + steps + _below_quantifier(path), _PREFIX
+            return quantifier + steps + _below_quantifier(f.as_written(formula)), _PREFIX
         case f.Enforces(group, goal):
             return f"<<{', '.join(group)}>>{_below_quantifier(goal)}", _PREFIX
         case f.Taken(_, text):
@@ -100,6 +102,9 @@ def _formula(formula: Formula) -> _Text:
             return f"C({channel.name}, {formula_text(operand)})", _CLOSED
         case f.Fulfils(channel, operand):
             return f"Fu({channel.name}, {formula_text(operand)})", _CLOSED
+        case f.Conditional(channel, operation, antecedent, consequent, _, other_party):
+            between = channel.name if other_party is None else f"{channel.name}, {other_party}"
+            return f"{operation}({between}, {formula_text(antecedent)}, {formula_text(consequent)})", _CLOSED
         case f.SociallyCommits(pair, _, operand, None):
             return f"SC({pair}, {formula_text(operand)})", _CLOSED
         case f.SociallyCommits(pair, _, operand, trigger):

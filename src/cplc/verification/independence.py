@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterator
 
 from cplc.records import dataclass
 from cplc.system.expr import FALSE, TRUE, Const
-from cplc.system.formula import Atom, Formula, Iff, Implies, Not, SociallyCommits, Taken, children, with_children
+from cplc.system.formula import (
+    Atom,
+    Conditional,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    SociallyCommits,
+    Taken,
+    children,
+    with_children,
+)
 from cplc.system.printer import formula_text
 
 _FALSE, _TRUE = Atom(FALSE, "false"), Atom(TRUE, "true")
@@ -56,6 +67,10 @@ def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
         case Implies():
             positions = (_other(positive), positive)
         case Iff():
+            positions = (None, None)
+        case Conditional(operation="WCC"):
+            positions = (_other(positive), positive)
+        case Conditional():
             positions = (None, None)
         case SociallyCommits(trigger=None):
             positions = (positive,)

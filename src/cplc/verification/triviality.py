@@ -18,6 +18,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Enforces,
     Finally,
     Formula,
@@ -99,7 +100,7 @@ class _Laws:
                 return self._modal(formula)
             case SociallyCommits():
                 return self._social(formula)
-            case Atom() | Taken():
+            case Atom() | Taken() | Conditional():
                 return formula
 
     def _combined(self, formula: Formula) -> Formula:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.records import dataclass
 from cplc.system.expr import Const, Read, conj, equal
-from cplc.system.formula import And, Atom, Commits, Formula, Fulfils, SociallyCommits, Taken, subformulas
+from cplc.system.formula import And, Atom, Commits, Conditional, Formula, Fulfils, SociallyCommits, Taken, subformulas
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move
 from cplc.verification.acting import with_actions
@@ -184,7 +184,10 @@ class _Answering:
             evidence=evidence,
             blame=blamed,
             no_return=no_return,
-            remarks=self._trivial(False) + self._not_serial(parts) + self._not_keepable(first, evidence) + left_out,
+            remarks=self._trivial(False)
+            + self._of_commitments(parts, holds=False)
+            + self._not_keepable(first, evidence)
+            + left_out,
             reason=problem or undecided,
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
         )
@@ -292,8 +295,12 @@ class _Answering:
         remarks: tuple[Remark, ...] = ()
         try:
             vacuous = self._vacuous(parts)
-            remarks = vacuous + self._not_serial(parts) + self._not_keepable(parts[0], None)
-            remarks += tuple(self._independent(parts)) if self.vacuity else ()
+            remarks = (
+                vacuous
+                + self._of_commitments(parts, holds=True)
+                + self._not_keepable(parts[0], None)
+                + (tuple(self._independent(parts)) if self.vacuity else ())
+            )
         except ResourceExhausted as limit:
             if self.exploration.method not in {"onthefly", "reduced"}:
                 raise
@@ -370,9 +377,18 @@ class _Answering:
         whole = self.exploration.system
         return tuple({remark.message: replace(remark, system=whole) for remark in remarks}.values())
 
-    def _not_serial(self, parts: Iterable[Part]) -> tuple[Remark, ...]:
-        social = [part for part in parts if any(isinstance(f, Commits | Fulfils) for f in subformulas(part.formula))]
-        return self._remarks(social, not_serial)
+    def _of_commitments(self, parts: Iterable[Part], *, holds: bool) -> tuple[Remark, ...]:
+        """Return what there is to say of the commitments in the formula."""
+        kinds = Commits | Fulfils | Conditional
+        social = [part for part in parts if any(isinstance(f, kinds) for f in subformulas(part.formula))]
+        if not social:
+            return ()
+        from cplc.verification.commitment_remarks import contents_that_do_not_last, never_fulfilled
+
+        whole = self.exploration.system
+        remarks = self._remarks(social, not_serial)
+        remarks += self._remarks(social, lambda met, formula: contents_that_do_not_last(met, formula, whole))
+        return remarks + (self._remarks(social, never_fulfilled) if holds else ())
 
     def _not_keepable(self, part: Part, evidence: Evidence | None) -> tuple[Remark, ...]:
         """Return which promises exclude each other, where a social commitment is false for them."""
