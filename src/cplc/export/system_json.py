@@ -18,7 +18,7 @@ from cplc.system.formula import Formula
 from cplc.system.model import Step, System
 from cplc.system.rounds import Player
 
-FORMAT_VERSION: Final = 3
+FORMAT_VERSION: Final = 4
 """Rises when a document of the former version would be misread."""
 
 
@@ -80,6 +80,8 @@ def system_data(system: System) -> dict[str, object]:
                 "variable": commitment.variable,
                 "antecedent": expr_data(commitment.antecedent),
                 "consequent": expr_data(commitment.consequent),
+                "content": commitment.content,
+                "on_course": expr_data(commitment.on_course),
                 "within": commitment.within,
                 "expires": commitment.expires,
                 "views": dict(commitment.views),
@@ -190,6 +192,8 @@ def formula_data(formula: Formula) -> list[object]:
             return ["atom", expr_data(condition), text]
         case f.Taken():
             return ["does", *_taken(formula)]
+        case f.Shorthand(operand, text):
+            return ["shorthand", formula_data(operand), text]
         case f.Iff(left, right):
             return ["iff", formula_data(left), formula_data(right)]
         case f.Finally(operand, bound) | f.Globally(operand, bound):

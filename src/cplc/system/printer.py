@@ -14,7 +14,7 @@ from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr, Value
 from cplc.system.formula import Formula
-from cplc.system.model import Justice, Operation, Step, System, Variable
+from cplc.system.model import Commitment, Justice, Operation, Step, System, Variable
 from cplc.system.rounds import Player
 
 # How tightly a text holds together: each level may stand unbracketed below those above it here.
@@ -42,6 +42,11 @@ _LEVELS = {
 def formula_text(formula: Formula) -> str:
     """Return the formula in the language's syntax, with no more brackets than reading it needs."""
     return _formula(formula)[0]
+
+
+def content_text(commitment: Commitment) -> str:
+    """Return what a commitment promises: a formula about runs as it is written, or the condition."""
+    return commitment.content or expr_text(commitment.consequent)
 
 
 def expr_text(expr: Expr) -> str:
@@ -96,7 +101,7 @@ def _formula(formula: Formula) -> _Text:
             return quantifier + steps + _below_quantifier(f.as_written(formula)), _PREFIX
         case f.Enforces(group, goal):
             return f"<<{', '.join(group)}>>{_below_quantifier(goal)}", _PREFIX
-        case f.Taken(_, text):
+        case f.Taken(_, text) | f.Shorthand(_, text):
             return text, _loosest(text)
         case f.Commits(channel, operand):
             return f"C({channel.name}, {formula_text(operand)})", _CLOSED

@@ -387,8 +387,13 @@ class _Answering:
 
         whole = self.exploration.system
         remarks = self._remarks(social, not_serial)
-        remarks += self._remarks(social, lambda met, formula: contents_that_do_not_last(met, formula, whole))
+        for part in social:
+            lost = contents_that_do_not_last(self._met, part.formula, whole)
+            remarks += tuple(replace(remark, system=whole) for remark in lost if remark not in remarks)
         return remarks + (self._remarks(social, never_fulfilled) if holds else ())
+
+    def _met(self, deciding: Formula) -> _Met:
+        return _Met(self.exploration, deciding, self.assuming)
 
     def _not_keepable(self, part: Part, evidence: Evidence | None) -> tuple[Remark, ...]:
         """Return which promises exclude each other, where a social commitment is false for them."""
@@ -398,8 +403,7 @@ class _Answering:
 
         with suppress(ResourceExhausted):
             shown = () if evidence is None else tuple(conflicts_shown(part.formula, evidence, self._is_so))
-            met = _Met(self.exploration, part.formula, self.assuming)
-            everywhere = conflicts_everywhere(met, part.formula, self._is_so)
+            everywhere = conflicts_everywhere(self._met(part.formula), part.formula, self._is_so)
             return shown or tuple(replace(one, system=self.exploration.system) for one in everywhere)
         return ()
 
