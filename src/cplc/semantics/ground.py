@@ -39,6 +39,8 @@ class Ground:
         claims, contents = self._claims()
         messages = tuple(self._message(job, rivals) for job in self._world.messages.values())
         about_runs = {c.name for c in commitments if is_about_runs(c.consequent) and conditions[c.name]}
+        breakable = (c.name for c in commitments if is_about_runs(c.consequent))
+        self._world.brought_about |= {("violate", self._world.commitments[name].body.symbol) for name in breakable}
         self._report_cycles(conditions | contents, _waiting_for(messages), about_runs)
         for job in self._world.messages.values():
             for done in job.body.operations:

@@ -483,7 +483,8 @@ class Resolver:
             case "fulfill" | "satisfy":
                 return True
             case "violate":
-                return deadlines is None or bool(deadlines.within) or ("withdraw", symbol) in world.performed
+                ways = {("violate", symbol)} & world.brought_about or {("withdraw", symbol)} & world.performed
+                return deadlines is None or bool(deadlines.within) or bool(ways)
             case "expire":
                 return deadlines is not None and bool(deadlines.expires)
             case _:
