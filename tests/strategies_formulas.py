@@ -135,7 +135,8 @@ def _does(draw: st.DrawFn, plan: Plan) -> str:
             return f"does({draw(st.sampled_from(plan.everything()))})"
         case _:
             commitment = draw(st.sampled_from(plan.commitments))
-            verb = draw(st.sampled_from(["create", "create", "release", "fulfill", "withdraw", "delegate", "assign"]))
+            verbs = ["create", "create", "release", "fulfill", "fulfill", "withdraw", "delegate", "assign"]
+            verb = draw(st.sampled_from([*verbs, "violate", "expire", "reactivate", "refuse", "message fulfill"]))
             return f"does({verb} {draw(st.sampled_from(instances(commitment)))})"
 
 
