@@ -14,7 +14,7 @@ from tests import naive_paths as way
 from tests.naive_paths import Path
 from tests.reference.dialogue import CLAIM_OPEN, STANDING_AFTER
 from tests.reference.lifecycle import OPEN, Life
-from tests.reference.promises import is_in_force, is_kept
+from tests.reference.promises import is_in_force, is_on_course
 from tests.reference.runs import Field, path_of
 from tests.reference.semantics import Reference
 from tests.reference.states import Move, World
@@ -79,9 +79,11 @@ class SocialCommitments:
             case "standing":
                 return life.state in CLAIM_OPEN
             case "on course":
-                return is_in_force(world, name) and is_kept(world, name)
+                return is_on_course(self.reference, world, name)
             case "idle or on course":
-                return life.state in OPEN and (not is_in_force(world, name) or is_kept(world, name))
+                return life.state in OPEN and (
+                    not is_in_force(world, name) or is_on_course(self.reference, world, name)
+                )
             case "contrary":
                 return not self.reference.holds(self.reference.model.claim[name].content, world)
             case "content" if name in self.reference.model.commitment:
