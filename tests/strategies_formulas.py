@@ -239,10 +239,87 @@ def _laws_of_commitment(draw: st.DrawFn, plan: Plan, one: str, other: str) -> li
         f"AG ({commits(one)} -> {commits(commits(one))})",
         f"AG (!{commits('false')} & {commits(one)} -> !{commits(f'!({one})')})",
         f"AG ({bound} & !{commits(one)} -> {commits(f'!{commits(one)}')})",
+        f"AG ({bound} -> {commits(f'({one}) | !({one})')})",
         f"AG (active({instance}) | fulfilled({instance}) -> {bound})",
         *([] if name.is_about_runs else of_conditions),
         f"AG (conditional({instance}) | violated({instance}) -> !C({instance}, true))",
     ]
+
+
+def _laws_of_social_commitment(draw: st.DrawFn, plan: Plan) -> list[str]:
+    """Return what holds of what every debtor's word comes to."""
+    name = draw(st.sampled_from(plan.commitments))
+    between = ends(name, draw(st.sampled_from(instances(name))))
+    pair = " -> ".join(between)
+    open_ones = [
+        f"active({one}) | pending({one})"
+        for declared in plan.commitments
+        for one in instances(declared)
+        if ends(declared, one) == between
+    ]
+    one, other, trigger = draw(paths(plan, 1)), draw(paths(plan, 1)), draw(_atoms(plan))
+
+    def commits(body: str) -> str:
+        return f"SC({pair}, {body})"
+
+    def offers(body: str) -> str:
+        return f"SCc({pair}, {trigger}, {body})"
+
+    return [
+        f"AG !({commits(one)} & {commits(f'!({one})')})",
+        f"AG ({commits(f'({one}) & ({other})')} <-> {commits(one)} & {commits(other)})",
+        f"AG ({commits(f'({one}) -> ({other})')} & {commits(one)} -> {commits(other)})",
+        f"AG ({commits(one)} -> {commits(commits(one))})",
+        f"AG ({commits(one)} -> {commits('true')})",
+        f"AG ({commits('true')} -> {' | '.join(open_ones)})",
+        f"AG ({commits('true')} & A ({one}) -> {commits(one)})",
+        f"AG ({commits(one)} -> E ({one}))",
+        f"AG !({offers(one)} & {offers(f'!({one})')})",
+        f"AG ({offers(f'({one}) & ({other})')} <-> {offers(one)} & {offers(other)})",
+        f"AG ({offers(one)} -> {offers(f'F ({trigger})')})",
+        f"AG ({commits(one)} & {offers('true')} -> {offers(one)})",
+    ]
+
+
+@st.composite
+def social_validities(draw: st.DrawFn) -> Sample:
+    """Draw a protocol with properties that every social commitment has."""
+    plan = draw(plans().filter(lambda plan: bool(plan.commitments)))
+    drawn = draw(st.lists(st.sampled_from(_laws_of_social_commitment(draw, plan)), min_size=3, max_size=3, unique=True))
+    tail = [f"property p{number}: {formula}" for number, formula in enumerate(drawn)]
+    if one_in(draw, 4):
+        tail.append(f"fairness {draw(_atoms(plan))}")
+    return Sample(text_of(plan, tail), tuple(drawn))
+
+
+@st.composite
+def conditional_validities(draw: st.DrawFn) -> Sample:
+    """Draw a protocol with laws of conditional commitment, which hold of every protocol whatever."""
+    plan = draw(plans().filter(lambda plan: bool(plan.commitments)))
+    p, q = draw(formulas(plan, 1)), draw(formulas(plan, 1))
+    name = draw(st.sampled_from(plan.commitments))
+    instance = draw(st.sampled_from(instances(name)))
+    between = draw(st.sampled_from([" -> ".join(ends(name, instance)), instance]))
+
+    def asked(modality: str) -> str:
+        return f"{modality}({between}, {p}, {q})"
+
+    drawn = [
+        f"AG ({asked('SCC')} -> {asked('WCC')})",
+        f"AG ({asked('FuS')} -> {asked('SCC')} & {asked('FuW')} & ({q}))",
+        f"AG ({asked('FuW')} -> {asked('WCC')} & Fu({between}, true))",
+        f"AG (C({between}, true) -> WCC({between}, {p}, true) & WCC({between}, false, {q}))",
+        f"AG !SCC({between}, false, {q})",
+        f"AG ({asked('ReS')} | {asked('CaS')} -> !({p}) & !{asked('SCC')})",
+        f"AG (conditional({instance}) -> "
+        f"WCC({instance}, !(conditional({instance}) | pending({instance})), C({instance}, true)))",
+        f"AG (!conditional({instance}) & !pending({instance}) & C({instance}, true) -> "
+        f"(WCC({instance}, {p}, {q}) <-> C({instance}, ({p}) -> ({q}))))",
+        f"AG (ReS({instance}, {p}, {q}) -> released({instance}))",
+        f"AG (CaS({instance}, {p}, {q}) -> withdrawn({instance}))",
+    ]
+    tail = [f"property p{number}: {formula}" for number, formula in enumerate(drawn)]
+    return Sample(text_of(plan, tail), tuple(drawn))
 
 
 @st.composite

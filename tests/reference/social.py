@@ -15,7 +15,7 @@ from tests.naive_paths import Path
 from tests.reference.contents import about_runs
 from tests.reference.dialogue import CLAIM_OPEN, STANDING_AFTER
 from tests.reference.lifecycle import OPEN, Life
-from tests.reference.promises import is_in_force, is_kept
+from tests.reference.promises import is_in_force, is_on_course
 from tests.reference.runs import Field, path_of
 from tests.reference.semantics import Reference
 from tests.reference.states import Move, World
@@ -80,9 +80,11 @@ class SocialCommitments:
             case "standing":
                 return life.state in CLAIM_OPEN
             case "on course":
-                return is_in_force(world, name) and is_kept(world, name)
+                return is_on_course(self.reference, world, name)
             case "idle or on course":
-                return life.state in OPEN and (not is_in_force(world, name) or is_kept(world, name))
+                return life.state in OPEN and (
+                    not is_in_force(world, name) or is_on_course(self.reference, world, name)
+                )
             case "content at rest" | "contrary at rest":
                 watched = self.reference.watched[name]
                 leaves = frozenset(leaf for leaf in watched.asked if self.reference.holds(leaf, world))

@@ -204,5 +204,9 @@ def _instantiated(
         check_contents(world, checked)
     if not problems.errors:
         check_commitments(world, checked)
+        if checked.commitments:
+            from cplc.semantics.content_lints import Promises
+
+            Promises(checked).report(world)
         Guards(checked).report(problems)
     return None if problems.fatal else (checked, world, frame)

@@ -21,6 +21,7 @@ from cplc.system.formula import And, Atom, Enforces, Finally, Formula, Globally,
 from cplc.system.model import Commitment, Step, System
 from cplc.system.printer import expr_text
 from cplc.system.rounds import out_of_range
+from cplc.verification.contents import are_consistent, can_be_honoured, is_kept, is_unsettled
 from cplc.verification.observers import ONLY_TIME, RENEWED, hands_over, with_hand_overs, with_only_time
 from cplc.verification.results import Question
 
@@ -200,7 +201,7 @@ def _open(commitment: Commitment) -> Formula:
 
 
 def _nothing_open(system: System) -> Formula:
-    return And(tuple(Not(_open(commitment)) for commitment in system.commitments))
+    return And(tuple(Not(is_unsettled(commitment)) for commitment in system.commitments))
 
 
 def _never(condition: Expr, text: str) -> Formula:
@@ -234,7 +235,8 @@ def _deadlock_free(system: System) -> _Asked:
     any terminal state that is not settled, after which nothing else happens any more.
     """
     in_flight = disj(message.in_flight for message in system.messages)
-    unsettled = disj((in_flight, *(_is(commitment, *OPEN) for commitment in system.commitments)))
+    owed = (conj((_is(one, *OPEN), negate(one.on_course))) for one in system.commitments)
+    unsettled = disj((in_flight, *owed))
     stuck = Atom(conj((system.terminal, unsettled)), "terminal & (open commitments | messages in flight)")
     meaning = "nobody can do anything any more, and a commitment is open or a message in flight"
     if not any(step.kind == "tick" for step in system.steps):
@@ -269,7 +271,10 @@ def _live(system: System) -> _Asked:
 def _fulfillable(system: System) -> _Asked:
     return _Asked(
         tuple(
-            (_some_time(_state(commitment, "fulfilled")), f"`{commitment.name}` is never fulfilled")
+            (
+                _some_time(is_kept(commitment)),
+                f"`{commitment.name}` is never fulfilled" + (", nor on course" if commitment.content else ""),
+            )
             for commitment in system.commitments
         )
     )
@@ -283,7 +288,7 @@ def _resolvable(system: System) -> _Asked:
 def _effective(system: System) -> _Asked:
     restarting = disj(step.guard for step in system.steps if step.kind == "restart")
     ended = Atom(disj((system.terminal, restarting)), "at an end")
-    fulfilled = Or(tuple(_state(commitment, "fulfilled") for commitment in system.commitments))
+    fulfilled = Or(tuple(is_kept(commitment) for commitment in system.commitments))
     success = _some_time(And((ended, fulfilled, _nothing_open(system))))
     return _Asked(((success, "no run ends with a commitment fulfilled and none open"),))
 
@@ -292,6 +297,10 @@ def _consistent(system: System) -> _Asked:
     """Say of each two commitments that they are not open at once, unless their consequents can be true at once."""
     parts: list[Part] = []
     for one, other in combinations(system.commitments, 2):
+        if one.content or other.content:
+            meaning = f"`{one.name}` and `{other.name}` are in force, each can be kept, and both together cannot"
+            parts.append((are_consistent(system, one, other), meaning))
+            continue
         together = And(tuple(Atom(c.consequent, _condition_text(system, c.consequent)) for c in (one, other)))
         apart = _always(Not(And((_open(one), _open(other)))))
         meaning = f"`{one.name}` and `{other.name}` are open at once, and their consequents exclude each other"
@@ -362,6 +371,11 @@ def _honourable(system: System, *, uniform: bool = False) -> _Asked:
     """Say of each active commitment that its debtor can bring the consequent about, whatever others do."""
     parts: list[Part] = []
     for commitment in system.commitments:
+        if commitment.content:
+            meaning = f"`{commitment.name}` is active, and {commitment.debtor} alone cannot keep what it promised"
+            active = Atom(_is(commitment, "active"), f"active({commitment.name})")
+            parts.append((_always(Implies(active, can_be_honoured(commitment, uniform=uniform))), meaning))
+            continue
         text = _condition_text(system, commitment.consequent)
         promised = Finally(Atom(commitment.consequent, text))
         active = Atom(_is(commitment, "active"), f"active({commitment.name})")
