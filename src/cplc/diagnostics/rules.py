@@ -62,6 +62,9 @@ NOT_A_STATE_CONDITION = Rule(
     "not-a-state-condition", "a guard, fact or condition that asks more than the present state"
 )
 NOT_A_CONTENT = Rule("not-a-content", "a promise with an operator that no promise can have")
+DECIDED_AT_ONCE = Rule(
+    "decided-at-once", "a claim whose content is decided by the state in which it is made", severity="warning"
+)
 UNDECIDED_CONTENT = Rule("undecided-content", "a promise that nothing that happens ever keeps or breaks")
 UNSEEN = Rule("unseen", "a guard on what its agent cannot see")
 FOREIGN_VARIABLE = Rule("foreign-variable", "an assignment to the variable of another role")

@@ -12,7 +12,7 @@ from cplc.lowering.text import content_text
 from cplc.lowering.vocabulary import copy_of, kept_by
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.model import Commitment as Declared
-from cplc.semantics.terms import FactRef, InState, Stands, Term, operands_of
+from cplc.semantics.terms import FactRef, InState, Stands, Term, is_about_runs, operands_of
 from cplc.system import expr as e
 from cplc.system.model import (
     Agent,
@@ -95,8 +95,10 @@ def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
                 claim.maker,
                 claim.addressee,
                 claim.name,
-                condition(claim.content, reading),
+                e.FALSE if is_about_runs(claim.content) else condition(claim.content, reading),
                 views=tuple(_views(book, claim.name)),
+                formula=content_text(claim.content) if is_about_runs(claim.content) else "",
+                on_course=_on_course(claim.name, book, reading),
                 span=claim.span,
             )
             for claim in model.claims
