@@ -5,13 +5,13 @@ Nothing heavy is imported before it is needed, so that `cplc --version` and `cpl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from cplc.asking import Answering, Asked, Channels, EngineName, Strategies, UnknownQuestion, named
+from cplc.asking import Answering, Asked, Channels, EngineName, Strategies, UnknownQuestion
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.file_access import MAX_SIZE, NotRegular, TooManyBytes, read_bytes
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from cplc.syntax import ast
     from cplc.system.model import System
     from cplc.verification.results import Question
+
+ADVISORY_UNLESS_NAMED = frozenset({"sound"})
+"""The usual checks whose failure is a warning where the file does not name them."""
 
 __all__ = [
     "Asked",
@@ -157,20 +160,39 @@ class Compilation(Answering):
 
     # --- questions
 
-    @cached_property
-    def _asked(self) -> tuple[Asked, ...]:
-        """The model's own well-behaviour, the properties and the checks; default checks where there are none."""
-        from cplc.verification.checks import default_checks
+    @property
+    def _outline(self) -> Iterator[tuple[str, Callable[[], Asked]]]:
+        """Yield each question of the file by name, and how to make it: making all of them takes long.
+
+        These are the model's own well-behaviour, the properties, the checks that the file names and the usual ones.
+        """
+        from cplc.semantics.vocabulary import USUAL_CHECKS
 
         model = self.model
-        checks: list[tuple[str, bool, Span | None]] = [(c.name, c.expect_holds, c.span) for c in model.checks]
-        if not model.properties and not model.checks:
-            checks = [(name, True, None) for name in default_checks(self.system)]
-        properties = [self._property(index) for index in range(len(model.properties))]
-        return (*self._hazards, *properties, *(self._check(*check) for check in checks))
+        for asked in self._hazards:
+            yield asked.question.name, partial(_itself, asked)
+        for index, declared in enumerate(model.properties):
+            yield declared.name, partial(self._property, index)
+        for check in model.checks:
+            yield check.name, partial(self._check, check.name, check.expect_holds, check.span)
+        named = {check.name for check in model.checks}
+        for name in USUAL_CHECKS:
+            if name not in named and name not in model.switched_off:
+                yield name, partial(self._usual_check, name)
+
+    @cached_property
+    def _asked(self) -> tuple[Asked, ...]:
+        return tuple(make() for _, make in self._outline)
+
+    def _usual_check(self, name: str, *, advisory: bool | None = None) -> Asked:
+        """Return a check that the file does not name; it lies where what it finds is declared."""
+        is_advisory = name in ADVISORY_UNLESS_NAMED if advisory is None else advisory
+        return self._check(name, True, None, advisory=is_advisory)
 
     @property
     def _hazards(self) -> tuple[Asked, ...]:
+        if not self.system.hazards:
+            return ()
         from cplc.verification.checks import in_range
 
         return tuple(Asked(question, self.system) for question in in_range(self.system))
@@ -203,22 +225,43 @@ class Compilation(Answering):
         kept = {(role, commitment.name) for commitment in self.system.commitments for role, _ in commitment.views}
         return frozenset(views) - kept
 
-    def _check(self, name: str, expect_holds: bool, span: Span | None) -> Asked:
+    def _check(self, name: str, expect_holds: bool, span: Span | None, *, advisory: bool = False) -> Asked:
+        from cplc.lowering.debts import debts_of
         from cplc.lowering.lower import all_views
         from cplc.verification.checks import build_check
 
         views = all_views(self.model) if name == "aligned" else ()
         system = self.system_with(self._observed(iter(views)))
         expected: Literal["holds", "fails"] = "holds" if expect_holds else "fails"
-        return Asked(build_check(name, system, expected=expected, span=span, uniform=self._uniform), system)
+        question = build_check(
+            name, system, debts_of(system), expected=expected, span=span, uniform=self._uniform, advisory=advisory
+        )
+        return Asked(question, system)
 
     @property
     def _uniform(self) -> bool:
         return self.strategies == "uniform"
 
     def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
-        """Return what the file asks, or the properties and checks of these names."""
-        return named(self._asked, names)
+        """Return what the file asks, or the properties and checks of these names and nothing else.
+
+        A usual check can be named even where the file switches it off; one that is named is never advisory for that.
+        """
+        from cplc.semantics.vocabulary import USUAL_CHECKS
+
+        if not names:
+            return self._asked
+        outline = list(self._outline)
+        for name in names:
+            if name not in (known := [*dict.fromkeys((*(known for known, _ in outline), *USUAL_CHECKS))]):
+                raise UnknownQuestion(name, known)
+        declared = {one.name for one in self.model.properties} | {one.name for one in self.model.checks}
+        declared |= {asked.question.name for asked in self._hazards}
+        usual = [name for name in USUAL_CHECKS if name in names and name not in declared]
+        return (
+            *(make() for name, make in outline if name in names and name in declared),
+            *(self._usual_check(name, advisory=False) for name in usual),
+        )
 
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> Asked | tuple[Diagnostic, ...]:
         """Return the question that a formula of the command line asks, or what is wrong with it."""
@@ -298,6 +341,10 @@ class Compilation(Answering):
             return changed.system, [(asked.question, asked.system) for asked in changed.questions(names)]
 
         return coverage(self.model, asking, engine, among)
+
+
+def _itself(asked: Asked) -> Asked:
+    return asked
 
 
 def is_ispl(name: str) -> bool:

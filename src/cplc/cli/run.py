@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Questions:
-    """What is asked, and whether the file leaves it to us."""
+    """What is asked, and the usual checks that the file switches off."""
 
     asked: tuple[Asked, ...]
-    are_default: bool = False
+    switched_off: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Run:
     """What there is to add to what is being worked on."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
     asked: tuple[Asked, ...] = ()
+    switched_off: tuple[str, ...] = ()
+    """The usual checks that the file switches off."""
     results: list[Result] = field(default_factory=list)
     settled: tuple[Question, Answer] | None = None
     """What is known of a question of which not all is; told by whoever answers it."""
@@ -93,10 +95,7 @@ class Run:
             self.diagnostics.extend(event)
             output.write_diagnostics(event, form=self.form, colour=self.colour, err=True)
         elif isinstance(event, Questions):
-            self.asked = event.asked
-            if event.are_default and self.form == "text":
-                checks = ", ".join(asked.question.name for asked in event.asked if asked.question.kind == "check")
-                output.write(f"The file declares no property and no check; these are checked: {checks}\n\n")
+            self.asked, self.switched_off = event.asked, event.switched_off
         elif isinstance(event, Said):
             self.tell(event.text)
         else:
@@ -190,6 +189,8 @@ class Run:
 
     def _write_summary(self) -> None:
         """Count the answers, those that are as expected first."""
+        if self.switched_off:
+            output.write(f"switched off in the file: {', '.join(self.switched_off)}\n")
         if not self.results:
             return
         counts = Counter(map(self._verdict, self.results))
@@ -226,6 +227,7 @@ class Run:
                 "parameters": self.definitions,
                 "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(self.diagnostics)],
                 "results": [result_data(result) for result in self.results],
+                "switched_off": list(self.switched_off),
                 "interrupted": self.interrupted,
                 "error": self.error,
                 "exit": self.exit,

@@ -112,7 +112,7 @@ class Sizes:
         if compilation.ok:
             with suppress(UnknownQuestion):
                 (asked,) = compilation.questions((question.name,))
-                return asked
+                return replace(asked, question=replace(asked.question, advisory=question.advisory))
             return Obstacle(f"it is not asked for {self.parameter} = {size}", self.place)
         error = next(one for one in compilation.diagnostics if one.is_error)
         return Obstacle(error.message, self.place)

@@ -43,6 +43,7 @@ def result_data(result: Result) -> Data:
         "sizes": None if result.sizes is None else result.sizes.text,
         "size_coverage": None if result.sizes is None else _coverage(result.sizes),
         "findings": list(result.findings),
+        "notes": list(result.notes),
         "remarks": [_remark(remark) for remark in result.remarks],
         "violations": [_violation(result.system, one) for one in violations_of(result)],
         "blame": _blame(result),

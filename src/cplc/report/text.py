@@ -14,6 +14,7 @@ from cplc.report.wording import (
     HIDDEN,
     changes,
     counted,
+    folded,
     initial_values,
     joined,
     life_lines,
@@ -145,6 +146,11 @@ def _about(result: Result) -> Iterator[str]:
         yield f"- {finding}"
     if len(result.findings) > _MOST_FINDINGS:
         yield f"- and {len(result.findings) - _MOST_FINDINGS} more"
+    notes = folded(result.notes)
+    for note in notes[:_MOST_FINDINGS]:
+        yield f"note: {printable(note)}"
+    if len(notes) > _MOST_FINDINGS:
+        yield f"note: and {len(notes) - _MOST_FINDINGS} more"
 
 
 def _remark(system: System, remark: Remark, style: Style) -> Iterator[str]:

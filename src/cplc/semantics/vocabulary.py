@@ -46,9 +46,14 @@ BY_DEBTOR: Final = frozenset({"create", "fulfill", "violate", "withdraw", "expir
 BY_CREDITOR: Final = frozenset({"release", "expire", "assign", "suspend", "reactivate"})
 
 CHECKS: Final = (
-    "sound", "live", "deadlock_free", "fulfillable", "resolvable", "effective", "consistent", "robust", "aligned",
-    "no_delegation_loop", "violable", "honourable",
+    "sound", "live", "deadlock_free", "no_debt_forgotten", "no_dangling", "fulfillable", "resolvable", "effective",
+    "consistent", "robust", "aligned", "no_delegation_loop", "violable", "honourable",
 )  # fmt: skip
+
+USUAL_CHECKS: Final = ("live", "deadlock_free", "no_debt_forgotten", "sound")
+"""The checks that every protocol is asked, unless its file switches them off."""
+NO_USUAL_CHECKS: Final = "none"
+"""What stands for all of them in `check none`."""
 
 EVENTS: Final = {"sent": "sent", "inflight": "inflight"}
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.records import dataclass
-from cplc.system.formula import Commits, Formula, Fulfils, Taken, subformulas
+from cplc.system.formula import Commits, Formula, Fulfils, Globally, OnPaths, Taken, subformulas
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move
 from cplc.verification.acting import with_actions
@@ -76,7 +76,8 @@ class Verifier:
         exploration = self._explored(question.system or self.system)
         system = exploration.system
         try:
-            result = _Answering(question, exploration, self._realizability, vacuity, settled).result()
+            answering = _Answering(question, exploration, self._realizability, vacuity, settled)
+            result = replace(answering.result(), notes=answering.notes())
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
         except EvidenceError as error:
@@ -242,6 +243,15 @@ class _Answering:
             return None
         return None
 
+    def notes(self) -> tuple[str, ...]:
+        """Return what is worth knowing of a check, as far as the engine can decide it."""
+        notes: list[str] = []
+        for formula, note in self.question.listings:
+            with suppress(ResourceExhausted):
+                if not self.exploration.is_valid(formula, self.assuming):
+                    notes.append(note)
+        return tuple(notes)
+
     def answer(self) -> Answer:
         if self._lacking(self.assuming):
             return "unknown"
@@ -281,12 +291,16 @@ class _Answering:
     def _holding(self, parts: Sequence[Part]) -> Result:
         if not parts:
             return self._plain("holds", None)
-        engine = self.exploration.engine_deciding(parts[0].formula, self.assuming)
-        evidence, problem = None, None
-        try:
-            evidence = self._evidence(parts[0].formula)
-        except ResourceExhausted as limit:
-            problem = f"the run could not be made: {limit}"
+        first, evidence, problem = parts[0].formula, None, None
+        if self.question.kind == "check" and isinstance(first, OnPaths) and isinstance(first.path, Globally):
+            # No run shows what always holds, and the slice that decides it is enough.
+            engine = self.exploration.engine_deciding(self.exploration.narrowest(first), self.assuming)
+        else:
+            engine = self.exploration.engine_deciding(first, self.assuming)
+            try:
+                evidence = self._evidence(first)
+            except ResourceExhausted as limit:
+                problem = f"the run could not be made: {limit}"
         vacuous: tuple[Remark, ...] = ()
         remarks: tuple[Remark, ...] = ()
         try:
