@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache, cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -166,8 +167,6 @@ class Compilation(Answering):
 
         These are the model's own well-behaviour, the properties, the checks that the file names and the usual ones.
         """
-        from cplc.semantics.vocabulary import USUAL_CHECKS
-
         model = self.model
         for asked in self._hazards:
             yield asked.question.name, partial(_itself, asked)
@@ -175,10 +174,21 @@ class Compilation(Answering):
             yield declared.name, partial(self._property, index)
         for check in model.checks:
             yield check.name, partial(self._check, check.name, check.expect_holds, check.span)
-        named = {check.name for check in model.checks}
-        for name in USUAL_CHECKS:
-            if name not in named and name not in model.switched_off:
-                yield name, partial(self._usual_check, name)
+        for name in self._usual:
+            yield name, partial(self._usual_check, name)
+
+    def declared_questions(self) -> tuple[Asked, ...]:
+        """Return what the file itself asks: its properties and the checks that it names, besides the hazards."""
+        number = len(self._hazards) + len(self.model.properties) + len(self.model.checks)
+        return tuple(make() for _, make in islice(self._outline, number))
+
+    @property
+    def _usual(self) -> tuple[str, ...]:
+        """The usual checks that the file neither names nor switches off."""
+        from cplc.semantics.vocabulary import USUAL_CHECKS
+
+        named = {check.name for check in self.model.checks}
+        return tuple(name for name in USUAL_CHECKS if name not in named and name not in self.model.switched_off)
 
     @cached_property
     def _asked(self) -> tuple[Asked, ...]:

@@ -295,7 +295,7 @@ def _as_expression(formula: Formula) -> Expr:
 def test_goals_of_checks_are_formulas_to_paste() -> None:
     compilation = Compilation(Source("p.cpl", _PROMISES))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
-    questions = compilation.questions()
+    questions = compilation.declared_questions()
     assert not any("the consequent of" in formula_text(question.question.formula) for question in questions)
     (honourable,) = (question for question in questions if question.question.name == "honourable")
     text = formula_text(honourable.question.formula)
