@@ -194,10 +194,12 @@ class Compilation(Answering):
     def _asked(self) -> tuple[Asked, ...]:
         return tuple(make() for _, make in self._outline)
 
-    def _usual_check(self, name: str, *, advisory: bool | None = None) -> Asked:
+    def _usual_check(self, name: str) -> Asked:
         """Return a check that the file does not name; it lies where what it finds is declared."""
-        is_advisory = name in ADVISORY_UNLESS_NAMED if advisory is None else advisory
-        return self._check(name, True, None, advisory=is_advisory)
+        asked = self._check(name, True, None)
+        places = [place if place and place.source == self.source else None for place in asked.question.places]
+        question = replace(asked.question, is_usual=True, advisory=name in ADVISORY_UNLESS_NAMED, places=tuple(places))
+        return replace(asked, question=question)
 
     @property
     def _hazards(self) -> tuple[Asked, ...]:
@@ -235,7 +237,7 @@ class Compilation(Answering):
         kept = {(role, commitment.name) for commitment in self.system.commitments for role, _ in commitment.views}
         return frozenset(views) - kept
 
-    def _check(self, name: str, expect_holds: bool, span: Span | None, *, advisory: bool = False) -> Asked:
+    def _check(self, name: str, expect_holds: bool, span: Span | None) -> Asked:
         from cplc.lowering.debts import debts_of
         from cplc.lowering.lower import all_views
         from cplc.verification.checks import build_check
@@ -243,9 +245,7 @@ class Compilation(Answering):
         views = all_views(self.model) if name == "aligned" else ()
         system = self.system_with(self._observed(iter(views)))
         expected: Literal["holds", "fails"] = "holds" if expect_holds else "fails"
-        question = build_check(
-            name, system, debts_of(system), expected=expected, span=span, uniform=self._uniform, advisory=advisory
-        )
+        question = build_check(name, system, debts_of(system), expected=expected, span=span, uniform=self._uniform)
         return Asked(question, system)
 
     @property
@@ -270,7 +270,7 @@ class Compilation(Answering):
         usual = [name for name in USUAL_CHECKS if name in names and name not in declared]
         return (
             *(make() for name, make in outline if name in names and name in declared),
-            *(self._usual_check(name, advisory=False) for name in usual),
+            *(self._check(name, True, None) for name in usual),
         )
 
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> Asked | tuple[Diagnostic, ...]:
@@ -348,7 +348,10 @@ class Compilation(Answering):
 
         def asking(model: CheckedModel) -> tuple[System, list[tuple[Question, System]]]:
             changed = replace(self, _changed=model, _systems={})
-            return changed.system, [(asked.question, asked.system) for asked in changed.questions(names)]
+            asked = changed.questions(names)
+            # A usual check that is a warning notices nothing that would keep a file from passing.
+            errors = [one for one in asked if not (one.question.is_usual and one.question.advisory)]
+            return changed.system, [(one.question, one.system) for one in errors]
 
         return coverage(self.model, asking, engine, among)
 

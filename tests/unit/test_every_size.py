@@ -345,5 +345,3 @@ protocol Optional(n: 0..9 = 0) sync {
     assert answered.sizes is not None
     assert (answered.sizes.scope, answered.sizes.not_asked) == ("declared sizes", (0,))
     assert _text(answered).startswith("holds for n = 1 to 9: ")
-        "holds for every n from 1 on: verified for n = 1 to 2, the rest proved by a cutoff"
-    )

@@ -70,6 +70,8 @@ class Run:
     interrupted: str | None = None
     error: str | None = None
     progress: output.Progress = field(init=False)
+    _plain: list[Result] = field(default_factory=list)
+    """Usual checks that hold and have not been shown yet."""
     _excluded: list[Excluded] = field(default_factory=list)
     """Sets of states without fair run whose runs have been shown."""
 
@@ -174,9 +176,12 @@ class Run:
 
     def _show(self, result: Result) -> None:
         match self.form:
+            case "text" if self.detail != "everything" and is_plain(result):
+                self._plain.append(result)
             case "text":
                 from cplc.report.text import plain, result_text
 
+                self._show_plain()
                 paint = output.result_colours if output.has_colour(self.colour) else plain
                 output.write(result_text(result, paint, detail=self.detail, shown=self._excluded))
                 self._excluded += [remark.excluded for remark in result.remarks if remark.excluded is not None]
@@ -187,8 +192,18 @@ class Run:
             case _:
                 pass
 
+    def _show_plain(self) -> None:
+        """Write the usual checks that hold, with nothing more to say of them, in one line."""
+        if self._plain:
+            from cplc.report.text import plain, usual_checks_text
+
+            paint = output.result_colours if output.has_colour(self.colour) else plain
+            output.write(usual_checks_text(self._plain, paint))
+            self._plain.clear()
+
     def _write_summary(self) -> None:
         """Count the answers, those that are as expected first."""
+        self._show_plain()
         if self.switched_off:
             output.write(f"switched off in the file: {', '.join(self.switched_off)}\n")
         if not self.results:
@@ -242,6 +257,14 @@ class Run:
             written = trace(result)
             if written is not None:
                 output.write_file(folder / f"{file_name(result.question.name)}.itf.json", written)
+
+
+def is_plain(result: Result) -> bool:
+    """Whether a usual check holds and there is nothing more to say of it."""
+    more = bool(result.remarks or result.notes or result.reason)
+    if (sizes := result.sizes) is not None:
+        more |= sizes.scope == "verified sizes" or bool(sizes.vacuous or sizes.not_asked)
+    return result.question.is_usual and result.answer == "holds" and not more
 
 
 def _bug(problem: Exception) -> str:

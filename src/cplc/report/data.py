@@ -35,6 +35,7 @@ def result_data(result: Result) -> Data:
         "expected": question.expected,
         "as_expected": result.as_expected,
         "advisory": question.advisory,
+        "usual": question.is_usual,
         "engine": result.engine,
         "engine_reason": result.engine_reason,
         "seconds": round(result.seconds, 6),

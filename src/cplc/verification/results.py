@@ -36,6 +36,8 @@ class Question:
     title: str | None = None
     advisory: bool = False
     """A failure is a warning, not an error."""
+    is_usual: bool = False
+    """A check that every protocol is asked, and that the file does not name."""
     span: Span | None = field(default=None, compare=False, repr=False)
     system: System | None = field(default=None, compare=False, repr=False)
     """The system with something observed in it that only this question needs; None for the system as it is."""

@@ -292,8 +292,9 @@ class _Answering:
         if not parts:
             return self._plain("holds", None)
         first, evidence, problem = parts[0].formula, None, None
-        if self.question.kind == "check" and isinstance(first, OnPaths) and isinstance(first.path, Globally):
-            # No run shows what always holds, and the slice that decides it is enough.
+        is_universal = isinstance(first, OnPaths) and isinstance(first.path, Globally)
+        if self.question.is_usual or (self.question.kind == "check" and is_universal):
+            # No run shows what always holds, and nobody asked for one; the slice that decides it is enough.
             engine = self.exploration.engine_deciding(self.exploration.narrowest(first), self.assuming)
         else:
             engine = self.exploration.engine_deciding(first, self.assuming)
