@@ -29,7 +29,7 @@ class CplLexer(RegexLexer):
             (words(_QUANTIFIERS, prefix=r"\b", suffix=r"\b"), Keyword.Constant),
             (r"\b[a-z]+(?=\s+[A-Za-z_][\w.\[\]]*\s*(,|$|to\b|with\b|\)))", Name.Builtin),  # an operation
             (words(sorted(OPERATOR_WORDS), prefix=r"\b", suffix=r"\b"), Operator.Word),
-            (r"\b(C|Fu|SC|K|EK|DK|CK|does|sent|inflight)(?=\s*\()", Operator.Word),
+            (r"\b(C|Fu|SCc|SC|WCC|SCC|FuW|FuS|CaS|ReS|DeS|AsS|K|EK|DK|CK|does|sent|inflight)(?=\s*\()", Operator.Word),
             (r"\d+(\.\d+)?", Number),
             (r"[A-Za-z_]\w*(?=\s*\()", Name.Function),
             (r"[A-Za-z_]\w*", Name),

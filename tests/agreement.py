@@ -11,6 +11,7 @@ Hypothesis can make it, as Python or as a file to be verified; the run goes on w
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -59,6 +60,10 @@ ROUNDS = 300
 GAME_STATES = 150
 """And a protocol or model whose games are compared."""
 ROUND_GOALS = ("X p0", "F p1", "G p0", "F (p0 and p2)", "(p0 U p1)", "(!p1 U p2)", "X <h> F p1", "F <k> X p0")
+FORMULAS = 4
+"""How many formulas there are to a protocol."""
+MODALITIES = re.compile(r"\b[A-Z][A-Za-z]*(?=\()|<<")
+"""What the formulas of protocols are counted by."""
 HOLDS = {"holds": True, "vacuous": True, "fails": False}
 
 
@@ -219,26 +224,33 @@ def compare_protocol(
         return False
     if reference.out_of_range:
         return False
-    for declared in compilation.model.properties:
+    properties = compilation.model.properties
+    with figures.timed("lowering"):
+        asked = compilation.questions([declared.name for declared in properties])
+    expected: dict[str, bool] = {}
+    for declared in properties:
         with figures.timed("reference"):
-            expected = holds_of_the_protocol(reference, graph, declared.formula, declared.assuming, uniform=uniform)
-        with figures.timed("lowering"):
-            asked = compilation.questions([declared.name])
-        for engine in engines:
-            with figures.timed(f"{engine} verify"):
-                (result,) = compilation.verify(asked, engine)
+            expected[declared.name] = holds_of_the_protocol(
+                reference, graph, declared.formula, declared.assuming, uniform=uniform
+            )
+    for engine in engines:
+        with figures.timed(f"{engine} verify"):
+            results = list(compilation.verify(asked, engine))
+        for declared, result in zip(properties, results, strict=True):
             if result.answer not in HOLDS:
                 figures.unknown[f"{engine} verify: {result.reason}"] += 1
                 if any(one.code == "no-fair-run" for one in result.remarks) and begins(
                     reference, graph, declared.assuming
                 ):
                     raise Disagreement(f"{engine} finds no fair run for {declared.name}\n{sample.text}")
-            elif HOLDS[result.answer] != expected:
+            elif HOLDS[result.answer] != expected[declared.name]:
                 wrong = f"{engine} says of {declared.name} that it {result.answer}"
                 raise Disagreement(f"{wrong}\n{sample.text}")
+    for declared, formula in zip(properties, sample.formulas, strict=True):
         figures.pairs += 1
         figures.formulas += 1
-        figures.verdicts["protocol holds" if expected else "protocol fails"] += 1
+        figures.operators.update(set(MODALITIES.findall(formula)))
+        figures.verdicts["protocol holds" if expected[declared.name] else "protocol fails"] += 1
     figures.states += len(graph.states)
     return True
 
@@ -391,9 +403,11 @@ def round_games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[
     return compare
 
 
-def protocols_compared(figures: Figures, engines: Sequence[EngineName]) -> Callable[[st.DataObject], None]:
+def protocols_compared(
+    figures: Figures, engines: Sequence[EngineName], count: int, commitments: bool
+) -> Callable[[st.DataObject], None]:
     def compare(data: st.DataObject) -> None:
-        compare_protocol(data.draw(protocols(formula_count=4)), engines, figures)
+        compare_protocol(data.draw(protocols(formula_count=count, commitments=commitments)), engines, figures)
 
     return compare
 
@@ -415,6 +429,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--engines", nargs="*", default=list(USUAL), choices=[*ENGINES, "onthefly"])
     parser.add_argument("--only", choices=["systems", "protocols", "models", "games"])
+    parser.add_argument("--formulas", type=int, default=FORMULAS, help="properties of each protocol")
+    parser.add_argument("--commitments", action="store_true", help="properties about commitments only: C, Fu, SC, ...")
     asked = parser.parse_args(arguments)
     figures = Figures()
     methods: tuple[EngineName, ...] = ("explicit", "symbolic", "onthefly")
@@ -425,7 +441,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         batches.append((systems_compared(figures, asked.engines, others), BATCH))
         batches.append((games_compared(figures, asked.engines), BATCH // 5))
     if asked.only in (None, "protocols"):
-        batches.append((protocols_compared(figures, named), BATCH // 10))
+        batches.append((protocols_compared(figures, named, asked.formulas, asked.commitments), BATCH // 10))
     if asked.only in (None, "models"):
         batches.append((models_compared(figures, asked.engines, named), BATCH // 10))
     if asked.only == "games":

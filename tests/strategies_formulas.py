@@ -27,10 +27,10 @@ def ends(declared: Declared, instance: str) -> tuple[str, str]:
 
 
 @st.composite
-def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
-    """Draw a state formula over the instances of a protocol."""
+def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3, *, commitments: bool = False) -> str:
+    """Draw a state formula over the instances of a protocol, or one whose outermost operator is about commitments."""
     inner = formulas(plan, depth - 1)
-    form = draw(st.integers(0, 18)) if depth else 0
+    form = 9 if commitments else draw(st.integers(0, 18)) if depth else 0
     match form:
         case 0 | 1:
             return draw(_atoms(plan))
@@ -45,12 +45,17 @@ def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
         case 7 | 8:
             operator = draw(st.sampled_from(["U", "U", "W", "R", f"U<={draw(st.integers(0, 3))}"]))
             return f"{draw(st.sampled_from('AE'))}[({draw(inner)}) {operator} ({draw(inner)})]"
-        case 9 | 10 if plan.commitments:
+        case 9 if plan.commitments:
+            return draw(_conditional(plan, inner))
+        case 10 | 18 if plan.commitments:
             commitment = draw(st.sampled_from(plan.commitments))
             one = draw(st.sampled_from(instances(commitment)))
-            modality = draw(st.sampled_from(["C", "C", "Fu", "Fu", "SC"]))
+            modality = draw(st.sampled_from(["C", "Fu", "SC", "SCc"]))
             pair = " -> ".join(ends(commitment, one))
-            between = pair if modality == "SC" else draw(st.sampled_from([pair, pair, one]))
+            if modality in ("SC", "SCc"):
+                trigger = f"{draw(_atoms(plan))}, " if modality == "SCc" else ""
+                return f"{modality}({pair}, {trigger}{draw(st.one_of(inner, paths(plan, min(depth - 1, 1))))})"
+            between = draw(st.sampled_from([pair, pair, one]))
             return f"{modality}({between}, {draw(inner)})"
         case 11:
             return f"K({draw(st.sampled_from(plan.everything()))}, {draw(inner)})"
@@ -66,6 +71,29 @@ def formulas(draw: st.DrawFn, plan: Plan, depth: int = 3) -> str:
         case _:
             along = f"{{{draw(_actions(plan))}}}" if one_in(draw, 4) else ""
             return f"{draw(st.sampled_from('AE'))}{along} ({draw(paths(plan, depth))})"
+
+
+@st.composite
+def _conditional(draw: st.DrawFn, plan: Plan, inner: st.SearchStrategy[str]) -> str:
+    """Draw a modality of conditional commitment; one that hands over, where there is something to hand over to."""
+    commitment = draw(st.sampled_from(plan.commitments))
+    one = draw(st.sampled_from(instances(commitment)))
+    debtor, creditor = ends(commitment, one)
+    modality = draw(st.sampled_from(["WCC", "WCC", "SCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]))
+    between = draw(st.sampled_from([f"{debtor} -> {creditor}", one]))
+    if modality in ("DeS", "AsS"):
+        others = []
+        for declared in plan.commitments:
+            for instance in instances(declared):
+                first, second = ends(declared, instance)
+                moved, stays = (first, second) if modality == "DeS" else (second, first)
+                was, kept = (debtor, creditor) if modality == "DeS" else (creditor, debtor)
+                if stays == kept and moved not in (was, kept):
+                    others.append(instance if between == one else moved)
+        if not others:
+            return f"SCC({between}, {draw(inner)}, {draw(inner)})"
+        between = f"{between}, {draw(st.sampled_from(others))}"
+    return f"{modality}({between}, {draw(inner)}, {draw(inner)})"
 
 
 @st.composite
@@ -96,7 +124,9 @@ def _does(draw: st.DrawFn, plan: Plan) -> str:
     """Draw one action: a message, its sending, what a role does, or an operation, most often one that is meant."""
     message = draw(st.sampled_from(plan.messages))
     name = draw(st.sampled_from(instances(message)))
-    match draw(st.integers(0, 5)):
+    match draw(st.integers(0, 6)):
+        case 6:
+            return "does(idle)"
         case 0 | 1:
             return f"does({name})"
         case 2:
@@ -113,7 +143,9 @@ def _does(draw: st.DrawFn, plan: Plan) -> str:
 def _actions(draw: st.DrawFn, plan: Plan) -> str:
     """Draw which steps a run may have."""
     one, other = draw(_does(plan)), draw(_does(plan))
-    return draw(st.sampled_from([f"!{one}", one, f"{one} | {other}", f"!({one} & {other})", f"!{one} & !{other}"]))
+    plain = [f"!{one}", one, f"{one} | {other}", f"!({one} & {other})", f"!{one} & !{other}"]
+    moving = [f"{one} & !does(idle)", f"!({one}) & !does(idle)", "!does(idle)", "does(idle)", "false & !does(idle)"]
+    return draw(st.sampled_from([*plain, *plain, *moving]))
 
 
 @st.composite
@@ -165,13 +197,14 @@ class Sample:
 
 
 @st.composite
-def protocols(draw: st.DrawFn, formula_count: int = 0) -> Sample:
-    """Draw a protocol with that many properties ``p0``, ``p1``, ... at its end."""
+def protocols(draw: st.DrawFn, formula_count: int = 0, *, commitments: bool = False) -> Sample:
+    """Draw a protocol with properties ``p0``, ``p1``, ... at its end, all about commitments if that is asked."""
     plan = draw(plans())
     tail, drawn = [], []
     for number in range(formula_count):
         around = draw(st.sampled_from(["", "AG ", "EF ", "!EF ", "EG ", "AF ", "AG EF "]))
-        formula = f"{around}({draw(formulas(plan))})" if around else draw(formulas(plan))
+        formula = draw(formulas(plan, commitments=commitments))
+        formula = f"{around}({formula})" if around else formula
         assumed = draw(st.lists(st.sampled_from(plan.everything()), max_size=2, unique=True))
         assuming = f" assuming {', '.join(assumed)}" if assumed else ""
         if one_in(draw, 8):
@@ -193,6 +226,10 @@ def _laws_of_commitment(draw: st.DrawFn, plan: Plan, one: str, other: str) -> li
     def commits(body: str) -> str:
         return f"C({between}, {body})"
 
+    of_conditions = [
+        f"AG (C({instance}, fulfilled({instance})) <-> C({instance}, true))",
+        f"AG (Fu({instance}, fulfilled({instance})) <-> fulfilled({instance}))",
+    ]
     return [
         f"AG ({fulfils} -> {commits(one)})",
         f"AG ({fulfils} -> ({one}))",
@@ -202,8 +239,7 @@ def _laws_of_commitment(draw: st.DrawFn, plan: Plan, one: str, other: str) -> li
         f"AG (!{commits('false')} & {commits(one)} -> !{commits(f'!({one})')})",
         f"AG ({bound} & !{commits(one)} -> {commits(f'!{commits(one)}')})",
         f"AG (active({instance}) | fulfilled({instance}) -> {bound})",
-        f"AG (C({instance}, fulfilled({instance})) <-> C({instance}, true))",
-        f"AG (Fu({instance}, fulfilled({instance})) <-> fulfilled({instance}))",
+        *([] if name.is_about_runs else of_conditions),
         f"AG (conditional({instance}) | violated({instance}) -> !C({instance}, true))",
     ]
 

@@ -56,6 +56,7 @@ class Commitment(Declared):
     """``commitment name = C(first, second, ...)``."""
 
     text: str = ""
+    is_about_runs: bool = False
 
 
 @dataclass(frozen=True)

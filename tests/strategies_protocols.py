@@ -144,10 +144,11 @@ def _conditions(plan: Plan, writer: Writer) -> None:
         near: list[Atom] = [partial(str, name) for name in names * 2]
         others = writer.message_atoms(commitment.path, None) + writer.fact_atoms(commitment.path, None)
         others += writer.variable_atoms(commitment.path, None)
+        about_runs = _content(writer, names, near + others) if one_in(draw, 4) else None
         if position and one_in(draw, 3):
             others += [partial(str, f"{writer.pick((*LIKELY, *STATES))}({plan.commitments[position - 1].name})")] * 5
         antecedent = "true" if one_in(draw, 2) else writer.condition(near + others, 1)
-        consequent = writer.condition(near[len(near) // 4 :] * 2 + others, 1)
+        consequent = about_runs or writer.condition(near[len(near) // 4 :] * 2 + others, 1)
         options = ""
         if one_in(draw, 3):
             options += f" within {draw(st.integers(1, 2))}"
@@ -156,7 +157,21 @@ def _conditions(plan: Plan, writer: Writer) -> None:
         if one_in(draw, 4):
             options += " revocable"
         text = f"C({commitment.first}, {commitment.second}, {antecedent}, {consequent}){options}"
-        plan.commitments[position] = replace(commitment, text=text)
+        plan.commitments[position] = replace(commitment, text=text, is_about_runs=about_runs is not None)
+
+
+def _content(writer: Writer, names: list[str], atoms: list[Atom]) -> str:
+    """Return a formula about runs that some finite word decides, mostly one of the patterns that are in use."""
+    p, q = (f"({writer.condition(atoms, 1)})" for _ in "pq")
+    steps = [f"does({name})" for name in names] or ["does(tick)"]
+    d, e = writer.pick((*steps, *steps, "does(tick)")), writer.pick(steps)
+    patterns = [
+        f"G !{p}", f"!{p} U {q}", f"!{p} W {q}", f"F ({p} & F {q})", f"{q} R !{p}",
+        f"G !{d}", f"F {d}", f"!{d} U {q}", f"!{d} W {e}", f"{d} -> F {p}", f"G ({d} -> {p})",
+        f"F<=1 ticks {p}", f"G<=1 ticks !{p}", f"!{d} U<=2 ticks {q}", f"G ({d} -> F<=1 ticks {p})",
+        f"F {p} & G !{d}", f"F {d} | G {p}", f"G ({d} -> F<=1 ticks {e})",
+    ]  # fmt: skip
+    return writer.pick(tuple(patterns))
 
 
 def _operations(plan: Plan, message: Message) -> list[str]:

@@ -51,6 +51,9 @@ _joining = st.sampled_from(("to", "with"))
 _call_names = family_names.map(_name)
 
 
+_of_pairs = st.sampled_from(("WCC", "SCC", "FuW", "FuS", "CaS", "ReS"))
+
+
 def _group(least: int, most: int = 3) -> st.SearchStrategy[tuple[ast.Ref, ...]]:
     return st.lists(refs, min_size=least, max_size=most).map(lambda group: tuple(group))
 
@@ -85,6 +88,8 @@ def _compound(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]
         ),
         st.builds(ast.Quantifier, st.sampled_from(("forall", "exists")), names, _domains(inner), inner, span=here),
         st.builds(ast.OverPaths, st.sampled_from(("A", "E")), inner, bounds, span=here),
+        st.builds(ast.Conditional, _of_pairs, _group(1, 2), st.none(), inner, inner, span=here),
+        st.builds(ast.Conditional, st.sampled_from(("DeS", "AsS")), _group(1, 2), refs, inner, inner, span=here),
         st.builds(ast.Social, st.sampled_from(("C", "Fu", "SC")), _group(1, 2), inner, span=here),
         st.builds(ast.Knowledge, st.just("K"), refs.map(lambda ref: (ref,)), inner, span=here),
         st.builds(ast.Knowledge, st.sampled_from(("EK", "DK", "CK")), _group(1), inner, span=here),

@@ -18,13 +18,13 @@ from cplc.pipeline import Compilation, IsplReading
 from cplc.resources import shipped
 from cplc.source import Source
 
-_ELSEWHERE = {"bad-settings", "bad-mapping", "unreadable-log", "empty-log"}
-"""Rules about other files than models; tests/cli/settings.md and tests/logs break them."""
+_ELSEWHERE = {"bad-settings", "bad-mapping", "unreadable-log", "empty-log", "meaning-changed"}
+"""Rules about other files than models, and about files without version; tests/cli and tests/logs break them."""
 
 _TESTS = sorted((Path(__file__).parent / "language").glob("**/*.md"))
 
 
-def _codes(example: Block, directory: Path) -> set[str]:
+def _codes(example: Block, directory: Path, *, with_remarks: bool) -> set[str]:
     if example.language == "toml":
         return {diagnostic.code for diagnostic in parse_mapping(Source("example.toml", example.text), None)[1]}
     if example.language == "json":
@@ -37,7 +37,8 @@ def _codes(example: Block, directory: Path) -> set[str]:
     path = directory / "example.cpl"
     path.write_text(example.model, encoding="utf-8")
     compilation = Compilation(Source(str(path), example.model), path=path, parameters=example.parameters)
-    return {diagnostic.code for diagnostic in compilation.diagnostics}
+    remarks = compilation.remarks if with_remarks else ()
+    return {diagnostic.code for diagnostic in (*compilation.diagnostics, *remarks)}
 
 
 def _put(block: Block, directory: Path) -> None:
@@ -57,7 +58,7 @@ def test_rule_is_explained_by_examples(rule: Rule, tmp_path: Path) -> None:
         if block in files:
             _put(block, tmp_path)
         elif block.language in ("cpl", "ispl", "toml", "json"):
-            codes.append(_codes(block, tmp_path))
+            codes.append(_codes(block, tmp_path, with_remarks=rule.severity == "remark"))
     assert len(codes) >= 2, f"{page} needs an example that breaks the rule and one that does not"
     assert codes[:2] == [{rule.code}, set()]
 

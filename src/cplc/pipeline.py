@@ -94,6 +94,11 @@ class Compilation(Answering):
         )
 
     @property
+    def file(self) -> ast.File:
+        """The tree of the text, as much of it as can be read."""
+        return self._parsed[0]
+
+    @property
     def index(self) -> Index:
         """What the text and its imports declare, and where that is used; also of a text with mistakes."""
         return self._analysis.index
@@ -103,8 +108,26 @@ class Compilation(Answering):
         """Every problem of the text and of what it imports, in the order of the text."""
         found = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics, *self._contradictions))
         is_whole = not self.parameters and not self.channels and len(self._parsed[0].protocols) <= 1
-        wanted = kept(found, self.source, self.settings, is_whole=is_whole)
+        if rules.MEANING_CHANGED.code in self.source.text:  # a comment may switch it off
+            found |= dict.fromkeys(self._changes)
+        every = kept(found, self.source, self.settings, is_whole=is_whole)
+        wanted = (one for one in every if one.code != rules.MEANING_CHANGED.code)
         return tuple(sorted(wanted, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
+
+    @cached_property
+    def _changes(self) -> tuple[Diagnostic, ...]:
+        from cplc.semantics.language_versions import remarks
+
+        return () if any(problem.is_error for problem in self._parsed[1]) else remarks(self._parsed[0])
+
+    @property
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """The constructs of a text without version whose meaning another version changed."""
+        return tuple(
+            one
+            for one in kept(self._changes, self.source, self.settings, is_whole=False)
+            if one.code == rules.MEANING_CHANGED.code
+        )
 
     @property
     def _contradictions(self) -> Iterator[Diagnostic]:

@@ -1,9 +1,10 @@
 """Dataclasses that are made in a fraction of the time.
 
 The decorator of the standard library writes up to six methods for each class and compiles them, which for the hundreds
-of classes that a verdict needs took a third of the whole run. This one leaves it ``__init__`` and the fields; the other
-methods are closures. That a record which is ``frozen`` is not written to is for the type checker to see, to whom this
-is the decorator of the standard library.
+of classes that a verdict needs took a third of the whole run. This one leaves it only the fields. The constructor is
+compiled when the class is first called, which most classes never are in one run; the other methods are closures. That a
+record which is ``frozen`` is not written to is for the type checker to see, to whom this is the decorator of the
+standard library.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ else:
         def made(cls):
             own = {name for name, value in vars(cls).items() if value is not None}
             cls.__doc__ = cls.__doc__ or cls.__name__  # or it would be made from the signature, which takes long
-            record = dataclasses.dataclass(cls, repr=False, eq=False, slots=slots)
+            record = dataclasses.dataclass(cls, init=False, repr=False, eq=False, slots=slots)
             fields = dataclasses.fields(record)
-            methods = {"__repr__": _repr([field.name for field in fields if field.repr])}
+            methods = {
+                "__init__": _init(record, fields),
+                "__repr__": _repr([field.name for field in fields if field.repr]),
+            }
             if eq:
                 methods["__eq__"] = _eq([field.name for field in fields if field.compare])
                 compared = [field.name for field in fields if (field.compare if field.hash is None else field.hash)]
@@ -38,6 +42,45 @@ else:
             return record
 
         return made if cls is None else made(cls)
+
+    def _init(record, fields):
+        """Return a constructor that at its first call puts the compiled one in its place."""
+
+        def first(self, *arguments, **named):
+            init = _compiled_init(record, fields)
+            record.__init__ = init
+            init(self, *arguments, **named)
+
+        return first
+
+    def _compiled_init(record, fields):
+        """Compile the constructor that the standard library would write for a class that is not frozen."""
+        values = {"MISSING": dataclasses.MISSING}
+        ordinary, by_name, body = ["self"], [], []
+        for field in fields:
+            name, default, factory = field.name, f"default_{field.name}", f"factory_{field.name}"
+            made = field.default_factory is not dataclasses.MISSING
+            value = name
+            if made:
+                values[factory] = field.default_factory
+                value = f"{factory}() if {name} is MISSING else {name}" if field.init else f"{factory}()"
+            if field.init:
+                parameter = name
+                if made:
+                    parameter = f"{name}=MISSING"
+                elif field.default is not dataclasses.MISSING:
+                    values[default] = field.default
+                    parameter = f"{name}={default}"
+                (by_name if field.kw_only else ordinary).append(parameter)
+            if field.init or made:
+                body.append(f"self.{name} = {value}")
+        if hasattr(record, "__post_init__"):
+            body.append("self.__post_init__()")
+        parameters = ", ".join([*ordinary, *(["*", *by_name] if by_name else [])])
+        exec(f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"]), values)  # as the standard library does
+        init = values["__init__"]
+        init.__qualname__ = f"{record.__qualname__}.__init__"  # for what is said of a missing argument
+        return init
 
 
 __all__ = ["dataclass"]

@@ -30,7 +30,7 @@ def system_of(data: dict[str, Any]) -> System:
         tuple(Agent(**_tuples(entry, "local")) for entry in data["agents"]),
         tuple(Shared(**entry) for entry in data["shared"]),
         tuple(Message(**_tuples(_read(m, "sent", "received", "in_flight"), "parameters")) for m in data["messages"]),
-        tuple(Commitment(**_views(_read(c, "antecedent", "consequent"))) for c in data["commitments"]),
+        tuple(Commitment(**_views(_read(c, "antecedent", "consequent", "on_course"))) for c in data["commitments"]),
         tuple(map(_step, data["steps"])),
         tuple(Justice(j["name"], tuple(position[name] for name in j["steps"]), j["role"]) for j in data["justice"]),
         tuple(map(expr_of, data["fairness"])),
@@ -176,7 +176,7 @@ def formula_of(data: list[Any]) -> Formula:
 
 def _same(request: Request) -> None:
     data = json.loads(export("json", request).text)
-    assert data["format_version"] == 3
+    assert data["format_version"] == 4
     assert system_of(data) == request.system
     again = [
         ExportedFormula(q["name"], formula_of(q["formula"]), q["text"], frozenset(q["assuming"]), q["expected"])

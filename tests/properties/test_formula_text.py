@@ -71,6 +71,22 @@ def _compound(inner: SearchStrategy[Formula]) -> SearchStrategy[Formula]:
         st.builds(f.Enforces, groups, goals, st.booleans()),
         st.builds(f.Commits, st.sampled_from((_PAIR, _ONE)), inner),
         st.builds(f.Fulfils, st.sampled_from((_PAIR, _ONE)), inner),
+        st.builds(
+            f.Conditional,
+            st.sampled_from((f.Offering(_PAIR, ()), f.Offering(_ONE, ()))),
+            st.sampled_from(("WCC", "SCC", "FuW", "FuS", "CaS", "ReS")),
+            inner,
+            inner,
+        ),
+        st.builds(
+            f.Conditional,
+            st.just(f.Offering(_PAIR, ())),
+            st.sampled_from(("DeS", "AsS")),
+            inner,
+            inner,
+            st.just(f.Offering(_PAIR, ())),
+            st.just("Bank[1]"),
+        ),
         st.builds(f.Knows, st.sampled_from(("each", "together", "common")), groups, inner),
     )
 
@@ -96,6 +112,10 @@ def read_shape(expression: ast.Expr) -> Shape:
             return "<<>>", tuple(agent.span.text for agent in group), read_shape(path)
         case ast.Social(modality, between, body):
             return modality, " -> ".join(ref.span.text for ref in between), read_shape(body)
+        case ast.Conditional(modality, between, other, antecedent, consequent):
+            parties = " -> ".join(ref.span.text for ref in between)
+            third = None if other is None else other.span.text
+            return modality, parties, third, read_shape(antecedent), read_shape(consequent)
         case ast.Knowledge(modality, group, body):
             return modality, tuple(agent.span.text for agent in group), read_shape(body)
         case _:
@@ -137,6 +157,13 @@ def shape(formula: Formula) -> Shape:
             return "C", channel.name, shape(operand)
         case f.Fulfils(channel, operand):
             return "Fu", channel.name, shape(operand)
+        case f.Conditional(channel, modality, antecedent, consequent, _, other):
+            return modality, channel.name, other, shape(antecedent), shape(consequent)
+        case f.SociallyCommits(pair, _, operand, None):
+            return "SC", pair, shape(operand)
+        case f.SociallyCommits(pair, _, operand, trigger):
+            assert trigger is not None
+            return "SCc", pair, shape(trigger), shape(operand)
         case f.KnownFrom():
             raise AssertionError("the language has no syntax for it")
         case f.Knows("each", (agent,), operand):

@@ -17,7 +17,7 @@ from tests.strategies_formulas import Sample, protocols, strategic_protocols, va
 from cplc.engines.explicit import ExplicitEngine
 from cplc.pipeline import Compilation
 from cplc.source import Source
-from cplc.system.formula import OnPaths, subformulas
+from cplc.system.formula import OnPaths, expanded, subformulas
 
 HOLDS = {"holds": True, "vacuous": True, "fails": False}
 STATES = 3000
@@ -63,7 +63,7 @@ def check_verdicts(compilation: Compilation, reference: Reference, graph: Graph,
     for declared in compilation.model.properties:
         expected = holds(reference, graph, declared.formula, declared.assuming, uniform=uniform)
         asked = compilation.questions([declared.name])
-        is_about_runs = any(isinstance(part, OnPaths) for part in subformulas(asked[0].question.formula))
+        is_about_runs = any(isinstance(part, OnPaths) for part in subformulas(expanded(asked[0].question.formula)))
         is_decided = begins(reference, graph, declared.assuming) or not is_about_runs
         for engine in ("explicit", "symbolic"):
             (result,) = compilation.verify(asked, engine)

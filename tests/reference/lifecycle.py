@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from tests.reference import dialogue
+from tests.reference.contents import TICK, Step, Watched
 
 from cplc.semantics.model import CheckedModel, Operation
 from cplc.semantics.terms import Term
@@ -31,6 +32,12 @@ class Life(NamedTuple):
     """Whom it waits for, while pending by `retaining`."""
     clock: int = 0
     """Ticks in the state that a deadline counts; while pending it stands still."""
+    remainder: int = 0
+    """What a content about runs still asks for, while in force."""
+
+    @property
+    def is_in_force(self) -> bool:
+        return self.state == "active" or (self.state == "pending" and self.former == "active")
 
 
 NULL = Life()
@@ -50,6 +57,7 @@ class Ledger:
         holds: Callable[[Term, Ledger], bool],
         was: Callable[[Term], bool],
         rests_on: Callable[[str], frozenset[str]],
+        watched: Mapping[str, Watched],
     ) -> None:
         self.model = model
         self.lives = dict(lives)
@@ -58,6 +66,43 @@ class Ledger:
         self._rests_on = rests_on
         self._sees = sees
         self._holds = holds
+        self._watched = {name: one for name, one in watched.items() if name in self.lives}
+
+    # --- contents about runs
+
+    def read(self, step: Step) -> None:
+        """Let every content about runs that was in force read the state before the step, and the step."""
+        for name, content in self._watched.items():
+            life = self._before[name]
+            if not life.is_in_force:
+                continue
+            state = frozenset(leaf for leaf in content.asked if self._was(leaf))
+            after = content.after(life.remainder, state, step)
+            is_suspended = life.state == "pending" and life.follows is None
+            if not (is_suspended and content.decided(after) is False):
+                self.lives[name] = life._replace(remainder=after)
+
+    def _now(self, name: str) -> frozenset[Term]:
+        return frozenset(leaf for leaf in self._watched[name].asked if self._holds(leaf, self))
+
+    def _verdict(self, name: str) -> bool | None:
+        """Return what is decided, by what was read and by the state that is entered."""
+        content, life = self._watched[name], self.lives[name]
+        read = content.decided(life.remainder)
+        return content.entering(life.remainder, self._now(name)) if read is None else read
+
+    def close_decided(self, *, on_entering: bool) -> None:
+        """Close the contents about runs that are decided, each after those whose state it asks for."""
+        waiting = set(self._watched)
+        while waiting:
+            ready = {name for name in waiting if not self._rests_on(name) & waiting} or waiting
+            for name in ready:
+                life = self.lives[name]
+                if life.is_in_force:
+                    read = self._watched[name].decided(life.remainder)
+                    verdict = self._verdict(name) if on_entering else read
+                    self.lives[name] = _closed(life, verdict)
+            waiting = waiting - ready
 
     def perform(self, operation: Operation) -> bool:
         """Apply one operation; return whether its "from" holds."""
@@ -94,10 +139,10 @@ class Ledger:
             case "expire" if state == "conditional":
                 return Life("expired")
             case "suspend" if state in LIVE:
-                return Life("pending", former=state, clock=life.clock)
+                return Life("pending", former=state, clock=life.clock, remainder=life.remainder)
             case "reactivate" if state == "pending" and life.follows is None:
                 assert life.former is not None
-                return Life(life.former, clock=life.clock)
+                return Life(life.former, clock=life.clock, remainder=life.remainder)
             case "compensate" if state == "violated":
                 return Life("compensated")
             case _:
@@ -122,7 +167,7 @@ class Ledger:
 
     def _begun(self, name: str) -> Life:
         commitment = self.model.commitment[name]
-        if self._holds(commitment.consequent, self):
+        if name not in self._watched and self._holds(commitment.consequent, self):
             return Life("fulfilled")
         if self._holds(commitment.antecedent, self):
             return Life("active")
@@ -150,7 +195,7 @@ class Ledger:
         if d in self.lives:
             self.lives[d] = Life(life.state)
         if operation.retaining:
-            self.lives[c] = Life("pending", former=life.state, follows=d, clock=life.clock)
+            self.lives[c] = Life("pending", former=life.state, follows=d, clock=life.clock, remainder=life.remainder)
             return True
         self.lives[c] = Life("delegated" if operation.verb == "delegate" else "assigned")
         for other, waiting in self.lives.items():
@@ -160,13 +205,16 @@ class Ledger:
 
     def settle(self) -> None:
         """Apply the automatic rules: each claim is judged once, after all that its content rests on."""
-        waiting = {name for name in self.lives if name in self.model.claim}
+        waiting = {name for name in self.lives if name in self.model.claim or name in self._watched}
         self._settle_all_but(waiting)
         while waiting:
             ready = {name for name in waiting if not self._rests_on(name) & waiting}
+            # Only those about runs may hand over to each other in a circle.
+            ready = ready or waiting & set(self._watched)
             assert ready, f"claims rest on each other: {waiting}"
             for name in ready:
-                self._judge(name)
+                if name in self.model.claim:
+                    self._judge(name)
             waiting -= ready
             self._settle_all_but(waiting)
 
@@ -199,7 +247,10 @@ class Ledger:
     def _settled(self, name: str) -> Life:
         """Apply the first automatic rule that fits: consequent, then whom it waits for, then antecedent."""
         life, commitment = self.lives[name], self.model.commitment[name]
-        if life.state in OPEN and self._holds(commitment.consequent, self):
+        if name in self._watched:
+            if life.is_in_force and (closed := _closed(life, self._verdict(name))) != life:
+                return closed
+        elif life.state in OPEN and self._holds(commitment.consequent, self):
             return Life("fulfilled")
         if life.follows is not None and life.follows in self.lives:
             assert life.former is not None
@@ -209,7 +260,7 @@ class Ledger:
                 case "released":
                     return Life("released")
                 case "violated" | "expired" | "withdrawn":
-                    return Life(life.former, clock=life.clock)
+                    return Life(life.former, clock=life.clock, remainder=life.remainder)
                 case _:
                     pass
         if life.state == "conditional" and self._holds(commitment.antecedent, self):
@@ -217,17 +268,29 @@ class Ledger:
         return life
 
     def tick(self) -> None:
-        """Let every running counter grow, close what is due, then settle."""
+        """Let every running counter grow, close what is due, then settle. What is decided is closed before."""
+        self.read(TICK)
+        self.close_decided(on_entering=True)
+        on_course = {
+            name for name, one in self._watched.items() if one.rests(self.lives[name].remainder, self._now(name))
+        }
         for name, life in self.lives.items():
             if name in self.model.claim:
                 continue
             commitment = self.model.commitment[name]
             due, verdict = None, ""
             if life.state == "active":
-                due, verdict = commitment.within, "violated"
+                due, verdict = commitment.within, "fulfilled" if name in on_course else "violated"
             elif life.state == "conditional":
                 due, verdict = commitment.expires, "expired"
             if due is not None:
                 clock = life.clock + 1
                 self.lives[name] = Life(verdict) if clock >= due else life._replace(clock=clock)
         self.settle()
+
+
+def _closed(life: Life, verdict: bool | None) -> Life:
+    """Close what is decided; while pending, a breach waits."""
+    if verdict is True:
+        return Life("fulfilled")
+    return Life("violated") if verdict is False and life.state == "active" else life

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 
-from tests.reference.dialogue import BINDS_ADDRESSEE, BINDS_MAKER
-from tests.reference.lifecycle import OPEN
+from tests.reference.conditional import Channel, satisfying
+from tests.reference.promises import is_kept, is_promised
 from tests.reference.runs import Field, is_about_states
 from tests.reference.semantics import Reference
+from tests.reference.social import SocialCommitments
 from tests.reference.states import Graph, Move, View, World
 from tests.reference.terms import mentioned
 
@@ -88,10 +89,10 @@ class Logic:
                 return self._some_path(path)
             case t.OverPaths("A", path, None) if is_plain(path):
                 return self._every_path(path)
-            case t.OverPaths("E", path, along):
-                return self.field.some_run(path, along)
-            case t.OverPaths(_, path, along):
-                return self.field.every_run(path, along)
+            case t.OverPaths("E", path, along, may_idle):
+                return self.field.some_run(path, along, may_idle=may_idle)
+            case t.OverPaths(_, path, along, may_idle):
+                return self.field.every_run(path, along, may_idle=may_idle)
             case t.Strategic(group, goal) if self.uniform:
                 return self.field.enforced_uniformly(group, goal, lambda role, n: self._looks(role)[n])
             case t.Strategic(group, goal):
@@ -99,11 +100,15 @@ class Logic:
             case t.Social("C", body=body):
                 return self._committed(formula, sat(body))
             case t.Social("Fu", body=body):
-                names = self._channel(formula)
-                kept = self._where(lambda world: all(_promised(world, c) == _kept(world, c) for c in names))
+                names = self._names(formula)
+                kept = self._where(lambda world: all(is_promised(world, c) == is_kept(world, c) for c in names))
                 return kept & self._committed(formula, sat(body))
-            case t.Social("SC", debtor, creditor, body):
-                return self._open_between(debtor, creditor) & sat(t.OverPaths("E", body))
+            case t.Conditional(modality, between, other, antecedent, consequent):
+                channel = Channel(self._worlds, self._names(between))
+                third = None if other is None else Channel(self._worlds, self._names(other))
+                return satisfying(modality, channel, third, sat(antecedent), sat(consequent))
+            case t.Social("SC" | "SCc"):
+                return SocialCommitments(self.reference, self.field, self._worlds).satisfying(formula)
             case t.Knowledge("K", (role,), body):
                 return self._knows((role,), sat(body))
             case t.Knowledge("EK", group, body):
@@ -121,17 +126,6 @@ class Logic:
     @cached_property
     def _worlds(self) -> list[World]:
         return [self.reference.world(state) for state in self.graph.states]
-
-    def _open_between(self, debtor: str, creditor: str) -> States:
-        binding = [
-            (c.name, OPEN) for c in self.reference.model.commitments if (c.debtor, c.creditor) == (debtor, creditor)
-        ]
-        for claim in self.reference.model.claims:
-            if (claim.maker, claim.addressee) == (debtor, creditor):
-                binding.append((claim.name, BINDS_MAKER))
-            if (claim.addressee, claim.maker) == (debtor, creditor):
-                binding.append((claim.name, BINDS_ADDRESSEE))
-        return self._where(lambda world: any(world.env[name].state in states for name, states in binding))
 
     # --- knowledge and commitment by local states
 
@@ -162,7 +156,7 @@ class Logic:
                 return known
             known = smaller
 
-    def _channel(self, formula: t.Social) -> tuple[str, ...]:
+    def _names(self, formula: t.Social | t.Between) -> tuple[str, ...]:
         """Return the commitments that a formula is about."""
         if formula.commitment is not None:
             return (formula.commitment,)
@@ -171,9 +165,9 @@ class Logic:
 
     def _committed(self, formula: t.Social, body: States) -> States:
         """Return where something is promised, and the body holds wherever exactly that is promised and kept."""
-        names = self._channel(formula)
-        promised = [tuple(_promised(world, name) for name in names) for world in self._worlds]
-        kept = [tuple(_kept(world, name) for name in names) for world in self._worlds]
+        names = self._names(formula)
+        promised = [tuple(is_promised(world, name) for name in names) for world in self._worlds]
+        kept = [tuple(is_kept(world, name) for name in names) for world in self._worlds]
         found: dict[tuple[bool, ...], set[int]] = {}
         for n in self.all:
             if promised[n] == kept[n]:
@@ -365,13 +359,3 @@ def _with_observers(
         reference = Reference(model, {*reference.views, *missing})
         graph = reference.explore()
     return Logic(reference, graph, assuming, uniform=uniform)
-
-
-def _promised(world: World, commitment: str) -> bool:
-    """Whether it is in force or fulfilled."""
-    life = world.env[commitment]
-    return life.state in ("active", "fulfilled") or (life.state, life.former) == ("pending", "active")
-
-
-def _kept(world: World, commitment: str) -> bool:
-    return world.env[commitment].state == "fulfilled"

@@ -40,14 +40,12 @@ def is_about_states(term: Term) -> bool:
             return True
 
 
-def is_done(model: CheckedModel, action: Term, move: Move) -> bool:
-    """Whether a step, not the idle one, is such an action."""
+def is_done(model: CheckedModel, action: Term, move: Move | None) -> bool:
+    """Whether a step is such an action; None is the idle step."""
 
     def done(operand: Term) -> bool:
         return is_done(model, operand, move)
 
-    takes_effect = move.kind in ("receive", "exchange")
-    is_sent = move.kind in ("send", "exchange")
     match action:
         case t.Const(value):
             return value is True
@@ -61,6 +59,18 @@ def is_done(model: CheckedModel, action: Term, move: Move) -> bool:
             return not done(left) or done(right)
         case t.Apply("<->", (left, right)):
             return done(left) == done(right)
+        case t.Does("idle"):
+            return move is None
+        case t.Does():
+            return move is not None and _is_taken(model, action, move)
+        case _:
+            raise AssertionError(f"no action: {action}")
+
+
+def _is_taken(model: CheckedModel, action: t.Does, move: Move) -> bool:
+    takes_effect = move.kind in ("receive", "exchange")
+    is_sent = move.kind in ("send", "exchange")
+    match action:
         case t.Does("take", message):
             return takes_effect and move.event == message
         case t.Does("send", message):
@@ -135,20 +145,25 @@ class Field:
 
     # --- runs
 
-    def some_run(self, path: Term, along: Term | None) -> States:
+    def some_run(self, path: Term, along: Term | None, *, may_idle: bool = True) -> States:
         """Return where some fair run of the allowed steps satisfies the path formula."""
-        return self._runs(along).satisfying(path_of(path), self._sees)
+        return self._runs(along, may_idle=may_idle).satisfying(path_of(path), self.sees)
 
-    def every_run(self, path: Term, along: Term | None) -> States:
-        doubtful = self._runs(along).satisfying(way.no(path_of(path)), self._sees)
+    def every_run(self, path: Term, along: Term | None, *, may_idle: bool = True) -> States:
+        doubtful = self._runs(along, may_idle=may_idle).satisfying(way.no(path_of(path)), self.sees)
         return frozenset(range(len(self.graph.states))) - doubtful
 
-    def _sees(self, what: Hashable, state: int, move: Move | None) -> bool:
+    @property
+    def runs(self) -> Runs[int, Move | None]:
+        """The fair runs."""
+        return self._runs(None, may_idle=True)
+
+    def sees(self, what: Hashable, state: int, move: Move | None) -> bool:
         if isinstance(what, t.Does):
-            return move is not None and is_done(self.model, what, move)
+            return is_done(self.model, what, move)
         return state in self.decided(cast(Term, what))
 
-    def _runs(self, along: Term | None) -> Runs[int, Move | None]:
+    def _runs(self, along: Term | None, *, may_idle: bool) -> Runs[int, Move | None]:
         left = [
             [(move, target) for move, target in steps if along is None or is_done(self.model, along, move)]
             for steps in self.graph.steps
@@ -159,7 +174,9 @@ class Field:
             waits = frozenset(n for n, steps in enumerate(left) if any(just(move) for move, _ in steps))
             return waits, frozenset(filter(just, every_move))
 
-        moves: dict[int, list[tuple[Move | None, int]]] = {n: [(None, n), *steps] for n, steps in enumerate(left)}
+        moves: dict[int, list[tuple[Move | None, int]]] = {
+            n: [*([(None, n)] if may_idle else []), *steps] for n, steps in enumerate(left)
+        }
         return Runs(moves, list(map(constraint, self.justice)), self.often)
 
     # --- strategies
@@ -194,7 +211,7 @@ class Field:
         )
 
         def sees(what: Hashable, state: int, move: int | None) -> bool:
-            return self._sees(what, state, None if move is None else moves[move])
+            return self.sees(what, state, None if move is None else moves[move])
 
         return game.won_uniformly(look, path_of(goal), sees)
 

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import product
 
+from tests.reference.contents import OTHER, Watched, about_runs
 from tests.reference.lifecycle import NULL, Ledger
 from tests.reference.states import Copy, Graph, Inapplicable, Move, State, TooLarge, View, World
-from tests.reference.terms import calculate, compare, mentioned
+from tests.reference.terms import calculate, compare, counts_ticks, mentioned
 
 from cplc.semantics import terms as t
 from cplc.semantics.model import Assignment, CheckedModel, Message, Variable
@@ -276,6 +277,7 @@ class Reference:
             return False
         world.received[message.name] = world.sent[message.name]
         ledger = self._env_ledger(before, world)
+        ledger.read(("message", message.name))
         for operation in message.operations:
             found = ledger.lives[operation.commitment].state
             if not ledger.perform(operation):
@@ -309,7 +311,7 @@ class Reference:
         def was(term: Term) -> bool:
             return self.holds(term, before)
 
-        return Ledger(self.model, world.env, lambda _: True, holds, was, self._resting.__getitem__)
+        return Ledger(self.model, world.env, lambda _: True, holds, was, self._resting.__getitem__, self.watched)
 
     def _view_ledger(self, before: World, world: World, role: str) -> Ledger:
         def holds(term: Term, ledger: Ledger) -> bool:
@@ -321,11 +323,12 @@ class Reference:
 
         kept = {name: life for (name, viewer), life in world.views.items() if viewer == role}
         rests_on = self._resting.__getitem__
-        return Ledger(self.model, kept, lambda name: self.is_party(role, name), holds, was, rests_on)
+        return Ledger(self.model, kept, lambda name: self.is_party(role, name), holds, was, rests_on, self.watched)
 
     def _look(self, message: Message, before: World, world: World, role: str) -> None:
         """Let a role's views follow a message that it has just sent or received."""
         ledger = self._view_ledger(before, world, role)
+        ledger.read(("message", message.name))
         for operation in message.operations:
             ledger.perform(operation)
         ledger.settle()
@@ -333,7 +336,17 @@ class Reference:
 
     @cached_property
     def has_deadlines(self) -> bool:
-        return any(c.within is not None or c.expires is not None for c in self.model.commitments)
+        timed = any(c.within is not None or c.expires is not None for c in self.model.commitments)
+        return timed or any(counts_ticks(c.consequent) for c in self.model.commitments)
+
+    @cached_property
+    def watched(self) -> dict[str, Watched]:
+        """The contents about runs."""
+        return {
+            name: Watched(one.consequent, self.model)
+            for name, one in self.model.commitment.items()
+            if about_runs(one.consequent)
+        }
 
     def _ticked(self, state: State) -> State:
         before, world = self.world(state), self.world(state)
@@ -361,6 +374,7 @@ class Reference:
 
     def _restarted(self, scope: str, state: State) -> Iterator[State]:
         world = self.world(state)
+        self._read_restart(world, scope)
         for message in self._inside(scope):
             world.sent[message.name] = world.received[message.name] = None
         scopes = {kept.name: kept.scope for kept in self.model.commitments}
@@ -375,6 +389,20 @@ class Reference:
         for values in product(*(v.domain if v.initial is None else (v.initial,) for v in fresh)):
             world.own |= {variable.name: value for variable, value in zip(fresh, values, strict=True)}
             yield world.state()
+
+    def _read_restart(self, world: World, scope: str) -> None:
+        """A restart elsewhere is one more event for contents about runs; nothing else is looked at."""
+        lasting = {name for name in self.watched if not self._is_within(self.model.commitment[name].scope, scope)}
+        before = World(self.model, self.names, self.views, world.state())
+        ledger = self._env_ledger(before, world)
+        ledger.read(OTHER)
+        ledger.close_decided(on_entering=False)
+        world.env |= {name: life for name, life in ledger.lives.items() if name in lasting}
+        for role in {viewer for _, viewer in self.views}:
+            view = self._view_ledger(before, world, role)
+            view.read(OTHER)
+            view.close_decided(on_entering=False)
+            world.views |= {(name, role): life for name, life in view.lives.items() if name in lasting}
 
     def _begins_anew(self, variable: Variable, scope: str) -> bool:
         """Whether a restart resets a variable: a used part's with the part, others with a block that binds the role."""

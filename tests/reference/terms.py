@@ -16,15 +16,27 @@ def mentioned(model: CheckedModel, term: Term) -> Iterator[t.InState]:
             yield term
         case t.FactRef(fact):
             yield from mentioned(model, model.fact[fact].meaning)
-        case t.Apply(_, operands, _):
+        case t.Apply(_, operands):
             for operand in operands:
                 yield from mentioned(model, operand)
         case t.OverPaths(_, path, _) | t.Strategic(_, path):
             yield from mentioned(model, path)
-        case t.Social(_, _, _, body) | t.Knowledge(_, _, body):
+        case t.Conditional(_, _, _, antecedent, consequent):
+            yield from mentioned(model, antecedent)
+            yield from mentioned(model, consequent)
+        case t.Social(body=body, trigger=trigger):
+            yield from mentioned(model, body)
+            if trigger is not None:
+                yield from mentioned(model, trigger)
+        case t.Knowledge(_, _, body):
             yield from mentioned(model, body)
         case _:
             pass
+
+
+def counts_ticks(term: Term) -> bool:
+    """Whether a bound in it counts ticks."""
+    return isinstance(term, t.Apply) and (term.in_ticks or any(map(counts_ticks, term.operands)))
 
 
 def compare(op: str, left: Value | None, right: Value | None) -> bool:

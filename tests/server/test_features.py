@@ -146,7 +146,7 @@ async def test_symbols_folding_selection_and_colours(editor: Editor) -> None:
     found = await editor.client.workspace_symbol_async(lsp.WorkspaceSymbolParams("cncl"))
     assert [one.name for one in found or ()] == ["cancel"]
     folds = await editor.client.text_document_folding_range_async(lsp.FoldingRangeParams(which))
-    assert (1, 17) in {(one.start_line, one.end_line) for one in folds or ()}
+    assert (3, 19) in {(one.start_line, one.end_line) for one in folds or ()}
     position = editor.place(uri, "fulfilled")
     grown = await editor.client.text_document_selection_range_async(lsp.SelectionRangeParams(which, [position]))
     assert grown is not None

@@ -8,6 +8,8 @@ EDITORS = pytest.mark.parametrize("client", ["visual_studio_code", "neovim", "em
 """What differs between editors is asked as each of them asks it."""
 
 SHOP = """\
+cpl 2
+
 // A shop.
 protocol Shop(buyers: 1..4 = 2) {
   role Seller { var stock: 0..3 = 3 }

@@ -95,3 +95,21 @@ def test_diff_has_the_exit_code_of_check_and_1_for_repairs(text: str, code: int,
     assert run(["check", *arguments]) == (code if code == 2 else 0)
     assert run(["check", "--diff", *arguments]) == code
     assert run(["check", "--fix", *arguments]) == (code if code == 2 else 0)
+
+
+def test_what_a_repair_writes_is_what_its_note_says() -> None:
+    text = """protocol P {
+  role A
+  role B
+  commitment goods = C(A, B, true, m)
+  A -> B : m   means create goods
+  property p: EF Create(A, goods)
+  property q: EF does(create goods)
+}
+"""
+    compilation = Compilation(Source("p.cpl", text))
+    (found,) = compilation.diagnostics
+    assert [note.replacement for note in found.notes] == ["does(create goods)"]
+    after = repaired(compilation).text
+    assert "property p: EF does(create goods)\n" in after
+    assert after.startswith("cpl 2\n")

@@ -248,8 +248,12 @@ def test_sarif_is_what_its_schema_says(said: Callable[..., str]) -> None:
 
 def test_sarif_offers_the_repairs_that_are_certain(said: Callable[..., str]) -> None:
     Path("shop.cpl").write_text(_MODEL.replace("after order ", "after oder "), encoding="utf-8")
-    found = json.loads(said("sarif", "check", exit_code=2))["runs"][0]["results"][0]
-    assert found["ruleId"] == "unknown-name"
+    results = json.loads(said("sarif", "check", exit_code=2))["runs"][0]["results"]
+    assert [(one["ruleId"], one["level"]) for one in results] == [
+        ("meaning-changed", "note"),
+        ("unknown-name", "error"),
+    ]
+    found = results[1]
     replaced = found["fixes"][0]["artifactChanges"][0]["replacements"][0]
     assert replaced["insertedContent"] == {"text": "order"}
     assert replaced["deletedRegion"] == {"startLine": 7, "startColumn": 35, "endLine": 7, "endColumn": 39}

@@ -111,3 +111,71 @@ def test_what_is_kept_beside_the_fields_is_not_compared() -> None:
     assert one.area == 12
     assert one == other
     assert {one: 1}[other] == 1
+
+
+def constructors(decorated: Decorator) -> list[type]:
+    """Return classes whose constructors differ: fields by name only, computed fields, a step afterwards, an own one."""
+
+    @decorated
+    class Named:
+        value: int
+        unit: str = dataclasses.field(default="s", kw_only=True)
+        origin: str = dataclasses.field(kw_only=True)
+
+    @decorated
+    class Computed:
+        value: int
+        doubled: int = dataclasses.field(init=False)
+        seen: list[int] = dataclasses.field(init=False, default_factory=list)
+
+        def __post_init__(self) -> None:
+            self.doubled = 2 * self.value
+            self.seen.append(self.value)
+
+    @decorated
+    class Own:
+        value: int
+
+        def __init__(self, *values: int) -> None:
+            self.value = sum(values)
+
+    @decorated
+    class Inherited(Computed):
+        more: int = 1
+
+    return [Named, Computed, Own, Inherited]
+
+
+CALLS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
+    ((), {}),
+    ((1,), {}),
+    ((1, 2), {}),
+    ((1, 2, 3), {}),
+    ((1,), {"origin": "here"}),
+    ((), {"value": 3, "origin": "here", "unit": "m"}),
+    ((1,), {"value": 1}),
+    ((), {"value": 1, "more": 4}),
+    ((), {"nothing": 1}),
+]
+
+
+def constructed(record: type, positional: tuple[int, ...], named: dict[str, Any]) -> str:
+    """Return the values of all fields, or the message of the error."""
+    try:
+        made = record(*positional, **named)
+    except TypeError as error:
+        return str(error)
+    return str([getattr(made, field.name) for field in dataclasses.fields(record)])
+
+
+@pytest.mark.parametrize("slots", [False, True])
+def test_constructor_is_that_of_the_standard_library(slots: bool) -> None:
+    here, there = (constructors(decorated(slots=slots)) for decorated in (records.dataclass, dataclasses.dataclass))
+    for one, other in zip(here, there, strict=True):
+        calls = [call for call in CALLS for _ in range(2)]
+        assert [constructed(one, *call) for call in calls] == [constructed(other, *call) for call in calls]
+
+
+def test_default_factory_is_called_for_each_record() -> None:
+    first, second = (classes(records.dataclass)[2]("a") for _ in range(2))
+    assert first.seen is not second.seen

@@ -155,10 +155,9 @@ def test_spans_cover_what_was_written_with_its_parentheses() -> None:
         ("p q", "2: Expected an operator or the end of the expression after `p`, found `q`"),
         ("(p q)", "3: Expected an operator or `)` after `p`, found `q`"),
         ("(p", "2: Expected an operator or `)` after `p`, found the end of the expression"),
-        ("p && q", "3: Expected an operand after `&`, found `&` (conjunction is written `&`)"),
-        ("p or q", "2: Expected an operator or the end of the expression after `p`, found `or` "
-                   "(disjunction is written `|`)"),
-        ("x == 3", "3: Expected an operand after `=`, found `=` (equality is written `=`)"),
+        ("p && q", "2: `&&` is the notation of another language (write `&`)"),
+        ("p or q", "2: `or` is the notation of another language (write `|`)"),
+        ("x == 3", "2: `==` is the notation of another language (write `=`)"),
         ("x < y < z", "6: Expected an operator or the end of the expression after `y`, found `<` "
                       "(comparisons do not chain: join two of them with `&`)"),
         ("AGF p", "4: Expected an operator or the end of the expression after `AGF`, found `p` "

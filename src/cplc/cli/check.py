@@ -113,17 +113,21 @@ def _checked(
     diff: bool,
 ) -> _Checked | str:
     """Return what is to be said of a file, after it was repaired if that is wanted, or why that was stopped."""
-    repairs: int | str = 0
+    repairs = 0
+    remarks: tuple[Diagnostic, ...] = ()
     if fix or diff:
-        repairs = fixed(file, definitions, channels, protocol, diff=diff)
-        if isinstance(repairs, str):
-            return repairs
+        repaired = fixed(file, definitions, channels, protocol, diff=diff)
+        if isinstance(repaired, str):
+            return repaired
+        if repaired is not None:
+            repairs, remarks = repaired.count, () if diff else repaired.remarks
         if repairs and not diff:
             output.write(f"{printable(file)}: {repairs} repaired\n", err=True)
     found = finished(lambda: diagnostics_of(file, definitions, channels, protocol), Limits(), "checking")
     if isinstance(found, str):
         return found
     would_change = Exit.UNEXPECTED if diff and repairs else Exit.EXPECTED
+    found = (*remarks, *found)
     return _Checked(file, found, worst((exit_for(found, strict=strict), would_change)))
 
 

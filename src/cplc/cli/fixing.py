@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cplc.cli import output
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, finished
 from cplc.file_access import MAX_BYTES, read_bytes
 
+if TYPE_CHECKING:
+    from cplc.fixing import Repaired
+
 _BYTE_ORDER_MARK = "\ufeff"
 
 
 def fixed(
     file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None, *, diff: bool
-) -> int | str:
-    """Repair what can only be meant in one way; return how much that is, or why it was stopped.
+) -> Repaired | str | None:
+    """Repair what can only be meant in one way; return that, None where nothing is repaired, or why it was stopped.
 
     With ``diff`` nothing is written but what would change. Models in ISPL and standard input are left as they are.
     """
-    from cplc.fixing import Repaired, repaired
+    from cplc.fixing import repaired
     from cplc.pipeline import Compilation, is_ispl, load
 
     def work() -> tuple[str, Repaired] | None:
@@ -32,7 +36,7 @@ def fixed(
 
     found = finished(work, Limits(), f"repairing {file}")
     if found is None or isinstance(found, str):
-        return found or 0
+        return found
     before, after = found
     if diff:
         output.write_exactly(output.difference(file, before, after.text))
@@ -40,4 +44,4 @@ def fixed(
         path = Path(file).resolve()
         mark = _BYTE_ORDER_MARK if read_bytes(path, MAX_BYTES).startswith(_BYTE_ORDER_MARK.encode()) else ""
         output.write_file(path, mark + after.text)
-    return after.count
+    return after

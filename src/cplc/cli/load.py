@@ -55,17 +55,33 @@ def compilation_of(
     strategies: Strategies = "full",
 ) -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
     """Return what the file is compiled to, unless it cannot be read or is wrong, and all that is to be said of it."""
-    from cplc.pipeline import Compilation, is_ispl, load
+    from cplc.pipeline import is_ispl
 
     if is_ispl(file):
         raise UsageError(f"`{file}` is a model in ISPL, and this is only done with protocols")
+    loaded = _loaded(file, definitions, channels, protocol, strategies)
+    if isinstance(loaded, Diagnostic):
+        return None, (loaded,)
+    return (loaded if loaded.ok else None), loaded.diagnostics
+
+
+def _loaded(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    strategies: Strategies = "full",
+) -> Compilation | Diagnostic:
+    """Return what is known of a protocol, right or wrong, or the problem that keeps it from being read."""
+    from cplc.pipeline import Compilation, load
+
     parameters = dict(definitions)
     loaded = _standard_input(parameters, channels) if file == "-" else load(file, parameters, channels)
     if not isinstance(loaded, Compilation):
-        return None, (loaded,)
+        return loaded
     compilation = replace(loaded, protocol=protocol, strategies=strategies)
     tell(compilation)
-    return (compilation if compilation.ok else None), compilation.diagnostics
+    return compilation
 
 
 def reading_of(
@@ -109,7 +125,10 @@ def diagnostics_of(
     from cplc.pipeline import is_ispl
 
     if not is_ispl(file):
-        return compilation_of(file, definitions, channels, protocol)[1]
+        protocols = _loaded(file, definitions, channels, protocol)
+        if isinstance(protocols, Diagnostic):
+            return (protocols,)
+        return (*protocols.diagnostics, *protocols.remarks)
     loaded = _model_in_ispl(file, definitions, channels, protocol)
     return (loaded,) if isinstance(loaded, Diagnostic) else loaded.diagnostics
 
@@ -201,4 +220,5 @@ def exit_for(diagnostics: Sequence[Diagnostic], *, strict: bool) -> Exit:
     """Return what the diagnostics alone make of the run."""
     if any(diagnostic.is_error for diagnostic in diagnostics):
         return Exit.WRONG
-    return Exit.UNEXPECTED if strict and diagnostics else Exit.EXPECTED
+    warned = any(diagnostic.severity == "warning" for diagnostic in diagnostics)
+    return Exit.UNEXPECTED if strict and warned else Exit.EXPECTED

@@ -80,7 +80,7 @@ def _coloured(text: str, part: Part) -> str:
             return _styled(text, fg="red", bold=True)
         case "warning":
             return _styled(text, fg="yellow", bold=True)
-        case "note":
+        case "remark" | "note":
             return _styled(text, fg="cyan", bold=True)
         case "frame":
             return _styled(text, fg="blue")

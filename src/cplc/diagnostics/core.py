@@ -11,7 +11,8 @@ from cplc.printable import printable
 from cplc.records import dataclass
 from cplc.source import Span
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "remark"]
+"""A remark is for information: it fails nothing, not even where warnings do."""
 _CERTAIN: Final = 3
 """Of a shorter name, one letter is too much to be certain what is meant."""
 

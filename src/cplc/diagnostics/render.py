@@ -14,7 +14,7 @@ from cplc.diagnostics.core import Diagnostic, Note
 from cplc.printable import printable
 from cplc.source import Span
 
-Part = Literal["error", "warning", "note", "place", "frame", "message"]
+Part = Literal["error", "warning", "remark", "note", "place", "frame", "message"]
 Style = Callable[[str, Part], str]
 
 _TAB = 4
@@ -48,7 +48,7 @@ def rendered(diagnostics: Iterable[Diagnostic], style: Style = plain, *, limit: 
 def summary(diagnostics: Iterable[Diagnostic]) -> str:
     """Return ``2 errors, 1 warning``."""
     kinds = [diagnostic.severity for diagnostic in diagnostics]
-    counts = [(kinds.count(kind), kind) for kind in ("error", "warning")]
+    counts = [(kinds.count(kind), kind) for kind in ("error", "warning", "remark")]
     return ", ".join(f"{count} {kind}{'s' * (count > 1)}" for count, kind in counts if count) or "no problems"
 
 

@@ -11,6 +11,11 @@ from cplc.diagnostics.core import Rule
 UNREADABLE_FILE = Rule("unreadable-file", "a file that is missing, a directory or not UTF-8 text")
 OUTSIDE_PROJECT = Rule("outside-project", "an import of a file outside of the project")
 SYNTAX = Rule("syntax", "text that is not of the language")
+UNKNOWN_VERSION = Rule("unknown-version", "a version of the language that this program does not read")
+MEANING_CHANGED = Rule(
+    "meaning-changed", "a file without version, with what another version gave another meaning", severity="remark"
+)
+OTHER_NOTATION = Rule("other-notation", "the notation of a paper or of another language")
 TOO_DEEP = Rule("too-deep", "an expression nested deeper than can be read")
 FILE_TOO_LARGE = Rule("file-too-large", "a file larger than can be read")
 UNREADABLE_LOG = Rule("unreadable-log", "a log of which nothing is an event of the protocol")
@@ -56,6 +61,8 @@ LEFT_OUT_INSTANCE = Rule(
 NOT_A_STATE_CONDITION = Rule(
     "not-a-state-condition", "a guard, fact or condition that asks more than the present state"
 )
+NOT_A_CONTENT = Rule("not-a-content", "a promise with an operator that no promise can have")
+UNDECIDED_CONTENT = Rule("undecided-content", "a promise that nothing that happens ever keeps or breaks")
 UNSEEN = Rule("unseen", "a guard on what its agent cannot see")
 FOREIGN_VARIABLE = Rule("foreign-variable", "an assignment to the variable of another role")
 DUPLICATE_ASSIGNMENT = Rule("duplicate-assignment", "two values for one variable at once")

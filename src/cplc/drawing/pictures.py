@@ -12,7 +12,7 @@ from cplc.drawing.needs import needs
 from cplc.report.runs import family
 from cplc.report.wording import HIDDEN, value_text, variable_text
 from cplc.system.model import Agent, Claim, Commitment, State, Step, System, Variable
-from cplc.system.printer import expr_text
+from cplc.system.printer import content_text, expr_text
 
 _LONGEST: Final = 60
 _MOST_STATES: Final = 40
@@ -104,7 +104,7 @@ def lifecycle(system: System, one: Commitment | Claim, title: str) -> Graph:
 def _content(one: Commitment | Claim) -> str:
     if isinstance(one, Claim):
         return _short(expr_text(one.content))
-    return f"if {_short(expr_text(one.antecedent))} then {_short(expr_text(one.consequent))}"
+    return f"if {_short(expr_text(one.antecedent))} then {_short(content_text(one))}"
 
 
 def _short(text: str) -> str:

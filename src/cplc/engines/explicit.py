@@ -31,6 +31,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Enforces,
     Finally,
     Formula,
@@ -47,6 +48,7 @@ from cplc.system.formula import (
     Path,
     Regardless,
     Release,
+    SociallyCommits,
     Taken,
     Until,
     WeakUntil,
@@ -242,7 +244,7 @@ class ExplicitEngine(Engine[States]):
                 if (ctl := ctl_path(formula)) is not None:
                     return self.complement(self._any(self._some_path(way, assuming) for way in ways_to_fail(ctl)))
                 return self.complement(self._some_run(Not(path), along, assuming))
-            case Commits() | Fulfils():
+            case Commits() | Fulfils() | Conditional() | SociallyCommits():
                 return states(meaning(formula))
             case KnownFrom(observed, operand):
                 lacking = self.without(self._considered, states(operand))

@@ -36,6 +36,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Enforces,
     Formula,
     Fulfils,
@@ -48,6 +49,7 @@ from cplc.system.formula import (
     OnPaths,
     Or,
     Regardless,
+    SociallyCommits,
     Taken,
     ctl_path,
     meaning,
@@ -284,7 +286,7 @@ class SymbolicEngine(Engine[Node]):
                 return ~self._some_run(formula, assuming).failing(path)
             case Adjacent():
                 return self._adjacent(formula, self._holds(formula.operand, assuming))
-            case Commits() | Fulfils():
+            case Commits() | Fulfils() | Conditional() | SociallyCommits():
                 return self._holds(meaning(formula), assuming)
             case KnownFrom(observed, operand):
                 return ~self._agreeing(observed, ~self._holds(operand, assuming))

@@ -10,6 +10,7 @@ import importlib
 from dataclasses import replace
 
 from cplc.export.request import CannotExport, Export, ExportedFormula, Origin, Request
+from cplc.system.formula import expanded
 
 __all__ = ["TARGETS", "CannotExport", "Export", "ExportedFormula", "Origin", "Request", "export"]
 
@@ -41,5 +42,7 @@ def export(target: str, request: Request) -> Export:
             f"`--to {target}` is for protocols, in which one step is taken at a time; a model in ISPL, in which all "
             f"agents act at once, goes to {', '.join(f'`{one}`' for one in modules)}"
         )
+    formulas = tuple(replace(one, formula=expanded(one.formula)) for one in request.formulas)
+    request = replace(request, formulas=formulas)
     found: Export = importlib.import_module(f"cplc.export.{modules[target]}").export(request)
     return replace(found, notes=(*request.left_out, *found.notes))

@@ -62,6 +62,8 @@ def relations(formula: Formula) -> Iterator[Relation]:
                 yield Agrees(channel.promised, channel.name)
             case f.KnownFrom(observed, _, observer):
                 yield Agrees(observed, observer)
+            case f.Conditional():
+                yield from relations(f.meaning(part))
             case _:
                 pass
 
@@ -90,7 +92,7 @@ class Arctl:
             case f.Knows(_, agents, operand):
                 everybody = [self._everywhere(Looks((agent,)), operand) for agent in agents]
                 return everybody[0] if len(everybody) == 1 else short(f"({' & '.join(everybody)})")
-            case f.Commits() | f.Fulfils():
+            case f.Commits() | f.Fulfils() | f.Conditional():
                 return self.text(f.meaning(formula))
             case f.KnownFrom(observed, operand, observer):
                 return self._everywhere(Agrees(observed, observer), operand)

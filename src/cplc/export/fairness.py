@@ -208,6 +208,6 @@ def _is_condition(formula: Formula) -> bool:
 
 def _has_no_quantifier(path: Formula) -> bool:
     return not any(
-        isinstance(part, f.OnPaths | f.Enforces | f.Commits | f.Fulfils | f.KnownFrom | f.Knows)
+        isinstance(part, f.OnPaths | f.Enforces | f.Commits | f.Fulfils | f.Conditional | f.KnownFrom | f.Knows)
         for part in f.subformulas(path)
     )

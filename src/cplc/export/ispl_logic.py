@@ -47,7 +47,7 @@ def reduced(formula: Formula, system: System) -> Formula:
             return f.OnPaths("E", f.Finally(_possible(taken, system)))
         case f.OnPaths("A", f.Globally(f.Not(f.Taken() as taken), None), None) if not system.fairness:
             return f.OnPaths("A", f.Globally(f.Not(_possible(taken, system))))
-        case f.Commits() | f.Fulfils():
+        case f.Commits() | f.Fulfils() | f.Conditional():
             return reduced(f.meaning(formula), system)
         case f.KnownFrom(observed, operand, observer):
             for expr in observed:
@@ -83,6 +83,8 @@ def observers(formulas: Iterable[Formula]) -> dict[str, tuple[Expr, ...]]:
                 found[observer_of(channel.name)] = channel.promised
             case f.KnownFrom(observed, _, observer):
                 found[observer_of(observer)] = observed
+            case f.Conditional():
+                found.update(observers((f.meaning(part),)))
             case _:
                 pass
     return found

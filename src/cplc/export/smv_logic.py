@@ -182,7 +182,7 @@ def what_is(formula: Formula) -> str:
             return "what a group can enforce"
         case f.Knows():
             return "knowledge"
-        case f.Commits() | f.Fulfils() | f.KnownFrom():
+        case f.Commits() | f.Fulfils() | f.Conditional() | f.KnownFrom():
             return "social commitment"
         case f.Adjacent():
             return "an operation on commitments that compares a state with the next one"

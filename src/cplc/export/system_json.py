@@ -18,7 +18,7 @@ from cplc.system.formula import Formula
 from cplc.system.model import Step, System
 from cplc.system.rounds import Player
 
-FORMAT_VERSION: Final = 3
+FORMAT_VERSION: Final = 4
 """Rises when a document of the former version would be misread."""
 
 
@@ -80,6 +80,8 @@ def system_data(system: System) -> dict[str, object]:
                 "variable": commitment.variable,
                 "antecedent": expr_data(commitment.antecedent),
                 "consequent": expr_data(commitment.consequent),
+                "content": commitment.content,
+                "on_course": expr_data(commitment.on_course),
                 "within": commitment.within,
                 "expires": commitment.expires,
                 "views": dict(commitment.views),
@@ -202,6 +204,9 @@ def formula_data(formula: Formula) -> list[object]:
             return ["enforces", group, formula_data(goal), "uniform" if uniform else "full"]
         case f.Commits(channel, operand) | f.Fulfils(channel, operand):
             return [_word(formula), _channel(channel), formula_data(operand)]
+        case f.Conditional(channel, operation, antecedent, consequent, other):
+            offerings = [_offering(channel), *([] if other is None else [_offering(other)])]
+            return [operation, *offerings, formula_data(antecedent), formula_data(consequent)]
         case f.KnownFrom(observed, operand, observer):
             return ["known from", [*map(expr_data, observed)], formula_data(operand), observer]
         case f.Knows(mode, agents, operand):
@@ -219,6 +224,20 @@ def _channel(channel: f.Channel) -> dict[str, object]:
         "bound": expr_data(channel.bound),
         "caught up": expr_data(channel.caught_up),
     }
+
+
+def _offering(offering: f.Offering) -> dict[str, object]:
+    offers = (
+        {
+            "name": offer.name,
+            "offered": expr_data(offer.offered),
+            "promised": expr_data(offer.promised),
+            "kept": expr_data(offer.kept),
+            "ended": expr_data(offer.ended),
+        }
+        for offer in offering.offers
+    )
+    return _channel(offering.promises) | {"offers": [*offers]}
 
 
 def _taken(taken: f.Taken) -> list[object]:

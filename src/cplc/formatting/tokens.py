@@ -15,7 +15,8 @@ from cplc.syntax.scanner import scan
 _TOKEN: Final = re.compile(r'"[^"\n]*"|[A-Za-z_]\w*|\d+|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S', re.ASCII)
 _CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
 _BOUNDED: Final = frozenset({"F", "G", "AF", "AG", "EF", "EG", "U"})
-_MODALITIES: Final = frozenset({"C", "Fu", "SC", "K", "EK", "DK", "CK", "does", "claim"})
+_CONDITIONAL: Final = frozenset({"WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"})
+_MODALITIES: Final = _CONDITIONAL | {"C", "Fu", "SC", "SCc", "K", "EK", "DK", "CK", "does", "claim"}
 
 Kind = Literal["word", "name", "number", "string", "sign", "comment"]
 Sense = Literal["", "block", "unary", "bound", "calls", "of message"]
@@ -56,7 +57,7 @@ class Marks:
     called: frozenset[int]
     """Names with arguments or parameters in parentheses."""
     declarations: dict[int, Node]
-    """What has a line of its own: declarations, imports, protocols and the variables of a role."""
+    """What has a line of its own: declarations, the version, imports, protocols and the variables of a role."""
     clauses: dict[int, str]
     """Clauses, and the keyword of each."""
     message_names: frozenset[int]
@@ -106,7 +107,7 @@ def nodes(tree: object) -> Iterator[Node]:
 
 
 def _has_line(node: Node) -> bool:
-    return isinstance(node, (ast.Import, ast.Protocol, ast.RoleVariable, ast.Declaration, ast.AgentItem))
+    return isinstance(node, (ast.Version, ast.Import, ast.Protocol, ast.RoleVariable, ast.Declaration, ast.AgentItem))
 
 
 def comments_of(source: Source) -> list[str]:

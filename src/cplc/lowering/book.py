@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from cplc.lowering import dialogue
 from cplc.lowering.vocabulary import kept_by
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation
-from cplc.semantics.terms import Apply, FactRef, InState, Term, Value
+from cplc.semantics.terms import Apply, FactRef, InState, Term, Value, is_about_runs, state_parts
+
+if TYPE_CHECKING:
+    from cplc.semantics.contents import Content
 
 OPEN = ("conditional", "active", "pending")
 CLOSED = (
@@ -43,6 +47,8 @@ class Book:
     """Commitment to those it may wait for after being delegated `retaining`."""
     suspended: frozenset[str] = frozenset()
     """Commitments that may be pending."""
+    contents: Mapping[str, Content] = field(default_factory=dict)
+    """Commitments that are about runs, and what they promise."""
 
     def variables(self, commitment: str, keeper: str | None) -> Iterable[tuple[str, str, tuple[Value, ...]]]:
         """Yield name, kind and domain of every variable that the keeper has of the commitment or claim."""
@@ -58,6 +64,14 @@ class Book:
             yield former_of(name), "former", LIVE
         if targets := self.retained.get(commitment):
             yield follows_of(name), "follows", ("none", *targets)
+        if commitment in self.contents and len(domain := self.monitor_states(commitment)) > 1:
+            yield monitor_of(name), "monitor", domain
+
+    def monitor_states(self, name: str) -> tuple[int, ...]:
+        """Return the states that its monitor may be in between steps: a verdict waits only while pending."""
+        monitor = self.contents[name].monitor
+        may_wait = name in self.suspended and False in monitor.decided
+        return tuple(range(max(1, monitor.open_states + may_wait)))
 
     @cached_property
     def kept(self) -> dict[str | None, Kept]:
@@ -85,6 +99,10 @@ def follows_of(name: str) -> str:
     return f"{name}.follows"
 
 
+def monitor_of(name: str) -> str:
+    return f"{name}.monitor"
+
+
 def make_book(model: CheckedModel, viewers: dict[str | None, frozenset[str]]) -> Book:
     """Read off the operations what can become of each commitment."""
     operations = [operation for message in model.messages for operation in message.operations]
@@ -109,15 +127,27 @@ def make_book(model: CheckedModel, viewers: dict[str | None, frozenset[str]]) ->
         if targets:
             retained[name] = tuple(other for other in model.commitment if other in targets)
     suspended = {operation.commitment for operation in operations if operation.verb == "suspend"} | set(retained)
+    contents = {
+        name: _compiled(c.consequent, model) for name, c in model.commitment.items() if name in model.about_runs
+    }
+    breakable = {name for name, content in contents.items() if False in content.monitor.decided}
     possible = {
-        name: _possible(commitment, involving[name], name in suspended, name in retained)
+        name: _possible(commitment, involving[name], name in suspended, name in retained, name in breakable)
         for name, commitment in model.commitment.items()
     }
     possible |= {claim.name: dialogue.possible_states(claim, involving[claim.name]) for claim in model.claims}
-    return Book(model, viewers, possible, retained, frozenset(suspended))
+    return Book(model, viewers, possible, retained, frozenset(suspended), contents)
 
 
-def _possible(commitment: Commitment, operations: list[Operation], can_wait: bool, follows: bool) -> tuple[str, ...]:
+def _compiled(content: Term, model: CheckedModel) -> Content:
+    from cplc.semantics.contents import compiled
+
+    return compiled(content, model)
+
+
+def _possible(
+    commitment: Commitment, operations: list[Operation], can_wait: bool, follows: bool, breakable: bool
+) -> tuple[str, ...]:
     verbs = {operation.verb for operation in operations if operation.commitment == commitment.name}
     born = "create" in verbs or any(operation.target == commitment.name for operation in operations)
     if not born:
@@ -125,7 +155,12 @@ def _possible(commitment: Commitment, operations: list[Operation], can_wait: boo
     found = {"null", "conditional", "active", "fulfilled"}
     if can_wait:
         found.add("pending")
-    if "violate" in verbs or commitment.within is not None or ("withdraw" in verbs and not commitment.revocable):
+    if (
+        breakable
+        or "violate" in verbs
+        or commitment.within is not None
+        or ("withdraw" in verbs and not commitment.revocable)
+    ):
         found.add("violated")
     if "withdraw" in verbs:
         found.add("withdrawn")
@@ -145,6 +180,8 @@ def _possible(commitment: Commitment, operations: list[Operation], can_wait: boo
 def conditions_of(declared: Commitment | Claim) -> tuple[Term, ...]:
     """Return the conditions that the automatic rules look at."""
     match declared:
+        case Commitment(antecedent=antecedent, consequent=consequent) if is_about_runs(consequent):
+            return antecedent, *state_parts(consequent)
         case Commitment():
             return declared.antecedent, declared.consequent
         case Claim():

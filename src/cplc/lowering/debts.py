@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cplc.lowering.book import follows_of
-from cplc.lowering.promises import owed
+from cplc.lowering.promises import in_force, owed
 from cplc.system.debts import Debt
 from cplc.system.expr import FALSE, Const, Read, conj, equal
 from cplc.system.model import System
@@ -21,4 +21,4 @@ def _debt(system: System, name: str) -> Debt:
     pending = equal(Read(name), Const("pending")) if "pending" in system.variable[name].domain else FALSE
     suspended = pending if waiting is None else conj((pending, equal(follows, Const("none"))))
     waits_for = tuple((target, conj((pending, equal(follows, Const(target))))) for target in targets)
-    return Debt(owed(system, name), suspended, waits_for)
+    return Debt(owed(system, name), in_force(system, name), suspended, waits_for)

@@ -9,7 +9,7 @@ from cplc.lowering.book import Book, conditions_of, depends_on
 from cplc.lowering.lifecycle import Ledger
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Commitment, Variable
-from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, Sent, Term, Var
+from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, InState, Sent, Term, Var
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,36 @@ class Dependence:
         That is so where a condition reads what a sending or a restart elsewhere changes, or can become true
         because a message is reset. Claims are judged by what an effect itself changes, and so never go stale.
         """
-        return tuple(c.name for c in self._model.commitments if self._can_go_stale(c))
+        return tuple(
+            c.name for c in self._model.commitments if self._can_go_stale(c) or self._follows_a_restart(c.name)
+        )
+
+    def is_stable(self, name: str) -> bool:
+        """Whether what a content about runs mentions changes only where the monitors look."""
+        return name not in self._stale
+
+    @cached_property
+    def _stale(self) -> frozenset[str]:
+        return frozenset(self.stale)
+
+    def _follows_a_restart(self, name: str) -> bool:
+        """Whether its rules look at a commitment about runs that a restart may decide; no rules run then."""
+        return any(self._outlasts(other) for other in depends_on(self.book, name) if other in self.book.contents)
+
+    def _outlasts(self, name: str) -> bool:
+        return any(name in self.outlasting(scope) for scope in self._restarting)
+
+    def outlasting(self, scope: str) -> tuple[str, ...]:
+        """Return the commitments about runs that a restart of the scope is an event for: those outside of it."""
+        inside = self.inside(scope) if self.book.contents else frozenset()
+        return tuple(name for name in self.book.contents if self._model.commitment[name].scope not in inside)
 
     def _can_go_stale(self, commitment: Commitment) -> bool:
-        for term in conditions_of(commitment):
-            for atom, positive in _atoms(term, self._model, True):
+        about_runs = commitment.name in self.book.contents
+        for number, term in enumerate(conditions_of(commitment)):
+            for atom, helps in _atoms(term, self._model, True):
+                # What a content about runs mentions may matter in both directions.
+                positive = helps and not (about_runs and number)
                 match atom:
                     case Sent() | InFlight():
                         return True
@@ -60,6 +85,8 @@ class Dependence:
                     case Happened(message) | Field(message, _):
                         if not positive and self._can_vanish(message, commitment):
                             return True
+                    case InState(other) if self._begins_anew(other, commitment):
+                        return True
                     case _:
                         pass
         return False
@@ -96,6 +123,12 @@ class Dependence:
             return True
         mine = self.around(commitment.scope)
         return any(s in self._restarting and s not in mine for s in self.around(self._model.message[message].scope))
+
+    def _begins_anew(self, other: str, commitment: Commitment) -> bool:
+        """Whether a restart takes back a commitment or claim without taking back the one that looks at it."""
+        mine = self.around(commitment.scope)
+        declared = self._model.commitment.get(other) or self._model.claim[other]
+        return any(s in self._restarting and s not in mine for s in self.around(declared.scope))
 
     def restarts(self, scope: str, variable: Variable) -> bool:
         """Whether a restart of the scope takes the variable back, as a part's own or that of a role it binds."""

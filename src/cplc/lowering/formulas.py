@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Literal
 
-from cplc.lowering import dialogue
-from cplc.lowering.book import OPEN
+from cplc.lowering.bindings import bindings
 from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.promises import promises
 from cplc.lowering.text import action_text, atom_text
@@ -18,8 +17,6 @@ from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.formula import Formula
 from cplc.system.model import System
-
-_NEVER = f.Atom(e.FALSE, "false")
 
 
 def lower_formula(term: Term, model: CheckedModel, system: System, uniform: bool = False) -> Formula:
@@ -40,7 +37,7 @@ class _Lowering:
     def formula(self, term: Term) -> Formula:
         match term:
             case t.Apply("!", (operand,)):
-                return f.Not(self.formula(operand))
+                return f.negation(self.formula(operand))
             case t.Apply("&", operands):
                 return _joined(f.And, [self.formula(operand) for operand in operands], "true")
             case t.Apply("|", operands):
@@ -49,16 +46,24 @@ class _Lowering:
                 return f.Implies(self.formula(left), self.formula(right))
             case t.Apply("<->", (left, right)):
                 return f.Iff(self.formula(left), self.formula(right))
-            case t.OverPaths(quantifier, path, along):
+            case t.OverPaths(quantifier, path, along, True):
                 return self._paths(quantifier, path, along)
+            case t.OverPaths(quantifier, path, along):
+                return self._paths_of_moves(quantifier, path, along)
+            case t.Does("idle"):
+                return f.Not(self._moves)
             case t.Does():
                 return f.Taken(self._steps(term), action_text(term))
-            case t.Social("SC", debtor, creditor, body):
-                return self._social(debtor, creditor, body)
+            case t.Social("SC" | "SCc"):
+                return self._social(term)
             case t.Social("C", _, _, body):
                 return f.Commits(self._channel(term), self.formula(body))
             case t.Social("Fu", _, _, body):
                 return f.Fulfils(self._channel(term), self.formula(body))
+            case t.Conditional(_, _, _, antecedent, consequent):
+                from cplc.lowering.conditional_commitments import conditional
+
+                return conditional(term, self.model, self.system, self.formula(antecedent), self.formula(consequent))
             case t.Knowledge(modality, group, body):
                 mode = {"K": "each", "EK": "each", "DK": "together", "CK": "common"}[modality]
                 return f.Knows(mode, group, self.formula(body))  # type: ignore[arg-type]
@@ -123,7 +128,19 @@ class _Lowering:
             case _:
                 return f.Implies(ever, said)
 
+    def _paths_of_moves(self, quantifier: Literal["A", "E"], path: Term, along: Term | None) -> Formula:
+        """Quantify over paths that never idle: engines allow it on every path, so the path formula excludes it."""
+        assert along is not None, "only a restriction of steps excludes the idle step"
+        allowed = f.Taken(self._steps(along), action_text(along))
+        said, moving = self.formula(path), f.Globally(self._moves)
+        restricted = f.And((said, moving)) if quantifier == "E" else f.Implies(moving, said)
+        return f.OnPaths(quantifier, restricted, allowed, may_idle=False)
+
     # --- steps
+
+    @cached_property
+    def _moves(self) -> f.Taken:
+        return f.Taken(self._every_step, f.MOVES)
 
     def _steps(self, term: Term) -> frozenset[str]:
         """Return the steps of which a combination of `does(…)` is true."""
@@ -146,6 +163,8 @@ class _Lowering:
                 return self._sendings.get(message, frozenset())
             case t.Does("act", role):
                 return self._acts.get(role, frozenset())
+            case t.Does("idle"):
+                return frozenset()
             case t.Does("tick"):
                 return frozenset(step.name for step in self.system.steps if step.kind == "tick")
             case t.Does(verb, subject, other):
@@ -191,25 +210,12 @@ class _Lowering:
         names = (c.name for c in self.model.commitments if (c.debtor, c.creditor) == parties)
         return promises(self.system, f"{term.debtor} -> {term.creditor}", names)
 
-    def _social(self, debtor: str, creditor: str, body: Term) -> Formula:
-        """Something is owed and some run satisfies the body."""
-        owing = self._owing(debtor, creditor)
-        return owing if owing == _NEVER else _joined(f.And, [owing, self._paths("E", body, None)], "true")
-
-    def _owing(self, debtor: str, creditor: str) -> Formula:
-        """Some commitment from debtor to creditor is open, or one of them made a claim to the other that binds it."""
-        pair = debtor, creditor
-        states = [t.InState(c.name, frozenset(OPEN)) for c in self.model.commitments if (c.debtor, c.creditor) == pair]
-        for claim in self.model.claims:
-            if (claim.maker, claim.addressee) == pair:
-                states += self._possible(claim.name, dialogue.OWED)
-            elif (claim.addressee, claim.maker) == pair:
-                states += self._possible(claim.name, dialogue.ANSWERED)
-        return _joined(f.Or, [self.formula(state) for state in states], "false")
-
-    def _possible(self, claim: str, states: tuple[str, ...]) -> list[t.InState]:
-        domain = self.system.variable[claim].domain
-        return [t.InState(claim, frozenset({state})) for state in states if state in domain]
+    def _social(self, term: t.Social) -> Formula:
+        """Return what comes of all that binds the debtor to the creditor."""
+        conditional = term.modality == "SCc"
+        binding = bindings(self.model, self.system, term.debtor, term.creditor, conditional=conditional)
+        trigger = None if term.trigger is None else self.formula(term.trigger)
+        return f.SociallyCommits(f"{term.debtor} -> {term.creditor}", binding, self.formula(term.body), trigger)
 
 
 def _joined(kind: type[f.And] | type[f.Or], operands: Iterable[Formula], empty: str) -> Formula:

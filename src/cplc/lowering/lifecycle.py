@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cplc.lowering import dialogue
-from cplc.lowering.book import CLOSED, LIVE, OPEN, Book, clock_of, depends_on, follows_of, former_of, states_in
+from cplc.lowering.book import (
+    CLOSED,
+    LIVE,
+    OPEN,
+    Book,
+    clock_of,
+    depends_on,
+    follows_of,
+    former_of,
+    monitor_of,
+    states_in,
+)
 from cplc.lowering.cases import NO, Cases, Outcome
 from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.vocabulary import kept_by
@@ -93,6 +104,8 @@ class Ledger:
         if len(self.clocks.get(clock_of(name), ())) > 1:
             self._put(clock_of(name), self.cases.both(when, self.is_in(commitment, OPEN)), self.cases.constant(0))
         self._put(name, when, self.cases.constant(state) if isinstance(state, str) else state)
+        if commitment in self.book.contents:
+            self.put_monitor(commitment, when, self.cases.constant(0))
         self._forget(commitment, when)
 
     def _forget(self, commitment: str, when: Outcome) -> None:
@@ -101,6 +114,17 @@ class Ledger:
             self._put(former_of(name), when, self.cases.constant(LIVE[0]))
         if commitment in self.book.retained:
             self._put(follows_of(name), when, self.cases.constant("none"))
+
+    def monitor(self, commitment: str) -> Outcome:
+        """Return the state of its monitor at this point of the step."""
+        variable = monitor_of(kept_by(commitment, self.keeper))
+        is_kept = len(self.book.monitor_states(commitment)) > 1
+        return self._get(variable) if is_kept else self.values.get(variable, self.cases.constant(0))
+
+    def put_monitor(self, commitment: str, when: Outcome, state: Outcome) -> None:
+        """Set the state of its monitor; without a variable, one that has only one state between steps."""
+        variable = monitor_of(kept_by(commitment, self.keeper))
+        self.values[variable] = self.cases.choose(when, state, self.monitor(commitment))
 
     def _suspend(self, commitment: str, when: Outcome, waits_for: str | None) -> None:
         """Become pending; the clock stands still."""
@@ -184,10 +208,12 @@ class Ledger:
 
     def _create(self, commitment: str, when: Outcome) -> None:
         declared = self.book.model.commitment[commitment]
-        fulfilled = self.truth(declared.consequent, commitment)
-        detached = self.truth(declared.antecedent, commitment)
         cases = self.cases
+        fulfilled = NO if commitment in self.book.contents else self.truth(declared.consequent, commitment)
+        detached = self.truth(declared.antecedent, commitment)
         live = cases.choose(detached, cases.constant("active"), cases.constant("conditional"))
+        if commitment in self.book.contents:
+            self.unsettled[commitment] = None
         self.move(commitment, when, cases.choose(fulfilled, cases.constant("fulfilled"), live))
 
     def _hand_over(self, operation: Operation, c: str, d: str) -> Outcome:
@@ -233,12 +259,41 @@ class Ledger:
 
     def _settle(self, c: str) -> None:
         declared = self.book.model.commitment[c]
-        fulfilled = self.truth(declared.consequent, c)
-        self.move(c, self.cases.both(self.is_in(c, OPEN), fulfilled), "fulfilled")
+        is_about_runs = c in self.book.contents
+        if is_about_runs:
+            self.decide(c)
+        else:
+            fulfilled = self.truth(declared.consequent, c)
+            self.move(c, self.cases.both(self.is_in(c, OPEN), fulfilled), "fulfilled")
         if c in self.book.retained:
             self._follow(c)
         detached = self.truth(declared.antecedent, c)
         self.move(c, self.cases.both(self.is_in(c, ("conditional",)), detached), "active")
+        if is_about_runs:
+            self.decide(c)
+
+    def advance(self, commitment: str, step: int, *, stable: bool) -> None:
+        """Let the monitor of a content about runs read the state before the step, and the step."""
+        from cplc.lowering.content_monitors import advance
+
+        advance(self, commitment, step, stable=stable)
+
+    def decide(self, commitment: str, *, on_entering: bool = True) -> None:
+        """Close a commitment about runs that its monitor decides; what is pending is only fulfilled."""
+        from cplc.lowering.content_monitors import decided
+
+        both, active = self.cases.both, self.is_in(commitment, ("active",))
+        in_force = active
+        if commitment in self.book.suspended:
+            former = self._get(former_of(kept_by(commitment, self.keeper)))
+            waiting = both(self.is_in(commitment, ("pending",)), self.cases.is_in(former, ("active",)))
+            in_force = self.cases.either(active, waiting)
+        if in_force == NO:
+            return
+        true = decided(self, commitment, True, on_entering=on_entering)
+        false = decided(self, commitment, False, on_entering=on_entering)
+        self.move(commitment, both(active, false), "violated")
+        self.move(commitment, both(in_force, true), "fulfilled")
 
     def _follow(self, c: str) -> None:
         follows = follows_of(kept_by(c, self.keeper))
@@ -254,8 +309,26 @@ class Ledger:
 
     # --- time
 
-    def tick(self, commitment: str) -> None:
-        """Let one tick pass for the deadlines of a commitment."""
+    def on_course(self, commitment: str) -> Outcome:
+        """Return when its content holds if nothing more happens; a condition never does."""
+        if commitment not in self.book.contents:
+            return NO
+        from cplc.lowering.content_monitors import is_on_course
+
+        return is_on_course(self, commitment)
+
+    def ticks(self, commitments: Iterable[str]) -> None:
+        """Let one tick pass for the deadlines of these; the monitors of contents about runs decide before them."""
+        timed = tuple(commitments)
+        for together, _ in _order(self.book, [name for name in self.book.contents if name in self.kept]):
+            for name in together:
+                self.decide(name)
+        on_course = {name: self.on_course(name) for name in timed}
+        for name in timed:
+            self._tick(name, on_course[name])
+
+    def _tick(self, commitment: str, on_course: Outcome) -> None:
+        """Let one tick pass; a commitment on course is fulfilled at its deadline."""
         declared = self.book.model.commitment[commitment]
         name = clock_of(kept_by(commitment, self.keeper))
         clock, values = e.Read(name), self.clocks[name]
@@ -271,13 +344,22 @@ class Ledger:
             if limit > 1:
                 later = self.cases.leaf(e.arith("+", clock, e.Const(1)))
                 self._put(name, self.cases.both(running, self.cases.negate(at_end)), later)
+            if state == "active" and on_course != NO:
+                self.move(commitment, self.cases.both(over, on_course), "fulfilled")
+                over = self.cases.both(over, self.cases.negate(on_course))
             self.move(commitment, over, outcome)
 
     # --- result
 
     def updates(self) -> dict[str, Expr]:
         """Return what is written, each value in normal form."""
-        changed = {name: value for name, value in self.values.items() if value != self.cases.variable(name)}
+        values = self.values
+        if self.book.contents:
+            single = {
+                monitor_of(kept_by(c, self.keeper)) for c in self.book.contents if len(self.book.monitor_states(c)) == 1
+            }
+            values = {name: value for name, value in values.items() if name not in single}
+        changed = {name: value for name, value in values.items() if value != self.cases.variable(name)}
         return {name: self.cases.expression(value, name) for name, value in changed.items()}
 
 

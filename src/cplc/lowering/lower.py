@@ -8,9 +8,11 @@ from cplc.lowering.book import Book, conditions_of, make_book, states_in
 from cplc.lowering.dependence import Dependence
 from cplc.lowering.expressions import Reading, condition, in_flight
 from cplc.lowering.steps import Hazard, Workshop, copies
+from cplc.lowering.text import content_text
 from cplc.lowering.vocabulary import copy_of, kept_by
 from cplc.semantics.model import CheckedModel
-from cplc.semantics.terms import Apply, FactRef, InState, Knowledge, OverPaths, Social, Strategic, Term
+from cplc.semantics.model import Commitment as Declared
+from cplc.semantics.terms import Apply, Conditional, FactRef, InState, Knowledge, OverPaths, Social, Strategic, Term
 from cplc.system import expr as e
 from cplc.system.model import (
     Agent,
@@ -72,10 +74,12 @@ def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
                 commitment.creditor,
                 commitment.name,
                 condition(commitment.antecedent, reading),
-                condition(commitment.consequent, reading),
+                _consequent(commitment, book, reading),
                 commitment.within,
                 commitment.expires,
                 views=tuple(_views(book, commitment.name)),
+                content=content_text(commitment.consequent) if commitment.name in book.contents else "",
+                on_course=_on_course(commitment.name, book, reading),
                 span=commitment.span,
             )
             for commitment in model.commitments
@@ -97,6 +101,19 @@ def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
             for claim in model.claims
         ),
     )
+
+
+def _consequent(commitment: Declared, book: Book, reading: Reading) -> e.Expr:
+    """Return the condition that fulfils it; none where the content is about runs."""
+    return e.FALSE if commitment.name in book.contents else condition(commitment.consequent, reading)
+
+
+def _on_course(name: str, book: Book, reading: Reading) -> e.Expr:
+    if name not in book.contents:
+        return e.FALSE
+    from cplc.lowering.content_monitors import on_course
+
+    return on_course(book, name, reading)
 
 
 def declared(model: CheckedModel, observers: Iterable[View] = ()) -> tuple[Book, set[View], dict[str, Variable]]:
@@ -143,8 +160,15 @@ def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
         case Apply(_, operands):
             for operand in operands:
                 yield from views_in(operand, model)
-        case OverPaths(_, body) | Social(_, _, _, body) | Knowledge(_, _, body) | Strategic(_, body):
+        case Social(body=body, trigger=trigger):
             yield from views_in(body, model)
+            if trigger is not None:
+                yield from views_in(trigger, model)
+        case OverPaths(_, body) | Knowledge(_, _, body) | Strategic(_, body):
+            yield from views_in(body, model)
+        case Conditional(antecedent=antecedent, consequent=consequent):
+            yield from views_in(antecedent, model)
+            yield from views_in(consequent, model)
         case _:
             pass
 

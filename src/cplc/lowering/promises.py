@@ -11,21 +11,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cplc.lowering.book import former_of
-from cplc.system.expr import FALSE, Const, Expr, Read, conj, disj, equal, negate
+from cplc.system.expr import Const, Expr, Read, conj, disj, equal, negate
 from cplc.system.formula import Channel
 from cplc.system.model import System
 
 
 def in_force(system: System, commitment: str) -> Expr:
     """Return when a commitment is active, or pending and was active before."""
-    waiting = conj((_is_in(system, commitment, "pending"), _is_in(system, former_of(commitment), "active")))
-    return disj((_is_in(system, commitment, "active"), waiting))
+    waiting = conj((is_in(system, commitment, "pending"), is_in(system, former_of(commitment), "active")))
+    return disj((is_in(system, commitment, "active"), waiting))
 
 
 def on_course(system: System, commitment: str) -> Expr:
     """Return when the commitment is open and its content holds if nothing more ever happens."""
-    del system, commitment
-    return FALSE
+    return system.commitment[commitment].on_course
+
+
+def offered(system: System, commitment: str) -> Expr:
+    """Return when a commitment is conditional, or pending and was conditional before."""
+    waiting = conj((is_in(system, commitment, "pending"), is_in(system, former_of(commitment), "conditional")))
+    return disj((is_in(system, commitment, "conditional"), waiting))
 
 
 def owed(system: System, commitment: str) -> Expr:
@@ -36,7 +41,7 @@ def owed(system: System, commitment: str) -> Expr:
 def kept(system: System, commitment: str) -> Expr:
     """Return when the commitment is fulfilled, or in force and on course."""
     lasting = conj((in_force(system, commitment), on_course(system, commitment)))
-    return disj((_is_in(system, commitment, "fulfilled"), lasting))
+    return disj((is_in(system, commitment, "fulfilled"), lasting))
 
 
 def promised(system: System, commitment: str) -> Expr:
@@ -54,8 +59,8 @@ def promises(system: System, name: str, commitments: Iterable[str]) -> Channel:
     return Channel(name, ever, disj(ever), caught_up)
 
 
-def _is_in(system: System, variable: str, state: str) -> Expr:
-    """Return when a variable has a value; never, where there is no such variable or it never has it."""
+def is_in(system: System, variable: str, state: str) -> Expr:
+    """Return when a variable has a value: never, if there is no such variable or it never has the value."""
     declared = system.variable.get(variable)
     if declared is None or state not in declared.domain:
         return Const(False)

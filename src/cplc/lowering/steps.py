@@ -211,6 +211,7 @@ class Workshop:
         """Apply operations and automatic rules to what `Env` keeps."""
         ledger = Ledger(self.book, None, Reading(self.model, None, own, changed))
         with _saying_of(f"`{message.name}`", ledger):
+            self._read_letter(ledger, message)
             performed = [ledger.perform(operation) for operation in message.operations]
             ledger.settle(self._to_settle(message, ledger))
             return tuple(operation for operation in performed if operation is not None), ledger.updates()
@@ -223,10 +224,18 @@ class Workshop:
             return {}
         ledger = Ledger(self.book, viewer, Reading(self.model, viewer, own, changed))
         with _saying_of(f"`{message.name}`", ledger):
+            self._read_letter(ledger, message)
             for operation in message.operations:
                 ledger.perform(operation)
             ledger.settle(self._to_settle(message, ledger))
             return ledger.updates()
+
+    def _read_letter(self, ledger: Ledger, message: Message) -> None:
+        """Let the monitors of contents about runs read the step by which the message takes effect."""
+        for name, content in self.book.contents.items():
+            if name in ledger.kept:
+                step = content.step_of_message(message, self.model.sync)
+                ledger.advance(name, step, stable=self.dependence.is_stable(name))
 
     def _to_settle(self, message: Message, ledger: Ledger) -> list[str]:
         changed = [message.name, *(update.variable for update in (*message.updates, *message.receipt))]
@@ -253,24 +262,39 @@ class Workshop:
                 if life.name in kept and life.scope in inner:
                     for name, _, domain in self.book.variables(life.name, keeper):
                         updates[name] = e.Const(domain[0])
+        updates |= self._read_restart(self.dependence.outlasting(scope))
         own = [variable for variable in self.model.variables if self.dependence.restarts(scope, variable)]
         updates |= {variable.name: e.Const(variable.initial) for variable in own if variable.initial is not None}
         free = tuple(variable.name for variable in own if variable.initial is None)
         guard = e.conj((self._blocked[scope], *drained))
         return Step(f"restart {scope}", "restart", "Env", scope, (), guard, tuple(updates.items()), free)
 
+    def _read_restart(self, watched: Iterable[str]) -> dict[str, Expr]:
+        """Let the monitors of these read a restart elsewhere. What it decides is closed; no rules run after it."""
+        updates: dict[str, Expr] = {}
+        for keeper, kept in self.book.viewers.items() if watched else ():
+            ledger = Ledger(self.book, keeper, Reading(self.model, keeper))
+            with _saying_of("a restart", ledger):
+                for name in watched:
+                    if name in kept:
+                        ledger.advance(name, 0, stable=False)
+                        ledger.decide(name, on_entering=False)
+                updates |= ledger.updates()
+        return updates
+
     def tick(self) -> Step | None:
         """Return the step by which time passes, if any deadline is declared."""
-        timed = [c.name for c in self.model.commitments if c.within is not None or c.expires is not None]
-        if not timed:
+        if not self.model.has_ticks:
             return None
+        timed = [c.name for c in self.model.commitments if c.within is not None or c.expires is not None]
         updates: dict[str, Expr] = {}
         for keeper, kept in self.book.viewers.items():
             ledger = Ledger(self.book, keeper, Reading(self.model, keeper))
             with _saying_of("the passing of time", ledger):
-                for commitment in timed:
-                    if commitment in kept:
-                        ledger.tick(commitment)
+                for name, content in self.book.contents.items():
+                    if name in kept:
+                        ledger.advance(name, content.tick, stable=self.dependence.is_stable(name))
+                ledger.ticks(commitment for commitment in timed if commitment in kept)
                 ledger.settle(self.dependence.to_settle((), ledger))
                 updates |= ledger.updates()
         return Step("tick", "tick", "Env", "", (), e.TRUE, tuple(updates.items()))

@@ -18,6 +18,7 @@ from cplc.semantics.terms import (
     Term,
     Terminal,
     Var,
+    is_about_runs,
 )
 from cplc.semantics.vocabulary import JOINED
 
@@ -59,8 +60,8 @@ def atom_text(term: Term) -> str:
 def action_text(term: Term) -> str:
     """Return the text of a combination of `does(…)`."""
     match term:
-        case Does("tick"):
-            return "does(tick)"
+        case Does(("tick" | "idle") as verb, ""):
+            return f"does({verb})"
         case Does("take" | "act", subject):
             return f"does({subject})"
         case Does(verb, subject, None):
@@ -73,6 +74,33 @@ def action_text(term: Term) -> str:
             return f" {op} ".join(map(_inner_action, operands))
         case _:
             return atom_text(term)
+
+
+def content_text(term: Term) -> str:
+    """Return the text of a content about runs."""
+    match term:
+        case Does():
+            return action_text(term)
+        case Apply("F" | "G" as op, (operand,)):
+            return f"{op}{_bound(term)} {_inner_content(operand)}"
+        case Apply("U" | "W" | "R" as op, (left, right)):
+            return f"{_inner_content(left)} {op}{_bound(term)} {_inner_content(right)}"
+        case Apply("!", (operand,)) if is_about_runs(term):
+            return f"!{_inner_content(operand)}"
+        case Apply("&" | "|" | "->" | "<->" as op, operands) if is_about_runs(term):
+            return f" {op} ".join(map(_inner_content, operands))
+        case _:
+            return atom_text(term)
+
+
+def _bound(term: Apply) -> str:
+    unit = " ticks" if term.in_ticks else ""
+    return "" if term.bound is None else f"<={term.bound}{unit}"
+
+
+def _inner_content(term: Term) -> str:
+    text = content_text(term)
+    return f"({text})" if isinstance(term, Apply) and len(term.operands) > 1 else text
 
 
 def _inner_action(term: Term) -> str:

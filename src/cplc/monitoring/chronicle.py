@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from cplc.monitoring.cases import Case, Life, Totals
 from cplc.monitoring.clock import Clock
 from cplc.monitoring.findings import Changed, Finding, KeptTooLate, Violated
 from cplc.monitoring.machine import Machine, Outcome
-from cplc.simulation.tally import FORGOTTEN
+from cplc.simulation.tally import FORGOTTEN, ON_COURSE
 from cplc.system.model import Claim
 
 _OPEN: Final = ("conditional", "active", "pending")
@@ -27,16 +27,17 @@ class Chronicle:
         self, name: str, case: Case, outcome: Outcome, message: str | None, place: str, time: int | None
     ) -> list[Finding]:
         """Let the case go on, and tell what became of its commitments and claims; time alone is no message."""
-        case.states = outcome.states
+        before_it, case.states = case.states, outcome.states
+        on_course = {at for at in case.lives if self._machine.is_on_course(at, before_it)}
         told: list[Finding] = []
         for position, state, is_new in outcome.effects:
-            told += self._entered(name, case, position, state, is_new, message, place, time)
+            told += self._entered(name, case, position, state, is_new, message, place, time, on_course)
         for position, state in outcome.known:
             life = case.lives.get(position)
             before = "null" if life is None else life.state
             if before != state:
                 is_new = before not in _OPEN and state in _OPEN
-                told += self._entered(name, case, position, state, is_new, message, place, time)
+                told += self._entered(name, case, position, state, is_new, message, place, time, on_course)
         if message is not None:
             for position in outcome.late:
                 one = self._machine.system.commitments[position]
@@ -46,7 +47,7 @@ class Chronicle:
 
     def _entered(
         self, name: str, case: Case, position: int, state: str, is_new: bool,
-        message: str | None, place: str, time: int | None,
+        message: str | None, place: str, time: int | None, on_course: Collection[int] = (),
     ) -> Iterator[Finding]:  # fmt: skip
         one = self._machine.kept[position]
         life = case.lives.get(position)
@@ -54,7 +55,8 @@ class Chronicle:
         before, since = ("null", None) if life is None else (life.state, life.time)
         is_erased = state == "null" and before in ("active", "pending") and not isinstance(one, Claim)
         if life is not None and (is_new or state == "null") and is_told:
-            self.totals.endings[one.name, FORGOTTEN if is_erased else life.state] += 1
+            ending = ON_COURSE if position in on_course else FORGOTTEN if is_erased else life.state
+            self.totals.endings[one.name, ending if state == "null" else life.state] += 1
         if state == "null":
             case.lives.pop(position, None)
         else:
@@ -67,18 +69,21 @@ class Chronicle:
             self.totals.violations[debtor, one.name] += 1
             yield Violated(place, name, time, one.name, debtor, creditor, before, state, message, since, due)
         else:
-            yield Changed(place, name, time, one.name, debtor, creditor, before, state, message, since)
+            shown = ON_COURSE if state == "null" and position in on_course else before
+            yield Changed(place, name, time, one.name, debtor, creditor, shown, state, message, since)
 
     def restart(self, name: str, case: Case) -> Iterator[Finding]:
         """Take back all commitments and claims of the case: a new round begins, and nothing else can happen."""
         for position in tuple(case.lives):
-            yield from self._entered(name, case, position, "null", False, None, case.place, case.time)
+            on_course = (position,) if self._machine.is_on_course(position, case.states) else ()
+            yield from self._entered(name, case, position, "null", False, None, case.place, case.time, on_course)
 
     def close(self, case: Case, state: str | None = None) -> None:
         """Count what its commitments and claims have come to: what they are, or this."""
         for position, life in case.lives.items():
             if position < len(self._machine.told):
-                self.totals.endings[self._machine.told[position].name, state or life.state] += 1
+                reached = ON_COURSE if self._machine.is_on_course(position, case.states) else life.state
+                self.totals.endings[self._machine.told[position].name, state or reached] += 1
         case.lives = {}
 
 

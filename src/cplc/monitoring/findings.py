@@ -213,6 +213,18 @@ class Open(Finding):
         return f"`{self.commitment}` ({self.debtor} to {self.creditor}) is {self.now}{since}{due}"
 
 
+@dataclass(frozen=True, slots=True)
+class OnCourse(Open):
+    """A promise that is kept if nothing more happens when the log ends."""
+
+    kind: ClassVar[str] = "on-course"
+
+    @property
+    def text(self) -> str:
+        since = f" since {moment(self.since)}" if self.since is not None else ""
+        return f"`{self.commitment}` ({self.debtor} to {self.creditor}) is on course{since}"
+
+
 # --- the log itself
 
 

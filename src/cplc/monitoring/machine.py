@@ -86,8 +86,11 @@ class Machine:
         self._late = [
             (at, self._condition(one.consequent))
             for at, one in enumerate(system.commitments)
-            if one.within is not None or one.expires is not None
+            if (one.within is not None or one.expires is not None) and not one.content
         ]
+        self._on_course = {
+            at: self._condition(one.on_course) for at, one in enumerate(system.commitments) if one.content
+        }
 
     @cached_property
     def initial(self) -> States:
@@ -276,6 +279,14 @@ class Machine:
             if len(values) == 1:
                 found.append((position, str(values.pop())))
         return tuple(found)
+
+    def is_on_course(self, position: int, states: States) -> bool:
+        """Whether a commitment is kept if nothing more happens, in every one of these states."""
+        if position not in self._on_course or not states:
+            return False
+        mask, condition = self._on_course[position]
+        holds = self.packing.condition(condition)
+        return all(holds(state & mask) for state in states)
 
     def _kept_late(self, before: States, after: States) -> tuple[int, ...]:
         """Return the commitments whose deadline has run out and whose consequent comes true now, in every state."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from cplc.engines.interface import ResourceExhausted
 from cplc.logs.events import Event, Garbage
-from cplc.lowering.text import atom_text
+from cplc.lowering.text import atom_text, content_text
 from cplc.monitoring import findings as f
 from cplc.monitoring.cases import Case, Totals, Waiting
 from cplc.monitoring.chronicle import Chronicle
@@ -21,6 +21,8 @@ from cplc.monitoring.machine import Machine, States, Way
 from cplc.monitoring.resolving import Resolved, Resolver, Unresolved
 from cplc.monitoring.snapshots import Unrestorable, check, restored, taken
 from cplc.monitoring.standing import Allowed, Standing, allowed, standings
+from cplc.semantics.terms import speaks_of_ticks
+from cplc.simulation.tally import ON_COURSE
 from cplc.system.model import System
 
 if TYPE_CHECKING:
@@ -75,7 +77,11 @@ class Monitor:
         self._clock: Clock = clock_for(protocol, tick)
         self._machine = Machine(self._clock.system, most)
         players = {participant.name: participant.roles for participant in self._model.participants}
-        self._asks = {one.name: atom_text(one.consequent) for one in self._model.commitments}
+        if tick is not None and (late := _counting_ticks(self._model)) is not None:
+            raise Invalid(
+                f"`{late}` counts ticks, which a log with times does not tell: leave the length of a tick out"
+            )
+        self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
         self._asks |= {one.name: atom_text(one.content) for one in self._model.claims}
         self._resolver = Resolver(self._machine, players)
         self._skew = _nanoseconds(skew)
@@ -167,7 +173,8 @@ class Monitor:
             for one in self.commitments(name):
                 if one.state == "active" and not one.is_claim:
                     who = (one.name, one.debtor, one.creditor)
-                    found.append(f.Open(case.place, name, end, *who, one.state, one.since, one.due))
+                    kind = f.OnCourse if one.on_course else f.Open
+                    found.append(kind(case.place, name, end, *who, one.state, one.since, one.due))
         return self._told(found)
 
     def subscribe(self, callback: Callable[[Finding], object]) -> Callable[[], None]:
@@ -216,7 +223,8 @@ class Monitor:
         for case in self._cases.values():
             for position, life in case.lives.items():
                 if position < len(self._machine.told):
-                    yield self._machine.told[position].name, life.state
+                    on_course = self._machine.is_on_course(position, case.states)
+                    yield self._machine.told[position].name, ON_COURSE if on_course else life.state
 
     def case_closed(self, case: str) -> bool:
         """Whether nothing can happen any more in a case (as long as it is remembered that it was there)."""
@@ -437,6 +445,11 @@ class Monitor:
     def _identity(self) -> tuple[System, str]:
         """What must be the same for one monitor to go on with what another has left."""
         return self._machine.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._machine.most}"
+
+
+def _counting_ticks(model: CheckedModel) -> str | None:
+    """Return a commitment whose content counts ticks, if there is one."""
+    return next((one.name for one in model.commitments if speaks_of_ticks(one.consequent)), None)
 
 
 def _nanoseconds(duration: timedelta) -> int:

@@ -31,6 +31,8 @@ class Standing:
     due: int | None
     place: str
     """The event that made it so."""
+    on_course: bool = False
+    """It is a promise about runs that is kept if nothing more happens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Allowed:
     agent: str
     may_send: tuple[Sending, ...]
     owes: tuple[Standing, ...]
-    """Commitments that are active, or may be by now."""
+    """Commitments that are active, or may be by now; those on course as well, which say so."""
     owed: tuple[Standing, ...]
     """Those that others have to keep towards it."""
 
@@ -78,6 +80,7 @@ def standings(
                 None if life is None else life.time,
                 clock.due(position, life),
                 "" if life is None else life.place,
+                machine.is_on_course(position, case.states),
             )
         )
     return tuple(found)

@@ -9,11 +9,11 @@ from cplc.logs.vocabulary import family_of
 from cplc.monitoring.findings import Rejected
 from cplc.monitoring.monitor import Monitor
 from cplc.records import dataclass
-from cplc.simulation.tally import FORGOTTEN
+from cplc.simulation.tally import FORGOTTEN, ON_COURSE
 
 _ORDER = (
     "fulfilled", "violated", "compensated", "released", "expired", "withdrawn", "delegated", "assigned",
-    FORGOTTEN, "satisfied", "accepted", "refused",
+    ON_COURSE, FORGOTTEN, "satisfied", "accepted", "refused",
     "conditional", "active", "pending", "open", "challenged", "justified", "attacked", "defended", "unknown",
 )  # fmt: skip
 

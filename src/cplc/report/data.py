@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from cplc.report.explanation import blame_sentences, violation_text, violations_of
+from cplc.report.explanation import blame_sentences, unkept_of, violation_text, violations_of
 from cplc.report.story import decisive, story, tells
 from cplc.report.strategy import no_return_data, scope_data, strategy_data
 from cplc.report.wording import changes, step_text
@@ -14,6 +15,9 @@ from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
 from cplc.verification.blame import Violation
 from cplc.verification.results import Avoidance, Remark, Result, SizeCoverage
+
+if TYPE_CHECKING:
+    from cplc.verification.commitment_remarks import Unkept
 
 Data = dict[str, object]
 
@@ -47,6 +51,7 @@ def result_data(result: Result) -> Data:
         "notes": list(result.notes),
         "remarks": [_remark(remark) for remark in result.remarks],
         "violations": [_violation(result.system, one) for one in violations_of(result)],
+        "promises": [_unkept(one) for one in unkept_of(result)],
         "blame": _blame(result),
         "no_return": no_return_data(result),
         "story": _story(result.system, evidence) if evidence is not None and tells(evidence) else None,
@@ -100,6 +105,16 @@ def _remark(remark: Remark) -> Data:
             "reachable": excluded.reachable,
             "run": run_data(excluded.system, excluded.run),
         },
+    }
+
+
+def _unkept(unkept: Unkept) -> Data:
+    pairs = zip(unkept.commitments, unkept.states, strict=True)
+    return {
+        "debtor": unkept.debtor,
+        "creditor": unkept.creditor,
+        "promises_nothing": unkept.promises_nothing,
+        "commitments": [{"name": name, "state": state} for name, state in pairs],
     }
 
 

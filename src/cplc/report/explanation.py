@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from textwrap import wrap
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cplc.report.story import story, tells
 from cplc.report.strategy import no_return_sentence
@@ -14,6 +15,9 @@ from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence
 from cplc.verification.blame import Violation, could_send, endless, violations
 from cplc.verification.results import Avoidance, Blame, Result, WayOut
+
+if TYPE_CHECKING:
+    from cplc.verification.commitment_remarks import Unkept
 
 _COLUMNS: Final = 80
 _MAX_UNBROKEN: Final = 60
@@ -30,6 +34,7 @@ def closing_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]
         yield from violation_sentences(result)
         if (lost := no_return_sentence(result)) is not None:
             yield lost
+        yield from promise_sentences(result)
     yield from blame_sentences(result, with_run=with_run)
 
 
@@ -57,6 +62,29 @@ def violation_sentences(result: Result) -> Iterator[str]:
         yield f"{violation_text(result.system, first)}{f', and again at {steps}' if again else ''}."
     if (more := len({one.name for one in every}) - _MAX_VIOLATIONS) > 0:
         yield f"{counted(more, 'more commitment')} {'is' if more == 1 else 'are'} violated on this run."
+
+
+def unkept_of(result: Result) -> tuple[Unkept, ...]:
+    """Return the channels of the formula that promise nothing, or something unkept, where the shown run ends."""
+    if result.answer != "fails" or result.evidence is None or not tells(result.evidence):
+        return ()
+    from cplc.verification.commitment_remarks import unkept_promises
+
+    last = story(result.system, result.evidence).run.states[-1]
+    return tuple(unkept_promises(result.system, result.question.formula, last))
+
+
+def promise_sentences(result: Result) -> Iterator[str]:
+    """Yield which promises that the formula asks for are not made, or not kept, where the shown run ends."""
+    owed = () if result.blame is None else result.blame.owed
+    for unkept in unkept_of(result)[:_MAX_VIOLATIONS]:
+        if unkept.promises_nothing:
+            pairs = zip(unkept.commitments, unkept.states, strict=True)
+            shown = joined([f"{name} is {state}" for name, state in islice(pairs, _MAX_VIOLATIONS)], "and")
+            yield f"At the end {unkept.debtor} promises {unkept.creditor} nothing: {shown}."
+        elif not set(unkept.commitments) <= set(owed):
+            names = joined(unkept.commitments, "and")
+            yield f"At the end {unkept.debtor} has promised {names} to {unkept.creditor} and not kept it."
 
 
 def violation_text(system: System, violation: Violation) -> str:

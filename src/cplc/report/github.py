@@ -21,7 +21,8 @@ def commands(outcome: Outcome) -> str:
 
 def _lines(outcome: Outcome) -> Iterator[str]:
     for diagnostic in outcome.diagnostics:
-        yield _command(diagnostic.severity, diagnostic.span, diagnostic.code, _message(diagnostic))
+        level = "notice" if diagnostic.severity == "remark" else diagnostic.severity
+        yield _command(level, diagnostic.span, diagnostic.code, _message(diagnostic))
     for result, standing in outcome.results:
         if standing in _LEVELS:
             yield _command(_LEVELS[standing], result.span, sentence(result), _told(result))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from cplc.system.formula import (
+    OFFERED,
     And,
     Atom,
     Finally,
@@ -49,6 +50,9 @@ def said(formula: Formula, holds: bool) -> str:
             return ", ".join(said(operand, True) for operand in operands)
         case Or(operands) if not holds and operands:
             return ", ".join(said(operand, False) for operand in operands)
+        case KnownFrom(_, Implies(_, content), observer) if OFFERED in observer:
+            where = f"wherever what {observer.partition(OFFERED)[0]} promises is kept, and its offers kept or open"
+            return f"`{formula_text(content)}` {'holds' if holds else 'fails'} {where}"
         case KnownFrom(_, Implies(_, content), observer):  # part of a commitment where something is promised
             return f"`C({observer}, {formula_text(content)})` {'holds' if holds else 'fails'}"
         case _:

@@ -59,7 +59,7 @@ def log(outcome: Outcome) -> str:
 def _diagnostic(diagnostic: Diagnostic) -> Data:
     found: Data = {
         "ruleId": diagnostic.code,
-        "level": diagnostic.severity,
+        "level": "note" if diagnostic.severity == "remark" else diagnostic.severity,
         "message": {"text": "\n".join((diagnostic.message, *(n.message for n in diagnostic.notes if not n.span)))},
         "locations": [_location(diagnostic.span)],
     }

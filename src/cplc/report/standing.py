@@ -9,8 +9,9 @@ from cplc.report.text import Style, plain
 from cplc.report.wording import HIDDEN, changes, step_text, value_text, variable_text
 from cplc.simulation.session import Choice
 from cplc.system.model import Claim, Commitment, State, System, Variable
-from cplc.system.printer import expr_text
+from cplc.system.printer import content_text, expr_text
 from cplc.system.trace import Move
+from cplc.verification.interpreter import holds
 
 
 def choices_text(system: System, state: State, choices: Sequence[Choice], most: int) -> Iterator[str]:
@@ -77,11 +78,12 @@ def _meaning(system: System, one: Commitment | Claim, state: State) -> str:
         return expr_text(one.content)
     match state[one.variable]:
         case "conditional":
-            said = f"if {expr_text(one.antecedent)}, {one.debtor} owes {expr_text(one.consequent)}"
+            said = f"if {expr_text(one.antecedent)}, {one.debtor} owes {content_text(one)}"
         case "active":
-            said = f"{one.debtor} owes {one.creditor}: {expr_text(one.consequent)}"
+            owes = "keeps its promise to" if holds(one.on_course, state) else "owes"
+            said = f"{one.debtor} {owes} {one.creditor}: {content_text(one)}"
         case "pending":
-            said = f"{one.debtor} would owe {expr_text(one.consequent)}, and waits"
+            said = f"{one.debtor} would owe {content_text(one)}, and waits"
         case _:
             return ""
     return said + _clock(system, one, state)

@@ -26,7 +26,7 @@ from cplc.report.wording import (
     value_text,
     variable_text,
 )
-from cplc.system.formula import Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
+from cplc.system.formula import OFFERED, Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Evidence, Move, Run
 from cplc.verification.results import QUICK, Answer, Excluded, Remark, Result
@@ -381,6 +381,8 @@ def _pair(system: System, evidence: Evidence, style: Style, depth: int) -> Itera
 def _there_is(evidence: Evidence, there: Evidence) -> str:
     """Return what the other state shows; that of a commitment keeps what is promised."""
     match evidence.formula:
+        case KnownFrom(_, Implies(_, content), observer) if OFFERED in observer:
+            return said(content, False)
         case KnownFrom(_, Implies(_, content)):
             return f"all of it is kept and {said(content, False)}"
         case _:
@@ -397,6 +399,9 @@ def _already(evidence: Evidence) -> str:
 
 def _related(evidence: Evidence) -> str:
     match evidence.formula:
+        case KnownFrom(_, _, observer) if OFFERED in observer:
+            channel, _, names = observer.partition(OFFERED)
+            return f"what {channel} promises is kept, and what it offers ({names}) is kept or still offered, in"
         case KnownFrom(_, _, observer):
             return f"exactly the same is promised ({observer}) in"
         case Adjacent():

@@ -19,7 +19,7 @@ _MOST_INITIAL = 12
 _INDEX = re.compile(r"\[[^\]]*\]")
 _LONGEST = 200
 _COLUMNS = 80
-HIDDEN = {"parity", "former", "follows"}
+HIDDEN = {"parity", "former", "follows", "monitor"}
 """Variables that only serve the others."""
 
 
@@ -110,6 +110,8 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"{variable.about} before"
         case "follows":
             return f"{variable.about} waits for"
+        case "monitor":
+            return f"what was seen for {variable.about}"
         case "parity":
             return f"parity of {variable.about} at {variable.owner}"
         case "own" | "commitment" | "claim":
@@ -210,8 +212,10 @@ def life_lines(names: Sequence[str], lives: Sequence[Sequence[tuple[str, int]]])
 
 
 def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> bool:
-    """Whether the step is a restart that erases a commitment in force: active, or pending and active before."""
+    """Whether the step is a restart that erases an owed commitment: in force, and not on course."""
     if step.kind != "restart" or lifecycle.kind != "commitment" or lifecycle.name not in step.writes:
+        return False
+    if lifecycle.about in system.commitment and holds(system.commitment[lifecycle.about].on_course, before):
         return False
     match before[lifecycle.name]:
         case "active":

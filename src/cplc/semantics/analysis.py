@@ -198,6 +198,10 @@ def _instantiated(
         return None
     checked = Ground(world, unroller).checked(templates[signature], values, channels)
     check_operations(world, checked.messages)
+    if not problems.errors and checked.about_runs:
+        from cplc.semantics.content_checks import check_contents
+
+        check_contents(world, checked)
     if not problems.errors:
         check_commitments(world, checked)
         Guards(checked).report(problems)

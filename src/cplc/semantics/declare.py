@@ -102,8 +102,12 @@ def _children(expr: ast.Expr) -> tuple[ast.Expr, ...]:
             return (left, right) if bound is None else (left, right, bound)
         case ast.Junction(_, operands):
             return operands
-        case ast.Quantifier(body=body) | ast.Social(body=body) | ast.Knowledge(body=body):
+        case ast.Social(body=body, trigger=trigger):
+            return (body,) if trigger is None else (trigger, body)
+        case ast.Quantifier(body=body) | ast.Knowledge(body=body):
             return (body,)
+        case ast.Conditional(antecedent=antecedent, consequent=consequent):
+            return (antecedent, consequent)
         case ast.OverPaths(_, path, along):
             return (path,) if along is None else (path, along)
         case ast.Strategic(_, path):

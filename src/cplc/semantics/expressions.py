@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
+from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
 from cplc.semantics import tree, types
 from cplc.semantics.lookups import Lookups
-from cplc.semantics.modalities import Modalities, path_word, quantified
+from cplc.semantics.modalities import Modalities, no_content, path_word, quantified
 from cplc.semantics.problems import Problems
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
 from cplc.semantics.terms import Op
@@ -17,6 +18,7 @@ from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
 from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, STATES
 from cplc.source import Span
 from cplc.syntax import ast
+from cplc.syntax.other_notation import translations
 
 MOST_NODES = 100_000
 """How large one expression may become when its macros are expanded."""
@@ -25,6 +27,12 @@ MOST_LEVELS = 120
 
 Typed = tuple[tree.Tree, Type]
 _WRONG: Typed = (tree.FALSE, UNKNOWN)
+_TRUST: Final = {
+    "Tr": "MCMAS+ compares the first variable that two agents share; a protocol has promises, so ask `WCC` or `SCC`",
+    "Tp": "its degree is defined by the code of MCMAS+ alone; `analyze` gives probabilities of a participant's goals",
+    "Tc": "its degree is defined by the code of MCMAS+ alone; `analyze` gives probabilities of a participant's goals",
+}
+"""The modalities of trust of MCMAS+, and what to ask instead."""
 
 
 class Purpose(Enum):
@@ -33,6 +41,8 @@ class Purpose(Enum):
     CONSTANT = auto()
     LOCAL = auto()
     STATE = auto()
+    CONTENT = auto()
+    """What a commitment promises: a condition, or a formula of LTL."""
     FORMULA = auto()
 
 
@@ -57,6 +67,11 @@ class Expressions:
     def condition(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> tree.Tree:
         self._nodes = 0
         return self._condition(expr, scope, purpose)
+
+    def content(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
+        """Return what is promised: a condition, or a formula about the run from activation on."""
+        self._nodes = 0
+        return self.said(expr, scope, Purpose.CONTENT)[0]
 
     def number(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
         """Return a whole number that is known before the protocol runs."""
@@ -169,6 +184,12 @@ class Expressions:
                 hint = Note(f"ask for its state: `active({expr.span.text})`")
                 self._error(rules.WRONG_KIND, expr.span, f"A view of `{commitment.span.text}` is no condition", hint)
                 return _WRONG
+            case ast.Does() if purpose is Purpose.CONTENT:
+                return self._modalities.does_in_content(expr, scope)
+            case _ if purpose is Purpose.CONTENT:
+                if wrong := no_content(expr):
+                    self._error(rules.NOT_A_CONTENT, expr.span, *wrong)
+                return _WRONG
             case ast.Does() if purpose is not Purpose.FORMULA:
                 hint = Note("name the message itself: it is true once it has been received")
                 return self._not_here(expr.span, purpose, hint)
@@ -178,6 +199,8 @@ class Expressions:
                 return self._modalities.over_paths(expr, scope)
             case ast.Social():
                 return self._modalities.social(expr, scope)
+            case ast.Conditional():
+                return self._modalities.conditional(expr, scope)
             case ast.Knowledge():
                 return self._modalities.knowledge(expr, scope)
             case ast.Does():
@@ -247,6 +270,13 @@ class Expressions:
             return self._lifecycle(call, scope, purpose)
         if name in EVENTS:
             return self._event(call, scope, purpose)
+        if self._is_other_notation(call, scope):
+            return _WRONG
+        if name in _TRUST and self._macro(name, scope, None) is None:
+            self._error(
+                rules.UNSUPPORTED_OPERATOR, call.span, f"`{name}` is not supported in protocols", Note(_TRUST[name])
+            )
+            return _WRONG
         macro = self._macro(name, scope, call.name.span)
         if macro is None:
             return _WRONG
@@ -268,6 +298,17 @@ class Expressions:
         result = self._expr(macro.node.body, Scope(macro.unit, macro.home, (), arguments), purpose, expected)
         self._calls.pop()
         return result
+
+    def _is_other_notation(self, call: ast.Call, scope: Scope) -> bool:
+        """Report a call of what nobody defines, if a paper or another tool writes so for something."""
+        text = call.span.text
+        edits = translations(text, words=False)
+        if self._macro(call.name.text, scope, None) is not None or len(edits) != 1:
+            return False
+        if (edits[0].start, edits[0].end) != (0, len(text)):
+            return False
+        self._problems.add(edits[0].diagnostic(call.span))
+        return True
 
     def macro_alone(self, macro: tree.MacroSymbol) -> bool:
         """Check a macro's body for what is wrong whatever its arguments are; whether it can be expanded."""
@@ -339,14 +380,22 @@ class Expressions:
                 return self._joined("!", (expr.operand,), expr, scope, purpose)
             case "-":
                 return tree.Apply("-", (self._number(expr.operand, scope, purpose),), expr.span), INT
-            case _ if purpose is not Purpose.FORMULA:
+            case op if purpose in (Purpose.FORMULA, Purpose.CONTENT):
+                bound = self._bound(expr, scope, purpose)
+                operand, _ = self.said(expr.operand, scope, purpose)
+                return tree.Apply(op, (operand,), expr.span, bound, expr.in_ticks), PATH
+            case _:
                 return self._not_here(expr.span, purpose)
-            case op:
-                operand, _ = self.said(expr.operand, scope)
-                return tree.Apply(op, (operand,), expr.span, self._bound(expr.bound, scope)), PATH
 
-    def _bound(self, bound: ast.Expr | None, scope: Scope) -> tree.Tree | None:
-        return None if bound is None else self._index(bound, scope)
+    def _bound(self, expr: ast.Unary | ast.Binary, scope: Scope, purpose: Purpose) -> tree.Tree | None:
+        """Return the bound of a temporal operator; report what no content, or no other formula, may say."""
+        if purpose is Purpose.CONTENT and (wrong := no_content(expr)):
+            self._error(rules.NOT_A_CONTENT, expr.span, *wrong)
+        elif purpose is Purpose.FORMULA and expr.in_ticks:
+            hint = Note("without `ticks` the bound counts steps; a deadline of a commitment is `within k`")
+            message = "Bounds in ticks are for what commitments and claims promise"
+            self._error(rules.NOT_A_CONTENT, expr.span, message, hint)
+        return None if expr.bound is None else self._index(expr.bound, scope)
 
     def _binary(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
         op = expr.op
@@ -367,11 +416,12 @@ class Expressions:
                 return self._equality(expr, scope, purpose)
             case "->" | "<->":
                 return self._joined(op, (expr.left, expr.right), expr, scope, purpose)
-            case _ if purpose is not Purpose.FORMULA:
+            case _ if purpose not in (Purpose.FORMULA, Purpose.CONTENT):
                 return self._not_here(expr.span, purpose)
             case "U" | "W" | "R" | "S" | "therefore":
-                left, right = self.said(expr.left, scope)[0], self.said(expr.right, scope)[0]
-                return tree.Apply(op, (left, right), expr.span, self._bound(expr.bound, scope)), PATH
+                bound = self._bound(expr, scope, purpose)
+                left, right = self.said(expr.left, scope, purpose)[0], self.said(expr.right, scope, purpose)[0]
+                return tree.Apply(op, (left, right), expr.span, bound, expr.in_ticks), PATH
 
     def _equality(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
         left_name, right_name = _bare_name(expr.left), _bare_name(expr.right)

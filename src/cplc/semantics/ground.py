@@ -12,7 +12,7 @@ from cplc.semantics.cycles import cycles
 from cplc.semantics.folding import combined
 from cplc.semantics.participants import Participants
 from cplc.semantics.resolve import Resolver, Watch, where
-from cplc.semantics.terms import Term, Value
+from cplc.semantics.terms import Term, Value, is_about_runs
 from cplc.semantics.unroll import Unroller, may_coincide
 from cplc.semantics.visibility import Viewer, described
 from cplc.semantics.vocabulary import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
@@ -39,7 +39,8 @@ class Ground:
         commitments, conditions = self._commitments()
         claims, contents = self._claims()
         messages = tuple(self._message(job, rivals) for job in self._world.messages.values())
-        self._report_cycles(conditions | contents, _waiting_for(messages))
+        about_runs = {c.name for c in commitments if is_about_runs(c.consequent) and conditions[c.name]}
+        self._report_cycles(conditions | contents, _waiting_for(messages), about_runs)
         for job in self._world.messages.values():
             self._world.performed.update((op.verb, op.commitment.symbol) for op in job.body.operations)
         with self._world.problems.local():
@@ -160,14 +161,19 @@ class Ground:
                 self._world.problems.report(rules.NOT_A_STATE_CONDITION, span, message, hint)
                 return
 
-    def _report_cycles(self, looks_at: dict[str, list[str]], waiting_for: dict[str, list[str]]) -> None:
-        """Report conditions that depend on themselves, claims also by what a retaining commitment waits for."""
+    def _report_cycles(
+        self, looks_at: dict[str, list[str]], waiting_for: dict[str, list[str]], about_runs: set[str]
+    ) -> None:
+        """Report conditions that depend on themselves.
+
+        Claims, and contents about runs that look at states, do so also by what a retaining commitment waits for.
+        """
         for _, circle in cycles(looks_at):
             if circle:
                 self._report_cycle(circle)
         for _, circle in cycles({name: [*seen, *waiting_for.get(name, ())] for name, seen in looks_at.items()}):
-            if claim := next((name for name in circle if name in self._world.claims), None):
-                start = circle.index(claim)
+            if watched := next((name for name in circle if name in self._world.claims or name in about_runs), None):
+                start = circle.index(watched)
                 self._report_cycle(circle[start:] + circle[:start])
 
     def _report_cycle(self, circle: list[str]) -> None:
@@ -401,7 +407,12 @@ def atoms(term: Term) -> Iterator[Term]:
                 stack.extend(reversed(operands))
             case t.OverPaths(_, path) | t.Strategic(_, path):
                 stack.append(path)
-            case t.Social(body=body) | t.Knowledge(body=body):
+            case t.Social(body=body, trigger=trigger):
                 stack.append(body)
+                stack.extend(() if trigger is None else (trigger,))
+            case t.Knowledge(body=body):
+                stack.append(body)
+            case t.Conditional(antecedent=antecedent, consequent=consequent):
+                stack += (consequent, antecedent)
             case other:
                 yield other

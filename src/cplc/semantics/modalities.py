@@ -11,7 +11,7 @@ from cplc.semantics import tree, types
 from cplc.semantics.lookups import Lookups
 from cplc.semantics.references import Scope
 from cplc.semantics.types import BOOL, PATH, UNKNOWN, Type
-from cplc.semantics.vocabulary import CLAIM_VERBS, JOINED, VERBS
+from cplc.semantics.vocabulary import CLAIM_VERBS, JOINED, OWN_STEPS, VERBS
 from cplc.syntax import ast
 
 Typed = tuple[tree.Tree, Type]
@@ -41,7 +41,8 @@ class Modalities:
     def over_paths(self, expr: ast.OverPaths, scope: Scope) -> Typed:
         along = None if expr.along is None else self._action(expr.along, scope)
         path, _ = self._reader.said(expr.path, scope)
-        return tree.OverPaths(expr.quantifier, path, along), BOOL
+        speaks_of_idling = along is not None and _names_idle_step(along)
+        return tree.OverPaths(expr.quantifier, path, along, speaks_of_idling), BOOL
 
     def _action(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
         """Return which steps are allowed; anything but steps is reported."""
@@ -56,11 +57,12 @@ class Modalities:
 
     def social(self, expr: ast.Social, scope: Scope) -> Typed:
         between = self._between(expr, scope)
-        if expr.modality == "SC":
+        trigger = None if expr.trigger is None else self._reader.said(expr.trigger, scope)[0]
+        if expr.modality in ("SC", "SCc"):
             body, _ = self._reader.said(expr.body, scope)
         else:
             body = self._reader.on_states(expr.body, scope)
-        return _WRONG if between is None else (tree.Social(expr.modality, between, body, expr.span), BOOL)
+        return _WRONG if between is None else (tree.Social(expr.modality, between, body, expr.span, trigger), BOOL)
 
     def _between(self, expr: ast.Social, scope: Scope) -> tuple[tree.RoleTree, tree.RoleTree] | tree.Instance | None:
         """Return the debtor and the creditor, or the one commitment that the formula is about."""
@@ -77,6 +79,24 @@ class Modalities:
                 return None if debtor is None or creditor is None else (debtor, creditor)
             case _:
                 raise AssertionError("the grammar has one or two")
+
+    def conditional(self, expr: ast.Conditional, scope: Scope) -> Typed:
+        antecedent = self._reader.on_states(expr.antecedent, scope)
+        consequent = self._reader.on_states(expr.consequent, scope)
+        between: tuple[tree.RoleTree, tree.RoleTree] | tree.Instance | None
+        other: tree.RoleTree | tree.Instance | None = None
+        if len(expr.between) == 1:
+            between = self._names.commitment(expr.between[0], scope)
+            if expr.other is not None:
+                other = self._names.commitment(expr.other, scope)
+        else:
+            debtor, creditor = (self._names.role(ref, scope) for ref in expr.between)
+            between = None if debtor is None or creditor is None else (debtor, creditor)
+            if expr.other is not None:
+                other = self._names.role(expr.other, scope)
+        if between is None or (expr.other is not None and other is None):
+            return _WRONG
+        return tree.Conditional(expr.modality, between, other, antecedent, consequent, expr.span), BOOL
 
     def knowledge(self, expr: ast.Knowledge, scope: Scope) -> Typed:
         body = self._reader.on_states(expr.body, scope)
@@ -109,8 +129,8 @@ class Modalities:
     def does(self, expr: ast.Does, scope: Scope) -> Typed:
         subject: tree.Instance | tree.RoleTree | None
         other: tree.Instance | None = None
-        if expr.verb is None and _is_tick(expr.subject, scope):
-            return tree.Does("tick", None, None, expr.span), PATH
+        if expr.verb is None and (verb := _own_step(expr.subject, scope)):
+            return tree.Does(verb, None, None, expr.span), PATH
         if expr.verb is None:
             subject = self._names.doer(expr.subject, scope)
             verb = "take" if isinstance(subject, tree.Instance) else "act"
@@ -126,6 +146,22 @@ class Modalities:
         if subject is None or (expr.other is not None and other is None):
             return tree.FALSE, PATH
         return tree.Does(verb, subject, other, expr.span), PATH
+
+    def does_in_content(self, expr: ast.Does, scope: Scope) -> Typed:
+        """Return a step that a content speaks of: a message taking effect, a role acting or a tick."""
+        found, type_ = self.does(expr, scope)
+        if expr.verb is not None and expr.verb.text == "send":
+            hint = Note(f"write `does({expr.subject.span.text})`, which is true of the step by which it takes effect")
+            self._error(
+                rules.NOT_A_CONTENT, expr.span, "A promise is about what is received, not about what is sent", hint
+            )
+            return tree.FALSE, PATH
+        if expr.verb is not None:
+            hint = Note("ask for the state that the operation leads to, or for the message that performs it")
+            message = f"A promise is about messages and states, and `{expr.verb.text}` is an operation"
+            self._error(rules.NOT_A_CONTENT, expr.span, message, hint)
+            return tree.FALSE, PATH
+        return found, type_
 
     def _is_operation(self, expr: ast.Does, verb: ast.Name, subject: tree.Instance | None) -> bool:
         """Whether the verb is an operation on that, with the right word before what else it names."""
@@ -149,10 +185,25 @@ class Modalities:
         return True
 
 
-def _is_tick(subject: ast.Ref, scope: Scope) -> bool:
-    """Whether it is the passing of time, unless the protocol calls something so."""
+def _own_step(subject: ast.Ref, scope: Scope) -> str | None:
+    """Return `tick` or `idle` where one of these steps is meant: the protocol may call something so."""
     (first, *rest) = subject.segments
-    return first.name.text == "tick" and not first.indices and not rest and not scope.declares("tick")
+    name = first.name.text
+    is_own = name in OWN_STEPS and not first.indices and not rest and not scope.declares(name)
+    return name if is_own else None
+
+
+def _names_idle_step(action: tree.Tree) -> bool:
+    """Whether a combination of `does(…)` has `does(idle)` in it."""
+    match action:
+        case tree.Does("idle"):
+            return True
+        case tree.Apply(_, operands):
+            return any(map(_names_idle_step, operands))
+        case tree.Quantified(_, _, body):
+            return _names_idle_step(body)
+        case _:
+            return False
 
 
 def path_word(found: tree.Tree) -> str | None:
@@ -199,6 +250,34 @@ def _no_goal(goal: tree.Tree) -> str | None:
         case _:
             word = path_word(goal)
             return f"`{word}`" if word not in _GOALS else f"a combination of goals like `{word}`"
+
+
+def no_content(expr: ast.Expr) -> tuple[str, Note] | None:
+    """Return why an operator cannot stand in what is promised, and what to write; None if it can."""
+    about_states = Note("a promise is about what is received: use messages, facts, states, `does(…)` and F, G, U, W, R")
+    match expr:
+        case ast.Unary("X"):
+            hint = Note("the next step may be of any other party: name it with `does(…)`, or bound it: `F<=1 ticks`")
+            return "`X` has no place in a promise", hint
+        case ast.Unary("Y" | "O" | "H" as op) | ast.Binary("S" as op):
+            return f"`{op}` looks back, and a promise is about what comes after it", Note("use F, G, U, W or R")
+        case ast.Binary("therefore"):
+            return "`therefore` argues, and a promise says what is to happen", Note("write `->`")
+        case ast.Unary(op, operand, bound, False) if bound is not None:
+            shown = f"{op}<={bound.span.text} ticks {operand.span.text}"
+            return "A promise counts no steps, since others take steps as well", Note(f"count ticks: `{shown}`")
+        case ast.Binary(op, left, right, bound, False) if bound is not None:
+            shown = f"{left.span.text} {op}<={bound.span.text} ticks {right.span.text}"
+            return "A promise counts no steps, since others take steps as well", Note(f"count ticks: `{shown}`")
+        case ast.OverPaths():
+            hint = Note(f"leave `{expr.quantifier}` out: the promise is about the run on which it is made")
+            return f"`{expr.quantifier}` speaks of many runs, and a promise is about one", hint
+        case ast.Social(modality) | ast.Knowledge(modality):
+            return f"`{modality}` has no place in a promise", about_states
+        case ast.Strategic():
+            return "A strategy has no place in a promise", about_states
+        case _:
+            return None
 
 
 def quantified(expr: ast.Expr) -> Note:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from cplc.records import dataclass
-from cplc.semantics.terms import Term, Value
+from cplc.semantics.terms import Term, Value, counts_ticks, is_about_runs
 from cplc.source import Span
 
 
@@ -278,6 +278,17 @@ class CheckedModel:
     @cached_property
     def commitment(self) -> dict[str, Commitment]:
         return {commitment.name: commitment for commitment in self.commitments}
+
+    @cached_property
+    def about_runs(self) -> frozenset[str]:
+        """The commitments whose content is a formula about runs."""
+        return frozenset(c.name for c in self.commitments if is_about_runs(c.consequent))
+
+    @cached_property
+    def has_ticks(self) -> bool:
+        """Whether time passes: something has a deadline, or a content counts ticks."""
+        timed = (c.within is not None or c.expires is not None for c in self.commitments)
+        return any(timed) or any(counts_ticks(c.consequent) for c in self.commitments)
 
     @cached_property
     def claim(self) -> dict[str, Claim]:

@@ -9,14 +9,14 @@ from cplc.diagnostics.core import Note
 from cplc.semantics import model, tree
 from cplc.semantics import terms as t
 from cplc.semantics.folding import combined, compared, equivalence, is_constant, is_zero, negated
+from cplc.semantics.idling import allows_idling, names_idle_step
+from cplc.semantics.parties import Parties
 from cplc.semantics.ranges import Ranges
 from cplc.semantics.terms import FALSE, TRUE, Term, Value
 from cplc.semantics.vocabulary import DONE
 from cplc.semantics.world import MOST_IN_FAMILY, Frame, RoleValue, Values, World
 from cplc.source import Span
 
-MOST_LISTED = 6
-"""How many commitments a message lists."""
 MOST_STEPS = 10_000
 """How far a bounded operator may look ahead."""
 
@@ -28,7 +28,7 @@ class Resolver:
     """Resolves what stands in one instance of a declaration. Wrong things are reported and become ``false``."""
 
     def __init__(self, world: World, frame: Frame, values: Values, watch: Watch | None = None) -> None:
-        self._world = world
+        self._world = self.world = world
         self._frame = frame
         self._values = dict(values)
         self._watch = watch
@@ -213,8 +213,13 @@ class Resolver:
                 return self._apply(found)
             case tree.Quantified():
                 return self._quantified(found)
-            case tree.OverPaths(quantifier, path, along):
-                return t.OverPaths(quantifier, self._term(path), None if along is None else self._term(along))
+            case tree.OverPaths(quantifier, path, along, speaks_of_idling):
+                steps = None if along is None else self._term(along)
+                if steps is None or not speaks_of_idling or allows_idling(steps):
+                    return t.OverPaths(quantifier, self._term(path), steps)
+                if not names_idle_step(steps):  # it was folded away
+                    steps = t.Apply("&", (steps, t.Apply("!", (t.Does("idle", ""),))))
+                return t.OverPaths(quantifier, self._term(path), steps, may_idle=False)
             case tree.Does():
                 return self._does(found)
             case tree.Strategic(_, goal):
@@ -222,6 +227,8 @@ class Resolver:
                 return t.Strategic(group, target) if group else FALSE
             case tree.Social():
                 return self._social(found)
+            case tree.Conditional():
+                return self._parties.conditional(found, self._term(found.antecedent), self._term(found.consequent))
             case tree.Knowledge():
                 return self._knowledge(found)
             case _:
@@ -273,14 +280,16 @@ class Resolver:
                 self._below(found, 0)  # counted twice, because lowering writes it twice
                 return t.Apply(op, (self._below(found, 0), self._below(found, 1)))
             case _:
-                return t.Apply(op, tuple(self._term(operand) for operand in found.operands), self._bound(found))
+                operands = tuple(self._term(operand) for operand in found.operands)
+                return t.Apply(op, operands, self._bound(found), found.in_ticks)
 
     def _bound(self, found: tree.Apply) -> int | None:
         if found.bound is None:
             return None
         bound = self.number(found.bound)
         if bound is not None and bound < 0:
-            self._world.report(rules.VALUE_OUT_OF_RANGE, found.span, f"A number of steps cannot be {bound}")
+            unit = "ticks" if found.in_ticks else "steps"
+            self._world.report(rules.VALUE_OUT_OF_RANGE, found.span, f"A number of {unit} cannot be {bound}")
             return 0
         if bound is not None and bound > MOST_STEPS:
             message = f"`{found.op}<={bound}` looks ahead more than {MOST_STEPS:,} steps"
@@ -389,6 +398,7 @@ class Resolver:
 
     def _social(self, found: tree.Social) -> Term:
         body = self._term(found.body)
+        trigger = None if found.trigger is None else self._term(found.trigger)
         if isinstance(found.between, tree.Instance):
             name = self.instance(found.between)
             if name is None:
@@ -402,19 +412,21 @@ class Resolver:
             message = f"`{debtor.name}` cannot be committed to itself"
             self._world.problems.report(rules.SAME_ROLE, found.span, message, *self._where())
             return FALSE
-        if found.modality != "SC" and not self._world.promises(debtor.name, creditor.name):
-            self._nothing_promised(found, debtor.name, creditor.name)
+        if not self._can_bind(found, debtor.name, creditor.name):
+            counts_claims = found.modality in ("SC", "SCc")
+            self._parties.nothing_promised(debtor.name, creditor.name, found.span, counts_claims=counts_claims)
             return FALSE
-        return t.Social(found.modality, debtor.name, creditor.name, body)
+        return t.Social(found.modality, debtor.name, creditor.name, body, None, trigger)
 
-    def _nothing_promised(self, found: tree.Social, debtor: str, creditor: str) -> None:
-        """Report that no commitment is declared from the one to the other, and name those that there are."""
-        message = f"No commitment from `{debtor}` to `{creditor}` is declared"
-        ends = ((name, self._world.ends[name]) for name in self._world.commitments)
-        shown = [f"`{one.first} -> {one.second}` ({name})" for name, one in ends]
-        listed = ", ".join(shown[:MOST_LISTED]) + (", ..." if len(shown) > MOST_LISTED else "")
-        hint = f"commitments are declared from {listed}" if shown else "as in `commitment c = C(A, B, p, q)`"
-        self._world.problems.report(rules.NOTHING_PROMISED, found.span, message, Note(hint), *self._where())
+    def _can_bind(self, found: tree.Social, debtor: str, creditor: str) -> bool:
+        """Whether anything is declared that the modality counts as a promise from the one to the other."""
+        if self._world.promises(debtor, creditor):
+            return True
+        return found.modality in ("SC", "SCc") and self._world.claims_between(debtor, creditor)
+
+    @property
+    def _parties(self) -> Parties:
+        return Parties(self, self._where())
 
     def _knowledge(self, found: tree.Knowledge) -> Term:
         body = self._term(found.body)
@@ -435,8 +447,10 @@ class Resolver:
         if not self._world.spend(found.span, rules.TOO_LARGE):
             return FALSE
         subject = found.subject
+        if found.verb == "idle" and subject is None:
+            return t.Does("idle", "")
         if subject is None:
-            if not any(job.body.within or job.body.expires for job in self._world.commitments.values()):
+            if not self._world.has_ticks:
                 ticks = Note("there are ticks where some commitment has a deadline: `within` or `expires`")
                 message = "No commitment has a deadline, so time does not matter: this is never so"
                 self._world.problems.report(rules.NEVER_DONE, found.span, message, ticks)

@@ -225,7 +225,7 @@ class Templates:
         debtor = self._expressions.names.role(node.debtor, scope)
         creditor = self._expressions.names.role(node.creditor, scope)
         antecedent = self._expressions.condition(node.antecedent, scope, Purpose.STATE)
-        consequent = self._expressions.condition(node.consequent, scope, Purpose.STATE)
+        consequent = self._expressions.content(node.consequent, scope)
         within = None if node.within is None else self._expressions.number(node.within, scope)
         expires = None if node.expires is None else self._expressions.number(node.expires, scope)
         if debtor is not None and creditor is not None:

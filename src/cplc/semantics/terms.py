@@ -5,6 +5,7 @@ Every name is the full name of one instance: ``pay[1]``, ``Cus[2]``, ``part.pay[
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from cplc.records import dataclass
@@ -96,12 +97,13 @@ Op = Literal[
 class Apply:
     """An operator and its operands: ``-`` with one or two, ``&`` and ``|`` with any number.
 
-    ``bound`` is the k of ``<=k``.
+    ``bound`` is the k of ``<=k``, which counts steps or ticks.
     """
 
     op: Op
     operands: tuple[Term, ...]
     bound: int | None = None
+    in_ticks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +111,43 @@ class OverPaths:
     quantifier: Literal["A", "E"]
     path: Term
     along: Term | None = None
+    may_idle: bool = True
+    """Whether the paths may take the idle step; where not, ``along`` names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    modality: Literal["C", "Fu", "SC"]
+    modality: Literal["C", "Fu", "SC", "SCc"]
     debtor: str
     creditor: str
     body: Term
     commitment: str | None = None
     """The one commitment that ``C`` or ``Fu`` is about; None for all from the debtor to the creditor."""
+    trigger: Term | None = None
+    """What comes true on the runs that ``SCc`` is about."""
+
+
+ConditionalModality = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The channel from a debtor to a creditor, or of the one commitment."""
+
+    debtor: str
+    creditor: str
+    commitment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """A modality of conditional commitment; ``other`` is what `DeS` and `AsS` hand over to."""
+
+    modality: ConditionalModality
+    between: Between
+    other: Between | None
+    antecedent: Term
+    consequent: Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +161,8 @@ class Knowledge:
 class Does:
     """A path atom.
 
-    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick`` or an operation; ``other`` is
-    what a delegation is to or an argument is with, None for any.
+    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick``, ``idle`` or an operation;
+    ``other`` is what a delegation is to or an argument is with, None for any.
     """
 
     verb: str
@@ -149,8 +178,47 @@ class Strategic:
 
 Term = (
     Const | Happened | Sent | InFlight | Field | Own | Var | InState | FactRef | Terminal
-    | Apply | OverPaths | Social | Knowledge | Does | Strategic
+    | Apply | OverPaths | Social | Conditional | Knowledge | Does | Strategic
 )  # fmt: skip
 
 TRUE = Const(True)
 FALSE = Const(False)
+
+
+def is_about_runs(term: Term) -> bool:
+    """Whether more than the present state decides it."""
+    match term:
+        case Does() | Apply("F" | "G" | "U" | "W" | "R"):
+            return True
+        case Apply("!" | "&" | "|" | "->" | "<->", operands):
+            return any(map(is_about_runs, operands))
+        case _:
+            return False
+
+
+def state_parts(term: Term) -> Iterator[Term]:
+    """Yield the largest parts that a state decides."""
+    match term:
+        case Does():
+            pass
+        case Apply(_, operands) if is_about_runs(term):
+            for operand in operands:
+                yield from state_parts(operand)
+        case _:
+            yield term
+
+
+def speaks_of_ticks(term: Term) -> bool:
+    """Whether ticks matter for it: a bound counts them, or it names the step."""
+    match term:
+        case Does("tick"):
+            return True
+        case Apply(_, operands):
+            return term.in_ticks or any(map(speaks_of_ticks, operands))
+        case _:
+            return False
+
+
+def counts_ticks(term: Term) -> bool:
+    """Whether a bound in it counts ticks."""
+    return isinstance(term, Apply) and (term.in_ticks or any(map(counts_ticks, term.operands)))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from cplc.records import dataclass
-from cplc.semantics.terms import Op, Value
+from cplc.semantics.terms import ConditionalModality, Op, Value
 from cplc.semantics.types import INT, Enum, Type
 from cplc.semantics.types import Role as RoleType
 from cplc.source import Span
@@ -305,6 +305,7 @@ class Apply:
     operands: tuple[Tree, ...]
     span: Span
     bound: Tree | None = None
+    in_ticks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,14 +321,31 @@ class OverPaths:
     quantifier: Literal["A", "E"]
     path: Tree
     along: Tree | None = None
+    speaks_of_idling: bool = False
+    """``along`` names the idle step, and so decides whether it is allowed; otherwise it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    modality: Literal["C", "Fu", "SC"]
+    modality: Literal["C", "Fu", "SC", "SCc"]
     between: tuple[RoleTree, RoleTree] | Instance
     """The debtor and the creditor, or the one commitment."""
     body: Tree
+    span: Span
+    trigger: Tree | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """Conditional commitments, their fulfilment and what ends them."""
+
+    modality: ConditionalModality
+    between: tuple[RoleTree, RoleTree] | Instance
+    """The debtor and the creditor, or the one commitment."""
+    other: RoleTree | Instance | None
+    """What is delegated or assigned to: a role, or a commitment if it is about one."""
+    antecedent: Tree
+    consequent: Tree
     span: Span
 
 
@@ -345,7 +363,7 @@ class Does:
 
     verb: str
     subject: Instance | RoleTree | None
-    """None for a tick."""
+    """None for a tick and for the idle step."""
     other: Instance | None
     span: Span
 
@@ -360,8 +378,8 @@ class Strategic:
 RoleTree = RoleAt | LoopValue
 Tree = (
     LiteralTree | ParameterValue | LoopValue | RoleAt | IndexOf | SameRole | Event | Payload | OwnParameter | VariableOf
-    | FactAt | Lifecycle | IsTerminal | Apply | Quantified | OverPaths | Social | Knowledge | Does
-    | Strategic
+    | FactAt | Lifecycle | IsTerminal | Apply | Quantified | OverPaths | Social | Conditional | Knowledge
+    | Does | Strategic
 )  # fmt: skip
 
 TRUE = LiteralTree(True)
@@ -377,6 +395,17 @@ def as_number(found: Tree, type_: Type) -> tuple[Tree, Type]:
     if isinstance(type_, RoleType) and isinstance(found, RoleAt | LoopValue):
         return IndexOf(found), INT
     return found, type_
+
+
+def counts_ticks(found: Tree) -> bool:
+    """Whether a bound in it counts ticks."""
+    match found:
+        case Apply(_, operands):
+            return found.in_ticks or any(map(counts_ticks, operands))
+        case Quantified(_, _, body):
+            return counts_ticks(body)
+        case _:
+            return False
 
 
 def is_value(found: Tree) -> bool:

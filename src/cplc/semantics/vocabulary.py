@@ -54,13 +54,16 @@ USUAL_CHECKS: Final = ("live", "deadlock_free", "no_debt_forgotten", "sound")
 """The checks that every protocol is asked, unless its file switches them off."""
 NO_USUAL_CHECKS: Final = "none"
 """What stands for all of them in `check none`."""
+OWN_STEPS: Final = ("tick", "idle")
+"""Steps that no role takes: time passes, or nothing happens."""
 
 EVENTS: Final = {"sent": "sent", "inflight": "inflight"}
 
 _TEMPORAL = ("X", "F", "G", "U", "W", "R", "Y", "O", "H", "S")
 OPERATORS: Final = frozenset(
     {"A", "E", *_TEMPORAL, *(path + op for path in "AE" for op in "XFG")}
-    | {"C", "Fu", "SC", "K", "EK", "DK", "CK", "therefore", "does", "sent", "inflight", "terminal"}
+    | {"WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"}
+    | {"C", "Fu", "SC", "SCc", "K", "EK", "DK", "CK", "therefore", "does", "sent", "inflight", "terminal"}
 )
 """Names that only single roles may have."""
 

@@ -148,6 +148,16 @@ class World:
         """Whether a commitment from the one to the other is declared."""
         return any(self.ends[name] == Ends(debtor, creditor) for name in self.commitments)
 
+    @property
+    def has_ticks(self) -> bool:
+        """Whether time passes: something has a deadline, or a content counts ticks."""
+        bodies = [job.body for job in self.commitments.values()]
+        return any(body.within or body.expires or tree.counts_ticks(body.consequent) for body in bodies)
+
+    def claims_between(self, one: str, other: str) -> bool:
+        """Whether a claim of one of the two to the other is declared."""
+        return any(self.ends[name] in (Ends(one, other), Ends(other, one)) for name in self.claims)
+
     def report(self, rule: Rule, span: Span, message: str) -> None:
         self.problems.report(rule, span, message)
 

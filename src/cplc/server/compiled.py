@@ -99,7 +99,7 @@ class Compiled:
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything that is wrong; with a value that was given, it is so at the protocol that cannot have it."""
-        found = self.compilation.diagnostics
+        found = (*self.compilation.diagnostics, *self.compilation.remarks)
         if not self.compilation.parameters or not self.file.protocols:
             return found
         here = self.file.protocols[-1].name.span

@@ -38,10 +38,11 @@ _ICONS: Final[dict[Kind, CompletionItemKind]] = {
 }  # fmt: skip
 
 _PREFIXES: Final = ("AG", "AF", "EF", "EG", "AX", "EX", "A", "E", "G", "F", "X", "H", "O", "Y", "forall", "exists")
-_MODALITIES: Final = ("C", "Fu", "SC", "K", "EK", "DK", "CK", "does")
+_CONDITIONAL: Final = ("WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS")
+_MODALITIES: Final = ("C", "Fu", "SC", "SCc", *_CONDITIONAL, "K", "EK", "DK", "CK", "does")
 _INFIX: Final = ("U", "W", "R", "S", "therefore")
 _OF_AGENTS: Final = ("goal", "value", "believes", "chooses")
-_PARTIES: Final = {"C": 2, "Fu": 2, "SC": 2, "K": 1, "claim": 2}
+_PARTIES: Final = {"C": 2, "Fu": 2, "SC": 2, "SCc": 2, "K": 1, "claim": 2} | dict.fromkeys(_CONDITIONAL, 2)
 """How many arguments of these are roles; of the modalities, both stand before the first comma."""
 
 
@@ -245,12 +246,13 @@ class _Place:
 
     def _is_party(self, callee: str) -> bool:
         is_declared = self.at.keyword in ("commitment", "claim")
-        return self.at.commas < (_PARTIES[callee] if is_declared else 1)
+        in_formula = 2 if callee in ("DeS", "AsS") else 1
+        return self.at.commas < (_PARTIES[callee] if is_declared else in_formula)
 
     def _promises(self, callee: str) -> Iterator[CompletionItem]:
         """Yield the commitments that `C` and `Fu` may be about, in place of a debtor and a creditor."""
         is_formula = self.at.keyword not in ("commitment", "claim")
-        return self.of("commitment", "part") if callee in ("C", "Fu") and is_formula else iter(())
+        return self.of("commitment", "part") if callee in ("C", "Fu", *_CONDITIONAL) and is_formula else iter(())
 
     def _steps(self) -> Iterator[CompletionItem]:
         yield _word("does", _Kinds.Operator)

@@ -15,11 +15,13 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
 from cplc.resources import shipped
 from cplc.semantics.index import Declared, declarations, walk
+from cplc.semantics.language_versions import migration
 from cplc.server.compiled import Compiled, CompiledIspl
 from cplc.server.context import context
 from cplc.source import Source
 from cplc.syntax import ast
 from cplc.syntax.parser import parse
+from cplc.syntax.words import VERSION
 
 _DID_YOU_MEAN: Final = re.compile(r"did you mean `([^`]+)`\?")
 _INSTEAD: Final = re.compile(r"`([^`…]+)`")
@@ -107,6 +109,8 @@ def _for(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
         yield from _telling(compiled, problem)
     elif problem.code == rules.UNBOUND_ROLE.code:
         yield from _binding(compiled, problem)
+    elif problem.code == rules.MEANING_CHANGED.code:
+        yield from _migrating(compiled, problem)
 
 
 # --- declaring what is missing
@@ -228,6 +232,14 @@ def _binding(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
             else:
                 at, text = use.protocol.span.end, f"({found[1]} = {role})"
             yield Fix(f"Bind `{found[1]}` to `{role}`", ((at, at, text),), problem)
+
+
+def _migrating(compiled: Compiled, problem: Diagnostic) -> Iterator[Fix]:
+    """Yield the version of the language, alone and with the equivalents of what had another meaning."""
+    version, *changes = migration(compiled.file)
+    yield Fix(f"Write `cpl {VERSION}`", (version,), problem)
+    if changes:
+        yield Fix(f"Write `cpl {VERSION}`, and what has one equivalent as that", (version, *changes), problem)
 
 
 def _is_single(one: Declared) -> bool:

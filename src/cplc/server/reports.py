@@ -24,6 +24,12 @@ from cplc.source import Source
 MOST: Final = 1_000
 """How many diagnostics an editor is told of one file."""
 
+_SEVERITIES: Final = {
+    "error": DiagnosticSeverity.Error,
+    "warning": DiagnosticSeverity.Warning,
+    "remark": DiagnosticSeverity.Information,
+}
+
 
 def by_file(compiled: Compiled | CompiledIspl, uri_of_name: Callable[[str], str]) -> dict[str, list[Diagnostic]]:
     """Return what there is to say, by address; of the file itself even if it is nothing."""
@@ -52,7 +58,7 @@ def _diagnostic(compiled: Compiled | CompiledIspl, found: Found, uri_of_name: Ca
     return Diagnostic(
         _text(compiled, found.span.source).of(found.span),
         "\n".join(lines),
-        severity=DiagnosticSeverity.Error if found.is_error else DiagnosticSeverity.Warning,
+        severity=_SEVERITIES[found.severity],
         code=found.code,
         code_description=CodeDescription(uri_of(str(page))),
         source="cplc",

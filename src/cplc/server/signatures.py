@@ -13,7 +13,10 @@ from cplc.server.words import OPERATORS, meaning
 from cplc.syntax import ast
 
 _PARTS = {
-    "C": ("i -> j or c", "φ"), "Fu": ("i -> j or c", "φ"), "SC": ("i -> j", "φ"), "K": ("i", "φ"),
+    **dict.fromkeys(("WCC", "SCC", "FuW", "FuS", "CaS", "ReS"), ("i -> j or c", "p", "q")),
+    **dict.fromkeys(("DeS", "AsS"), ("i -> j or c", "k or d", "p", "q")),
+    "C": ("i -> j or c", "φ"), "Fu": ("i -> j or c", "φ"), "SC": ("i -> j", "φ"),
+    "SCc": ("i -> j", "τ", "φ"), "K": ("i", "φ"),
     "EK": ("{i, j}", "φ"), "DK": ("{i, j}", "φ"), "CK": ("{i, j}", "φ"), "does": ("message, role or operation",),
 }  # fmt: skip
 _DECLARING = {

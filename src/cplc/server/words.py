@@ -17,6 +17,7 @@ CLAUSES: Final[dict[str, str]] = {
 }
 
 DECLARATIONS: Final[dict[str, str]] = {
+    "cpl": "The version of the language that the file is written in, before everything else.",
     "import": "Makes what another file declares available.",
     "protocol": "Who takes part, what they may say, and what is promised thereby.",
     "role": "A participant, or a family of them; `var` gives it variables of its own.",
@@ -64,7 +65,17 @@ OPERATORS: Final[dict[str, str]] = {
     "exists": "`exists c in Cus: φ`: for some member of the family",
     "C": "`C(i -> j, φ)`: `i` has promised `j` something, and `φ` holds wherever exactly these promises are all kept",
     "Fu": "`Fu(i -> j, φ)`: `C(i -> j, φ)` holds, and all that `i` has promised `j` is kept",
-    "SC": "`SC(i -> j, φ)`: a commitment from `i` to `j` is open and some run satisfies `φ`",
+    "WCC": "`WCC(i -> j, p, q)`: `i` promises or offers `j` something, and `p` implies `q` wherever all of it is kept "
+    "or still offered",
+    "SCC": "`SCC(i -> j, p, q)`: `WCC(i -> j, p, q)`, and `p` holds somewhere there",
+    "FuW": "`FuW(i -> j, p, q)`: all that `i` has promised `j` is kept, `WCC(i -> j, p, q)` and `q` hold",
+    "FuS": "`FuS(i -> j, p, q)`: all that `i` has promised `j` is kept, `SCC(i -> j, p, q)` and `p` hold",
+    "CaS": "`CaS(i -> j, p, q)`: `i` has withdrawn `SCC(i -> j, p, q)` before `p` held",
+    "ReS": "`ReS(i -> j, p, q)`: `j` has released `i` from `SCC(i -> j, p, q)` before `p` held",
+    "DeS": "`DeS(i -> j, k, p, q)`: `i` has delegated `SCC(i -> j, p, q)`, and `SCC(k -> j, p, q)` holds",
+    "AsS": "`AsS(i -> j, k, p, q)`: `j` has assigned `SCC(i -> j, p, q)`, and `SCC(i -> k, p, q)` holds",
+    "SC": "`SC(i -> j, φ)`: `i` is bound to `j`, can keep all that binds it, and `φ` is so on every run that keeps it",
+    "SCc": "`SCc(i -> j, τ, φ)`: what `i` promises or offers `j` comes to `φ` on the runs on which `τ` becomes true",
     "K": "`K(i, φ)`: `i` knows `φ`",
     "EK": "`EK({i, j}, φ)`: everyone of the group knows `φ`",
     "DK": "`DK({i, j}, φ)`: what they see together tells them `φ`",

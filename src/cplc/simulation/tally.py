@@ -20,6 +20,7 @@ Ending = Literal["limit", "nothing", "time", "refused"]
 
 _OPEN: Final = ("conditional", "active", "pending")
 FORGOTTEN: Final = "forgotten"
+ON_COURSE: Final = "on course"
 """Listed among final states: the number of commitments in force that a new round erased."""
 
 
@@ -75,6 +76,11 @@ class Tally:
         self._effects = [effects_of(self.packing, self._kept, step) for step in self.system.steps]
         self._last: dict[int, str] = {}
         """The state of each instance that there is."""
+        self._on_course = {
+            position: self.packing.condition(one.on_course)
+            for position, one in enumerate(self.system.commitments)
+            if one.content
+        }
         self._former = {v.about: v.name for v in self.system.variables if v.kind == "former"}
 
     def begin(self, start: int) -> None:
@@ -93,8 +99,12 @@ class Tally:
         for position, value, is_new in table[before & mask]:
             if (is_new or value == "null") and position in self._last:
                 last = self._last.pop(position)
-                is_forgotten = value == "null" and self._is_in_force(position, last, before)
-                self._over[position, FORGOTTEN if is_forgotten else last] += 1
+                is_taken_back = value == "null" and self._is_in_force(position, last, before)
+                if is_taken_back and position in self._on_course and self._on_course[position](before):
+                    last = ON_COURSE
+                elif is_taken_back:
+                    last = FORGOTTEN
+                self._over[position, last] += 1
             if value != "null":
                 self._last[position] = value
 
@@ -121,7 +131,7 @@ class Tally:
                 isinstance(one, Claim),
                 {
                     str(value): count
-                    for value in (*self.system.variable[one.variable].domain, FORGOTTEN)
+                    for value in (*self.system.variable[one.variable].domain, ON_COURSE, FORGOTTEN)
                     if (count := self._over[position, str(value)])
                 },
             )

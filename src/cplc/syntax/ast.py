@@ -427,10 +427,19 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
+class Version:
+    """``cpl 2``: the version of the language that a file is written in."""
+
+    number: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class File:
     """Everything in one file; protocols and defines in the order written."""
 
     imports: tuple[Import, ...]
     protocols: tuple[Protocol, ...]
     defines: tuple[Define, ...]
+    version: Version | None = None
     span: Span = _span()

@@ -27,6 +27,8 @@ __all__ = [
     "Ref",
     "Segment",
     "Social",
+    "Conditional",
+    "ConditionalModality",
     "Strategic",
     "Unary",
     "UnaryOp",
@@ -95,6 +97,8 @@ class Unary:
     op: UnaryOp
     operand: Expr
     bound: Expr | None = None
+    in_ticks: bool = False
+    """The bound counts ticks: ``F<=k ticks``."""
     span: Span = _span()
 
 
@@ -106,6 +110,8 @@ class Binary:
     left: Expr
     right: Expr
     bound: Expr | None = None
+    in_ticks: bool = False
+    """The bound counts ticks: ``F<=k ticks``."""
     span: Span = _span()
 
 
@@ -141,12 +147,33 @@ class OverPaths:
 
 @dataclass(frozen=True, slots=True)
 class Social:
-    """``C(i -> j, body)``, ``Fu(i -> j, body)``, ``SC(i -> j, body)``; ``C(c, body)`` of one commitment."""
+    """``C(i -> j, body)``, ``Fu(i -> j, body)``, ``SC(i -> j, body)``; ``C(c, body)`` of one commitment.
 
-    modality: Literal["C", "Fu", "SC"]
+    ``SCc(i -> j, trigger, body)`` has a trigger.
+    """
+
+    modality: Literal["C", "Fu", "SC", "SCc"]
     between: tuple[Ref, ...]
     """The debtor and the creditor, or the commitment."""
     body: Expr
+    trigger: Expr | None = None
+    span: Span = _span()
+
+
+ConditionalModality = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """``WCC(i -> j, antecedent, consequent)`` and the like, ``WCC(c, …)`` of one commitment; ``DeS(i -> j, k, …)``."""
+
+    modality: ConditionalModality
+    between: tuple[Ref, ...]
+    """The debtor and the creditor, or the commitment."""
+    other: Ref | None
+    """Of `DeS` and `AsS`: the third role, or the other commitment."""
+    antecedent: Expr
+    consequent: Expr
     span: Span = _span()
 
 
@@ -185,8 +212,8 @@ class Strategic:
 
 
 Expr = (
-    Literal_ | Ref | View | Call | Unary | Binary | Junction | Quantifier | OverPaths | Social | Knowledge | Does
-    | Strategic
+    Literal_ | Ref | View | Call | Unary | Binary | Junction | Quantifier | OverPaths | Social | Conditional | Knowledge
+    | Does | Strategic
 )  # fmt: skip
 
 

@@ -94,33 +94,35 @@ class Builder:
         sign, operand = items
         return self._prefixed(sign, operand, None)
 
-    def bounded_unary(self, items: tuple[Token, Expr, Expr]) -> Expr:
-        sign, bound, operand = items
-        return self._prefixed(sign, operand, bound.node)
+    def bounded_unary(self, items: list[Child]) -> Expr:
+        """Build ``F<=k p``; a fourth item is the unit, ticks."""
+        operand, bound = cast("Expr", items[-1]), cast("Expr", items[1])
+        return self._prefixed(cast("Token", items[0]), operand, bound.node, len(items) > 3)
 
-    def _prefixed(self, sign: Token, operand: Expr, bound: ast.Expr | None) -> Expr:
+    def _prefixed(self, sign: Token, operand: Expr, bound: ast.Expr | None, in_ticks: bool = False) -> Expr:
         """Build ``F p``, and ``AF p`` as ``A`` over ``F p``."""
         start, end = _start(sign), operand.end
         op = cast("ast.UnaryOp", str(sign[-1]))
         if len(sign) == 1:
-            return Part(ast.Unary(op, operand.node, bound, span=self._span(start, end)), start, end)
-        path = ast.Unary(op, operand.node, bound, span=self._span(start + 1, end))
+            return Part(ast.Unary(op, operand.node, bound, in_ticks, span=self._span(start, end)), start, end)
+        path = ast.Unary(op, operand.node, bound, in_ticks, span=self._span(start + 1, end))
         return Part(ast.OverPaths("A" if sign[0] == "A" else "E", path, span=self._span(start, end)), start, end)
 
     def binary(self, items: tuple[Expr, Token, Expr]) -> Expr:
         left, sign, right = items
         return self._infix(left, sign, right, None)
 
-    def bounded_binary(self, items: tuple[Expr, Token, Expr, Expr]) -> Expr:
-        left, sign, bound, right = items
-        return self._infix(left, sign, right, bound.node)
+    def bounded_binary(self, items: list[Child]) -> Expr:
+        """Build ``p U<=k q``; a fifth item is the unit, ticks."""
+        left, bound, right = (cast("Expr", items[at]) for at in (0, 2, -1))
+        return self._infix(left, cast("Token", items[1]), right, bound.node, len(items) > 4)
 
-    def _infix(self, left: Expr, sign: Token, right: Expr, bound: ast.Expr | None) -> Expr:
+    def _infix(self, left: Expr, sign: Token, right: Expr, bound: ast.Expr | None, in_ticks: bool = False) -> Expr:
         span = self._span(left.start, right.end)
         if sign in ("&", "|"):
             return self._joined(left, cast("Literal['&', '|']", str(sign)), right, span)
         op = cast("ast.BinaryOp", str(sign))
-        return Part(ast.Binary(op, left.node, right.node, bound, span=span), left.start, right.end)
+        return Part(ast.Binary(op, left.node, right.node, bound, in_ticks, span=span), left.start, right.end)
 
     def _joined(self, left: Expr, op: Literal["&", "|"], right: Expr, span: Span) -> Expr:
         """Build a chain as one node, however long it is; in parentheses it is an operand like any other."""
@@ -171,6 +173,49 @@ class Builder:
         start, end = _start(sign), _end(closing)
         modality = cast("Literal['C', 'Fu', 'SC']", str(sign))
         return Part(ast.Social(modality, (commitment.node,), body.node, span=self._span(start, end)), start, end)
+
+    def conditional(self, items: tuple[Token, Token, Ref, Ref, Expr, Expr, Token]) -> Expr:
+        sign, _, debtor, creditor, antecedent, consequent, closing = items
+        return self._conditional(sign, (debtor, creditor), None, antecedent, consequent, closing)
+
+    def conditional_of_one(self, items: tuple[Token, Token, Ref, Expr, Expr, Token]) -> Expr:
+        sign, _, commitment, antecedent, consequent, closing = items
+        return self._conditional(sign, (commitment,), None, antecedent, consequent, closing)
+
+    def handing_over(self, items: tuple[Token, Token, Ref, Ref, Ref, Expr, Expr, Token]) -> Expr:
+        sign, _, debtor, creditor, other, antecedent, consequent, closing = items
+        return self._conditional(sign, (debtor, creditor), other, antecedent, consequent, closing)
+
+    def handing_over_one(self, items: tuple[Token, Token, Ref, Ref, Expr, Expr, Token]) -> Expr:
+        sign, _, commitment, other, antecedent, consequent, closing = items
+        return self._conditional(sign, (commitment,), other, antecedent, consequent, closing)
+
+    def _conditional(
+        self,
+        sign: Token,
+        between: tuple[Ref, ...],
+        other: Ref | None,
+        antecedent: Expr,
+        consequent: Expr,
+        closing: Token,
+    ) -> Expr:
+        start, end = _start(sign), _end(closing)
+        node = ast.Conditional(
+            cast("ast.ConditionalModality", str(sign)),
+            tuple(ref.node for ref in between),
+            None if other is None else other.node,
+            antecedent.node,
+            consequent.node,
+            span=self._span(start, end),
+        )
+        return Part(node, start, end)
+
+    def social_if(self, items: tuple[Token, Token, Ref, Ref, Expr, Expr, Token]) -> Expr:
+        sign, _, debtor, creditor, trigger, body, closing = items
+        start, end = _start(sign), _end(closing)
+        between = (debtor.node, creditor.node)
+        node = ast.Social("SCc", between, body.node, trigger.node, span=self._span(start, end))
+        return Part(node, start, end)
 
     def knows(self, items: tuple[Token, Token, Ref, Expr, Token]) -> Expr:
         sign, opening, agent, body, closing = items

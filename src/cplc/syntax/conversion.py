@@ -21,7 +21,8 @@ from cplc.syntax.scanner import Scan
 from cplc.syntax.wording import token_at
 
 _DOTTED: Final = re.compile(r"\w+(?:\s*\.\s*\w+)*")
-Item = ast.Import | ast.Protocol | ast.Declaration | ast.AgentItem
+Item = ast.Version | ast.Import | ast.Protocol | ast.Declaration | ast.AgentItem
+MISPLACED_VERSION: Final = "The version of the language stands at the beginning of the file, before everything else"
 Converted = TypeVar("Converted")
 
 
@@ -80,6 +81,8 @@ class Conversion:
     def item(self, node: Any) -> Item:
         span = self.span(node)
         match type(node).__name__:
+            case "Version":
+                return ast.Version(node.number, span=span)
             case "Import":
                 return self._import(node, span)
             case "Protocol":
@@ -385,6 +388,8 @@ def declarations(items: tuple[Item, ...], problems: list[Diagnostic]) -> tuple[a
     kept: list[ast.Declaration] = []
     for item in items:
         match item:
+            case ast.Version():
+                problems.append(SYNTAX.at(item.span, MISPLACED_VERSION))
             case ast.Import():
                 problems.append(SYNTAX.at(item.span, "An `import` stands at the beginning of the file"))
             case ast.Protocol(name):

@@ -15,6 +15,7 @@ from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
 from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast
+from cplc.syntax.other_notation import applied, translations
 from cplc.syntax.readable import MAX_DEPTH
 from cplc.syntax.wording import advice, closing, found, last_token, token_at
 from cplc.syntax.words import PREFIXES
@@ -37,9 +38,9 @@ def read(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple
     whole = Span(source, offset, offset + len(text))
     if len(text) - text.count(" ") > MAX_LENGTH:
         return None, (TOO_DEEP.at(whole, f"This expression has more than {MAX_LENGTH:,} characters", _ADVICE),)
-    expression, problem = _parsed(source, text, offset)
+    expression, problems = _parsed(source, text, offset)
     if expression is None:
-        return None, (problem,) if problem else ()
+        return None, problems
     if len(text) > MAX_DEPTH and _depth_exceeds(expression, MAX_DEPTH):
         return None, (TOO_DEEP.at(whole, f"This expression is nested deeper than {MAX_DEPTH} levels", _ADVICE),)
     return expression, ()
@@ -69,7 +70,7 @@ def _machinery() -> tuple[Lark, Builder]:
     return Lark(grammar, parser="lalr", lexer="contextual", transformer=builder, maybe_placeholders=False), builder
 
 
-def _parsed(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, Diagnostic | None]:
+def _parsed(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:
     """Parse one text. The parser's callbacks share the place they build for, so one text at a time."""
     from lark import UnexpectedInput
 
@@ -82,10 +83,26 @@ def _parsed(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, Di
             # Typed as a tree by lark, which does not follow the callbacks' own result.
             result: object = parser.parse(text)
         except UnexpectedInput as error:
-            return None, _problem(source, text, offset, error)
+            return None, _translated(source, text, offset) or (_problem(source, text, offset, error),)
     if not isinstance(result, Part):
         raise TypeError(f"the formula grammar leaves {result!r}")
-    return result.node, None
+    return result.node, ()
+
+
+def _translated(source: Source, text: str, offset: int) -> tuple[Diagnostic, ...]:
+    """Report what is other notation in a text that is a formula once that is translated; nothing otherwise."""
+    from lark import UnexpectedInput
+
+    edits = translations(text)
+    if not edits:
+        return ()
+    parser, builder = _machinery()
+    builder.source, builder.offset = Source(source.name, ""), 0
+    try:
+        parser.parse(applied(text, edits))
+    except UnexpectedInput:
+        return ()
+    return tuple(edit.diagnostic(Span(source, offset + edit.start, offset + edit.end)) for edit in edits)
 
 
 def _problem(source: Source, text: str, offset: int, error: UnexpectedInput) -> Diagnostic:
@@ -177,8 +194,15 @@ def children(expression: ast.Expr) -> Iterator[ast.Expr]:
             yield path
             if along is not None:
                 yield along
-        case ast.Social(_, between, body):
-            yield from (*between, body)
+        case ast.Conditional(_, between, other, antecedent, consequent):
+            yield from between
+            if other is not None:
+                yield other
+            yield antecedent
+            yield consequent
+        case ast.Social(_, between, body, trigger):
+            yield from between if trigger is None else (*between, trigger)
+            yield body
         case ast.Knowledge(_, group, body):
             yield from group
             yield body

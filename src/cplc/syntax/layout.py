@@ -163,6 +163,8 @@ def _beginning(layout: _Layout, before: Token, token: Token, after: Token) -> st
     if not (token.text[0].isalpha() or token.text[0] == "_"):
         return ""
     begins_line = not before.text or "\n" in layout.text[before.end : token.start]
+    if token.text == "cpl" and after.text[:1].isdigit() and not layout.brackets:
+        return "cpl"
     if token.text in DECLARATIONS:
         if token.text == "claim" and after.text == "(":
             return ""

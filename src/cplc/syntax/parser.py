@@ -16,15 +16,17 @@ from functools import cache
 from typing import Any, Final
 
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.diagnostics.rules import SYNTAX
+from cplc.diagnostics.rules import SYNTAX, UNKNOWN_VERSION
 from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast, formulas
-from cplc.syntax.conversion import Conversion, Excerpt, Item, agent_items, declarations, first_word
+from cplc.syntax.conversion import MISPLACED_VERSION, Conversion, Excerpt, Item, agent_items, declarations, first_word
 from cplc.syntax.layout import Piece, pieces
+from cplc.syntax.other_notation import Context, applied, translations
 from cplc.syntax.readable import unreadable
 from cplc.syntax.rejection import Rejection, correction, rejection
 from cplc.syntax.scanner import MAX_PROBLEMS, Scan, scan
+from cplc.syntax.words import VERSION
 
 _NAMED: Final = re.compile(r"protocol\s+([A-Za-z_]\w*)")
 
@@ -69,8 +71,14 @@ def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -
     imports: list[ast.Import] = []
     protocols: list[ast.Protocol] = []
     defines: list[ast.Define] = []
-    for item in items:
+    version: ast.Version | None = None
+    for index, item in enumerate(items):
         match item:
+            case ast.Version() if index == 0:
+                version = item
+                problems.extend(_unknown_version(item))
+            case ast.Version():
+                problems.append(SYNTAX.at(item.span, MISPLACED_VERSION))
             case ast.Import():
                 imports.append(item)
             case ast.Protocol():
@@ -79,7 +87,18 @@ def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -
                 defines.append(item)
             case _:
                 problems.append(SYNTAX.at(first_word(item.span), "This declaration stands outside any protocol"))
-    return ast.File(tuple(imports), tuple(protocols), tuple(defines), span=Span(source, 0, len(source.text)))
+    whole = Span(source, 0, len(source.text))
+    return ast.File(tuple(imports), tuple(protocols), tuple(defines), version, span=whole)
+
+
+def _unknown_version(version: ast.Version) -> Iterator[Diagnostic]:
+    """Report a version of the language that is not read."""
+    if version.number != VERSION:
+        notes = (Note(f"write `cpl {VERSION}`"),)
+        if version.number == "1":
+            notes = (Note("leave this line out: `cplc check --fix` then changes what has another meaning now"),)
+        message = f"This program reads version {VERSION} of the language, not {version.number}"
+        yield UNKNOWN_VERSION.at(version.span, message, *notes)
 
 
 def _ordered(problems: list[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -150,6 +169,8 @@ class _Recovery:
         excused = piece.excused or self._marked(piece.start, piece.head_end or piece.end)
         corrected = corrections = 0  # no word before the offset `corrected` is corrected again
         remaining = len(text) + 1
+        if isinstance(_model(excerpt.text, self.scanned.nesting), Rejection):
+            excerpt = self._translated(excerpt, piece.keyword)
         while isinstance(result := _model(excerpt.text, self.scanned.nesting), Rejection):
             if not excused:
                 at = excerpt.original(result.offset)
@@ -173,6 +194,20 @@ class _Recovery:
         if not excused:
             self.problems.extend(conversion.problems)
         return items
+
+    def _translated(self, excerpt: Excerpt, keyword: str) -> Excerpt:
+        """Return a declaration in the notation of this language, if that makes it one; what is other is reported."""
+        contexts: dict[str, Context] = {"commitment": "commitment", "message": "means"}
+        edits = translations(excerpt.text, contexts.get(keyword, "formula"))
+        if not edits or isinstance(_model(applied(excerpt.text, edits), self.scanned.nesting), Rejection):
+            return excerpt
+        places = [(excerpt.original(edit.start), excerpt.original(edit.end)) for edit in edits]
+        self.problems.extend(
+            edit.diagnostic(Span(self.scanned.source, *place)) for edit, place in zip(edits, places, strict=True)
+        )
+        for edit in reversed(edits):
+            excerpt = excerpt.replaced(edit.start, edit.end, edit.text)
+        return excerpt
 
     def _marked(self, start: int, end: int) -> bool:
         """Tell whether something between two offsets has been reported before parsing."""

@@ -48,7 +48,10 @@ def _level(expression: ast.Expr) -> int:
             return _NEGATED
         case ast.Unary() | ast.OverPaths() | ast.Strategic():
             return _PREFIXED
-        case ast.Literal_() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Knowledge() | ast.Does():
+        case (
+            ast.Literal_() | ast.Ref() | ast.View() | ast.Call() | ast.Social() | ast.Conditional() | ast.Knowledge()
+            | ast.Does()
+        ):  # fmt: skip
             return _ATOM
 
 
@@ -69,24 +72,28 @@ def _plain(expression: ast.Expr) -> str:
             return f"{name.text}({_arguments(arguments)})"
         case ast.Unary(("!" | "-") as op, operand):
             return op + _at(operand, _level(expression))
-        case ast.Unary(op, operand, bound):
-            return f"{op}{_bound(bound)} {_at(operand, _PREFIXED)}"
-        case ast.Binary(op, left, right, bound):
+        case ast.Unary(op, operand, bound, in_ticks):
+            return f"{op}{_bound(bound, in_ticks)} {_at(operand, _PREFIXED)}"
+        case ast.Binary(op, left, right, bound, in_ticks):
             level = _LEVELS[op]
             left_level = level + (op in _RIGHT or level == _COMPARISON)
             right_level = level + (op not in _RIGHT)
-            return f"{_at(left, left_level)} {op}{_bound(bound)} {_at(right, right_level)}"
+            return f"{_at(left, left_level)} {op}{_bound(bound, in_ticks)} {_at(right, right_level)}"
         case ast.Junction(op, operands):
             return f" {op} ".join(_at(operand, _LEVELS[op] + 1) for operand in operands)
         case ast.Quantifier(kind, variable, domain, body):
             return f"{kind} {variable.text} in {_domain(domain)}: {formula(body)}"
-        case ast.OverPaths(quantifier, ast.Unary(("X" | "F" | "G") as op, operand, bound), None):
-            return f"{quantifier}{op}{_bound(bound)} {_at(operand, _PREFIXED)}"
+        case ast.OverPaths(quantifier, ast.Unary(("X" | "F" | "G") as op, operand, bound, in_ticks), None):
+            return f"{quantifier}{op}{_bound(bound, in_ticks)} {_at(operand, _PREFIXED)}"
         case ast.OverPaths(quantifier, path, along):
             steps = "" if along is None else f"{{{formula(along)}}}"
             return quantifier + steps + _path(path)
-        case ast.Social(modality, between, body):
-            return f"{modality}({' -> '.join(map(reference, between))}, {_argument(body)})"
+        case ast.Conditional(modality, between, other, antecedent, consequent):
+            parties = " -> ".join(map(reference, between)) + (f", {reference(other)}" if other is not None else "")
+            return f"{modality}({parties}, {_argument(antecedent)}, {_argument(consequent)})"
+        case ast.Social(modality, between, body, trigger):
+            before = "" if trigger is None else f"{_argument(trigger)}, "
+            return f"{modality}({' -> '.join(map(reference, between))}, {before}{_argument(body)})"
         case ast.Knowledge(modality, (agent,), body):
             return f"{modality}({reference(agent)}, {_argument(body)})"
         case ast.Knowledge(modality, group, body):
@@ -100,16 +107,17 @@ def _plain(expression: ast.Expr) -> str:
             return f"<<{_references(group)}>>{_path(path)}"
 
 
-def _bound(bound: ast.Expr | None) -> str:
+def _bound(bound: ast.Expr | None, in_ticks: bool) -> str:
+    unit = " ticks" if in_ticks else ""
     match bound:
         case None:
             return ""
         case ast.Literal_(value) if not isinstance(value, bool):
-            return f"<={value}"
+            return f"<={value}{unit}"
         case ast.Ref((ast.Segment(name, ()),)):
-            return f"<={name.text}"
+            return f"<={name.text}{unit}"
         case _:
-            return f"<=({formula(bound)})"
+            return f"<=({formula(bound)}){unit}"
 
 
 def _path(path: ast.Expr) -> str:
@@ -151,9 +159,10 @@ def _range(values: ast.Range) -> str:
 
 
 def file(tree: ast.File) -> str:
-    """Return a whole file as text: imports, macros, protocols."""
+    """Return a whole file as text: its version, imports, macros, protocols."""
     imports = [_import(item) for item in tree.imports]
-    parts = ["\n".join(imports)] if imports else []
+    parts = [f"cpl {tree.version.number}"] if tree.version else []
+    parts += ["\n".join(imports)] if imports else []
     parts += ["\n".join(_declaration(item)) for item in tree.defines]
     parts += ["\n".join(_protocol(item)) for item in tree.protocols]
     return "\n\n".join(parts) + "\n" if parts else ""

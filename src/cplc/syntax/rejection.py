@@ -29,7 +29,7 @@ _CONTINUATIONS: Final[dict[str, frozenset[str]]] = {
 }
 """Words that continue such a declaration."""
 
-_SIMPLE: Final = frozenset(FORMS) - {"message", "channel", "protocol", "for", "agent"} - AGENT_ITEMS
+_SIMPLE: Final = frozenset(FORMS) - {"cpl", "message", "channel", "protocol", "for", "agent"} - AGENT_ITEMS
 """Words that begin a declaration without a block."""
 
 _NEXT: Final = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import field
 from functools import cached_property
 from typing import Final
@@ -16,6 +17,7 @@ from cplc.diagnostics.core import Diagnostic, Note, Rule
 from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
 from cplc.records import dataclass
 from cplc.source import Source, Span
+from cplc.syntax.other_notation import reported, sign
 from cplc.syntax.wording import character, replacement
 
 MAX_NESTING: Final = 200
@@ -35,6 +37,7 @@ _NOTABLE: Final = re.compile(
   | (?P<open_comment> /\*[\s\S]* )
   | (?P<string> "(?:[^"\\\n]|\\[^\n])*" )
   | (?P<open_string> "[^\n]* )
+  | (?P<sign> /\\ | \\/ | && | \|\| | == | => | \[\] | (?<!<)<>(?!>) )
   | (?P<bracket> [()\[\]{}] )
   | (?P<number> \d{19,} )
   | (?P<blank> \f | \A\ufeff )
@@ -137,14 +140,39 @@ class _Scanning:
             case "number":
                 self.report(SYNTAX, start, end, f"A number has at most {MAX_DIGITS} digits")
                 return "0" + " " * (len(text) - 1)
+            case "sign":
+                return self._notation(start, end)
             case "strange":
-                sign = text[0]
-                self.report(SYNTAX, start, end, f"The language has no {character(sign)}", *replacement(sign))
-                return ("_" if sign.isalpha() else " ") * len(text)
+                return "".join(self._strange(start, end))
             case "bracket":
                 return self._bracket(text, start)
             case _:
                 return _blank(text)
+
+    def _notation(self, start: int, end: int) -> str:
+        """Report a sign of other notation; return what this language writes for it, if there is room."""
+        found = sign(self.source.text, start)
+        instead = found[1] if found is not None else ""
+        if len(self.problems) <= MAX_PROBLEMS:
+            self.problems.append(reported(Span(self.source, start, end), instead))
+        return instead.strip().ljust(end - start) if len(instead.strip()) <= end - start else " " * (end - start)
+
+    def _strange(self, start: int, end: int) -> Iterator[str]:
+        """Report characters that the language does not have: each sign of other notation, and the rest in one."""
+        at = start
+        while at < end:
+            found = sign(self.source.text, at)
+            if found is not None:
+                yield self._notation(at, found[0])
+                at = found[0]
+                continue
+            first = self.source.text[at]
+            rest = at + 1
+            while rest < end and sign(self.source.text, rest) is None:
+                rest += 1
+            self.report(SYNTAX, at, rest, f"The language has no {character(first)}", *replacement(first))
+            yield ("_" if first.isalpha() else " ") * (rest - at)
+            at = rest
 
     def _bracket(self, sign: str, offset: int) -> str:
         if sign in _CLOSES:

@@ -27,11 +27,9 @@ _WRITTEN_AS: Final[dict[str, str]] = {
     "[]": "the temporal operator is written `G`",
 }
 _LETTERS: Final[dict[str, str]] = {
-    "→": "write `->`", "⇒": "write `->`", "↔": "write `<->`", "⇔": "write `<->`", "¬": "write `!`", "∧": "write `&`",
-    "∨": "write `|`", "∀": "write `forall`", "∃": "write `exists`", "≤": "write `<=`", "≥": "write `>=`",
-    "≠": "write `!=`", "“": 'write `"`', "”": 'write `"`', "„": 'write `"`', "'": 'write `"`', "×": "write `*`",
-    "−": "write `-`", "–": "write `-`", "…": "write `..`", ";": "leave it out: nothing needs a terminator",
-    "#": "comments begin with `//`", "\u00a0": "write an ordinary blank",
+    "“": 'write `"`', "”": 'write `"`', "„": 'write `"`', "'": 'write `"`',
+    ";": "leave it out: nothing needs a terminator", "#": "comments begin with `//`",
+    "\u00a0": "write an ordinary blank",
     "\ufeff": "a byte order mark may stand at the beginning of the file only: remove it here",
 }  # fmt: skip
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+VERSION: Final = "2"
+"""The version of the language that is read and written, as in `cpl 2`."""
+
 AGENT_ITEMS: Final = frozenset({"goal", "value", "believes", "chooses"})
 """Words that begin something inside an agent, and are free as names elsewhere."""
 
 FORMS: Final[dict[str, str]] = {
+    "cpl": f"cpl {VERSION}",
     "import": 'import std.payments` or `import "./other.cpl" as other',
     "protocol": 'protocol Name(n: 1..8 = 2) "title" { … }',
     "role": "role Name`, `role Name[n]` or `role Name { var v: 0..3 = 0 }",
@@ -32,8 +36,8 @@ FORMS: Final[dict[str, str]] = {
 }
 """How each declaration is written; two forms are joined by a backquote, text and a backquote."""
 
-DECLARATIONS: Final = frozenset(FORMS) - {"message", "channel"} - AGENT_ITEMS
-"""Words that begin a declaration wherever they stand. `channel` begins one only before two roles."""
+DECLARATIONS: Final = frozenset(FORMS) - {"cpl", "message", "channel"} - AGENT_ITEMS
+"""Words that begin a declaration wherever they stand; `channel` does before two roles only, `cpl` before a number."""
 
 CLAUSES: Final = frozenset({"after", "unless", "if", "means", "set", "on", "resets", "restart", "repeatable"})
 """Words that begin a clause of a message."""
@@ -47,7 +51,7 @@ OPERATOR_WORDS: Final = PREFIXES | frozenset("UWRS") | {"therefore"}
 """Operators that are words, none of them reserved."""
 
 CONTEXTUAL: Final = frozenset(
-    {"all", "as", "assuming", "channel", "expect", "expires", "fails", "holds", "in", "receipt", "retaining"}
+    {"all", "as", "assuming", "channel", "cpl", "expect", "expires", "fails", "holds", "in", "receipt", "retaining"}
     | {"plays", "when"}
     | AGENT_ITEMS
     | {"revocable", "sync", "therefore", "to", "unordered", "var", "with", "within"}

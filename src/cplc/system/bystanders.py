@@ -24,6 +24,7 @@ from cplc.system.expr import reads
 from cplc.system.formula import (
     Atom,
     Commits,
+    Conditional,
     Enforces,
     Formula,
     Fulfils,
@@ -64,6 +65,8 @@ class Bystanders:
                     asked.update(*(self._footprints[name] for name in steps if name in self._footprints))
                 case Commits(channel) | Fulfils(channel):
                     asked |= channel.reads
+                case Conditional(channel=one, other=other):
+                    asked |= one.reads if other is None else one.reads | other.reads
                 case KnownFrom(observed):
                     asked = asked.union(*map(reads, observed))
                 case Knows(_, agents):

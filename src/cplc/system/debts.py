@@ -17,6 +17,7 @@ class Debt:
     """The states in which one commitment is a debt, over the variables of `Env`."""
 
     owed: Expr
+    in_force: Expr
     suspended: Expr
     waits_for: tuple[tuple[str, Expr], ...] = ()
     """Each commitment that it may wait for, and when it does."""

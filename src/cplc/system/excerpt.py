@@ -16,6 +16,7 @@ from cplc.system.formula import And as AndFormula
 from cplc.system.formula import (
     Atom,
     Commits,
+    Conditional,
     Finally,
     Formula,
     Fulfils,
@@ -204,7 +205,7 @@ def _judged(formula: Formula, value: bool, hidden: frozenset[str], agents: froze
             return _judged(OnPaths("E", Finally(NotFormula(operand))), True, hidden, agents)
         case OnPaths("E", Globally(operand, None), None) if not value:
             return _judged(OnPaths("A", Finally(NotFormula(operand))), True, hidden, agents)
-        case Commits() | Fulfils():
+        case Commits() | Fulfils() | Conditional():
             return _judged(meaning(formula), value, hidden, agents)
         case KnownFrom(observed, operand) if value and hidden.isdisjoint(frozenset().union(*map(reads, observed))):
             inner = _judged(operand, True, hidden, agents)

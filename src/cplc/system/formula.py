@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Final, Literal
 
 from cplc.records import dataclass
 from cplc.system.expr import TRUE, Expr, reads
@@ -117,6 +117,10 @@ class Taken:
     """What the user wrote for it."""
 
 
+MOVES: Final = "!does(idle)"
+"""The text of a `Taken` of every step that there is: the path does not idle."""
+
+
 Path = Next | Finally | Globally | Until | WeakUntil | Release
 """The operators that a path quantifier of CTL stands over."""
 
@@ -138,6 +142,8 @@ class OnPaths:
     quantifier: Literal["A", "E"]
     path: Formula
     along: Taken | None = None
+    may_idle: bool = True
+    """Whether the user's words allow idle steps. Where not, ``path`` itself excludes them: see `as_written`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +199,86 @@ class Fulfils:
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """One commitment of a channel that somebody may still take up, or that was closed before anybody had."""
+
+    name: str
+    offered: Expr
+    """It is conditional, or suspended or handed on while it was."""
+    promised: Expr
+    kept: Expr
+    ended: Expr
+    """It was closed as the operation says: cancelled, released, delegated, assigned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """What one agent promises and offers another: its channel, and the commitments of it that may be offered."""
+
+    promises: Channel
+    offers: tuple[Offer, ...]
+
+    @property
+    def name(self) -> str:
+        return self.promises.name
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self.promises.reads.union(*(reads(expr) for offer in self.offers for expr in expressions(offer)))
+
+
+def expressions(offer: Offer) -> tuple[Expr, ...]:
+    return offer.offered, offer.promised, offer.kept, offer.ended
+
+
+OFFERED = " without "
+"""Between the name of a channel and those that are offered, in the name of an observer of the others."""
+
+Operation = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+"""Modalities of conditional commitment (CTLcc): weak and strong ones, their fulfilment, and what ends strong ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """``WCC(channel, antecedent, consequent)`` and the like: short for what `meaning` returns."""
+
+    channel: Offering
+    operation: Operation
+    antecedent: Formula
+    consequent: Formula
+    other: Offering | None = None
+    """What a delegation or assignment hands the commitment over to."""
+    other_party: str | None = None
+    """The name of the third agent or of the other commitment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One thing that binds a debtor to a creditor: the states where it does, and the paths from there that keep it."""
+
+    name: str
+    """What the user calls it: a commitment, a claim, an answer to one."""
+    where: Formula
+    """A state formula."""
+    keeping: Formula
+    """A path formula, said of a path that begins where it binds."""
+
+
+@dataclass(frozen=True, slots=True)
+class SociallyCommits:
+    """``SC(pair, operand)``, and with a trigger ``SCc(pair, trigger, operand)``: short for what `meaning` returns."""
+
+    pair: str
+    """The debtor and the creditor, as formulas write them."""
+    bindings: tuple[Binding, ...]
+    """All that can bind the debtor to the creditor."""
+    operand: Formula
+    """A path formula."""
+    trigger: Formula | None = None
+    """The paths count on which this becomes true."""
+
+
+@dataclass(frozen=True, slots=True)
 class KnownFrom:
     """Knowledge of a virtual observer: the operand holds wherever what it observes is as it is here.
 
@@ -239,7 +325,8 @@ class Regardless:
 Formula = (
     Atom | Not | And | Or | Implies | Iff
     | Next | Finally | Globally | Until | WeakUntil | Release | Previous | Once | Historically | Since | Taken
-    | OnPaths | Enforces | Commits | Fulfils | KnownFrom | Knows | Adjacent | Regardless
+    | OnPaths | Enforces | Commits | Fulfils | Conditional | SociallyCommits | KnownFrom | Knows | Adjacent
+    | Regardless
 )  # fmt: skip
 
 
@@ -255,10 +342,15 @@ def children(formula: Formula) -> tuple[Formula, ...]:
             | Until(left, right) | WeakUntil(left, right) | Release(left, right) | Since(left, right)
         ):  # fmt: skip
             return (left, right)
+        case Conditional(_, _, antecedent, consequent):
+            return (antecedent, consequent)
         case OnPaths(_, path):
             return (path,)
         case Enforces(_, goal):
             return (goal,)
+        case SociallyCommits(_, bindings, operand, trigger):
+            parts = (part for binding in bindings for part in (binding.where, binding.keeping))
+            return (operand, *parts) if trigger is None else (operand, *parts, trigger)
         case (
             Not(operand) | Commits(_, operand) | Fulfils(_, operand) | KnownFrom(_, operand) | Knows(_, _, operand)
             | Adjacent(operand) | Next(operand) | Finally(operand) | Globally(operand)
@@ -275,12 +367,21 @@ def with_children(formula: Formula, operands: tuple[Formula, ...]) -> Formula:
         case Implies() | Iff() | Until() | WeakUntil() | Release() | Since():
             left, right = operands
             return replace(formula, left=left, right=right)
+        case Conditional():
+            antecedent, consequent = operands
+            return replace(formula, antecedent=antecedent, consequent=consequent)
         case OnPaths():
             return replace(formula, path=operands[0])
         case Enforces():
             (goal,) = operands
             assert isinstance(goal, Next | Finally | Globally | Until)
             return replace(formula, goal=goal)
+        case SociallyCommits():
+            operand, *parts = operands
+            trigger = None if formula.trigger is None else parts.pop()
+            pairs = zip(formula.bindings, parts[::2], parts[1::2], strict=True)
+            bindings = tuple(replace(one, where=where, keeping=keeping) for one, where, keeping in pairs)
+            return replace(formula, bindings=bindings, operand=operand, trigger=trigger)
         case Atom() | Taken():
             return formula
         case _:
@@ -305,37 +406,105 @@ def is_state_formula(formula: Formula) -> bool:
         case Not() | And() | Or() | Implies() | Iff():
             return all(map(is_state_formula, children(formula)))
         case (
-            Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | KnownFrom() | Knows() | Adjacent() | Regardless()
-        ):
+            Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Conditional() | SociallyCommits() | KnownFrom()
+            | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
             return True
         case _:
             return False
 
 
-def meaning(formula: Commits | Fulfils) -> Formula:
-    """Return a commitment or fulfilment of CTLC+ in terms of knowledge.
+def meaning(formula: Commits | Fulfils | Conditional | SociallyCommits) -> Formula:
+    """Return a commitment or fulfilment in terms of knowledge, and a social commitment in terms of runs.
 
     Claim: let ``s ~ t`` iff the debtor's end is the same at s and t, and the creditor's end has caught up at t. Then
     "every reachable t with ``s ~ t`` satisfies φ" is "the observer of the debtor's end knows ``caught_up -> φ``", and
     "some s' that satisfies ``C φ`` has ``s' ~ s``" is "s has caught up and satisfies ``C φ``".
     Proof: the first is the definition of knowledge. For the second, ``C φ`` has the same value at all states that the
     observer cannot tell apart, and a state that has caught up is related to itself.
+
+    A social commitment needs no proof: something binds, some fair run keeps all that does, and every one that does
+    satisfies φ.
     """
-    channel = formula.channel
+    if isinstance(formula, Conditional):
+        from cplc.system.conditional import conditional_meaning
+
+        return conditional_meaning(formula)
     match formula:
-        case Commits(_, operand):
+        case SociallyCommits():
+            return And((bound(formula), able(formula), comes_to(formula)))
+        case Commits(channel, operand):
             caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
             known = KnownFrom(channel.promised, Implies(caught_up, operand), channel.name)
             if channel.bound == TRUE:
                 return known
             return And((Atom(channel.bound, f"{channel.name} promises something"), known))
-        case Fulfils(_, operand):
+        case Fulfils(channel, operand):
             caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
             return And((caught_up, Commits(channel, operand)))
 
 
+def expanded(formula: Formula) -> Formula:
+    """Return the formula with every social commitment in it written out as what it is short for."""
+    operands = children(formula)
+    parts = tuple(map(expanded, operands))
+    rebuilt = formula if parts == operands else with_children(formula, parts)
+    return meaning(rebuilt) if isinstance(rebuilt, SociallyCommits) else rebuilt
+
+
+def bound(formula: SociallyCommits) -> Formula:
+    """Return that something binds the debtor."""
+    places = tuple(binding.where for binding in formula.bindings)
+    return places[0] if len(places) == 1 else Or(places)
+
+
+def able(formula: SociallyCommits) -> Formula:
+    """Return that some fair run keeps all that binds the debtor here."""
+    path = _counted(formula)
+    return And((path, SOME_FAIR_RUN)) if is_state_formula(path) else OnPaths("E", path)
+
+
+def comes_to(formula: SociallyCommits) -> Formula:
+    """Return that every fair run which keeps all that binds the debtor here satisfies the operand."""
+    path = Implies(_counted(formula), formula.operand)
+    return Implies(SOME_FAIR_RUN, path) if is_state_formula(path) else OnPaths("A", path)
+
+
+def _counted(formula: SociallyCommits) -> Formula:
+    """Return what is so of the paths that count: they keep what binds where they begin, and the trigger comes true."""
+    keeping = [kept_if_bound(binding) for binding in formula.bindings]
+    if formula.trigger is not None:
+        keeping.append(Finally(formula.trigger))
+    return keeping[0] if len(keeping) == 1 else And(tuple(keeping))
+
+
+def kept_if_bound(binding: Binding) -> Formula:
+    """Return what is so of the paths that keep one thing, if it binds where they begin."""
+    return Implies(binding.where, binding.keeping)
+
+
 SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))
 """A fair run begins here."""
+
+
+def negation(formula: Formula) -> Formula:
+    """Return that a formula does not hold; of idling, that the path moves, as it is written."""
+    match formula:
+        case Not(Taken(_, text) as moving) if text == MOVES:
+            return moving
+        case _:
+            return Not(formula)
+
+
+def as_written(formula: OnPaths) -> Formula:
+    """Return what the user said of the paths, without the part that excludes idle steps."""
+    match formula.path:
+        case And((said, Globally(Taken(_, text), None))) if not formula.may_idle and text == MOVES:
+            return said
+        case Implies(Globally(Taken(_, text), None), said) if not formula.may_idle and text == MOVES:
+            return said
+        case path:
+            return path
 
 
 def ctl_path(formula: OnPaths) -> Path | None:

@@ -113,6 +113,7 @@ def _conditions(system: System) -> Iterator[tuple[str, Expr]]:
     yield from ((f"message `{m.name}`", m.in_flight) for m in system.messages)
     yield from ((f"commitment `{c.name}`", c.consequent) for c in system.commitments)
     yield from ((f"commitment `{c.name}`", c.antecedent) for c in system.commitments)
+    yield from ((f"commitment `{c.name}`", c.on_course) for c in system.commitments)
     yield from ((f"claim `{c.name}`", c.content) for c in system.claims)
     yield "the initial condition", system.start
     yield from (("a fairness condition", condition) for condition in system.fairness)

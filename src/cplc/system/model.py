@@ -17,7 +17,7 @@ from typing import Literal
 
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.system.expr import TRUE, Expr, Value, conj, disj, negate, reads
+from cplc.system.expr import FALSE, TRUE, Expr, Value, conj, disj, negate, reads
 from cplc.system.formula import Regardless
 from cplc.system.rounds import Player
 
@@ -35,6 +35,7 @@ VariableKind = Literal[
     "clock",       # ticks since a deadline began to run
     "former",      # what a pending commitment was before
     "follows",     # the commitment that a retaining one waits for, or "none"
+    "monitor",     # what was seen so far of a content about runs: the state of its monitor
 ]  # fmt: skip
 
 
@@ -92,12 +93,17 @@ class Commitment:
     """The variable of its lifecycle state."""
     antecedent: Expr
     consequent: Expr
+    """The condition that fulfils it; false where the content is about runs."""
     within: int | None
     """Ticks after which it is violated while active."""
     expires: int | None
     """Ticks after which it expires while conditional."""
     views: tuple[tuple[str, str], ...] = ()
     """Role and variable of each view that is kept of it."""
+    content: str = ""
+    """The formula about runs that is promised, as it is written; empty for a condition."""
+    on_course: Expr = FALSE
+    """It is in force, and its content holds if nothing more ever happens; never so for a condition."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
 

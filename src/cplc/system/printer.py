@@ -14,7 +14,7 @@ from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr, Value
 from cplc.system.formula import Formula
-from cplc.system.model import Justice, Operation, Step, System, Variable
+from cplc.system.model import Commitment, Justice, Operation, Step, System, Variable
 from cplc.system.rounds import Player
 
 # How tightly a text holds together: each level may stand unbracketed below those above it here.
@@ -44,6 +44,11 @@ def formula_text(formula: Formula) -> str:
     return _formula(formula)[0]
 
 
+def content_text(commitment: Commitment) -> str:
+    """Return what a commitment promises: a formula about runs as it is written, or the condition."""
+    return commitment.content or expr_text(commitment.consequent)
+
+
 def expr_text(expr: Expr) -> str:
     """Return the expression, in the same style."""
     return _expr(expr)[0]
@@ -71,6 +76,8 @@ def _formula(formula: Formula) -> _Text:
             return text, _loosest(text)
         case f.Regardless(operand):
             return _formula(operand)
+        case f.Not(f.Taken(_, text)) if text == f.MOVES:
+            return text.removeprefix("!"), _CLOSED
         case f.Not(operand):
             return f"!{_below_not(_formula(operand))}", _PREFIX
         case f.And(()):
@@ -89,9 +96,9 @@ def _formula(formula: Formula) -> _Text:
             return f"{_within(_formula(left), _IMPLIES)} <-> {_within(_formula(right), _IMPLIES)}", _IFF
         case f.OnPaths(quantifier, (f.Next() | f.Finally() | f.Globally()) as path, None):
             return quantifier + _temporal(path)[0], _PREFIX
-        case f.OnPaths(quantifier, path, along):
+        case f.OnPaths(quantifier, _, along):
             steps = "" if along is None else f"{{{along.text}}}"
-            return quantifier + steps + _below_quantifier(path), _PREFIX
+            return quantifier + steps + _below_quantifier(f.as_written(formula)), _PREFIX
         case f.Enforces(group, goal):
             return f"<<{', '.join(group)}>>{_below_quantifier(goal)}", _PREFIX
         case f.Taken(_, text):
@@ -100,6 +107,14 @@ def _formula(formula: Formula) -> _Text:
             return f"C({channel.name}, {formula_text(operand)})", _CLOSED
         case f.Fulfils(channel, operand):
             return f"Fu({channel.name}, {formula_text(operand)})", _CLOSED
+        case f.Conditional(channel, operation, antecedent, consequent, _, other_party):
+            between = channel.name if other_party is None else f"{channel.name}, {other_party}"
+            return f"{operation}({between}, {formula_text(antecedent)}, {formula_text(consequent)})", _CLOSED
+        case f.SociallyCommits(pair, _, operand, None):
+            return f"SC({pair}, {formula_text(operand)})", _CLOSED
+        case f.SociallyCommits(pair, _, operand, trigger):
+            assert trigger is not None
+            return f"SCc({pair}, {formula_text(trigger)}, {formula_text(operand)})", _CLOSED
         case f.KnownFrom(_, operand, observer):
             return f"(wherever {observer} promises the same: {formula_text(operand)})", _CLOSED
         case f.Knows(mode, agents, operand):

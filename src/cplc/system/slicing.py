@@ -55,6 +55,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Enforces,
     Formula,
     Fulfils,
@@ -67,6 +68,7 @@ from cplc.system.formula import (
     OnPaths,
     Or,
     Taken,
+    expanded,
     is_state_formula,
     subformulas,
 )
@@ -121,12 +123,14 @@ class Slices:
         named: set[str] = set()
         for condition in self.system.fairness:
             named |= reads(condition)
-        for part in subformulas(formula):
+        for part in subformulas(expanded(formula)):
             match part:
                 case Atom(condition):
                     named |= reads(condition)
                 case Commits(channel) | Fulfils(channel):
                     named |= channel.reads
+                case Conditional(channel=one, other=other):
+                    named |= one.reads if other is None else one.reads | other.reads
                 case KnownFrom(observed):
                     named.update(*map(reads, observed))
                 case Taken(steps):
@@ -238,7 +242,8 @@ def declared_within(system: System, kept: frozenset[str], messages: Iterable[tup
         commitments=tuple(
             replace(commitment, views=tuple(view for view in commitment.views if view[1] in kept))
             for commitment in system.commitments
-            if commitment.variable in kept and _within(kept, commitment.antecedent, commitment.consequent)
+            if commitment.variable in kept
+            and _within(kept, commitment.antecedent, commitment.consequent, commitment.on_course)
         ),
         claims=tuple(
             replace(claim, views=tuple(view for view in claim.views if view[1] in kept))

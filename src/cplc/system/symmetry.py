@@ -24,13 +24,18 @@ from cplc.system.formula import (
     Atom,
     Channel,
     Commits,
+    Conditional,
     Enforces,
     Formula,
     Fulfils,
     KnownFrom,
     Knows,
+    Offer,
+    Offering,
     OnPaths,
+    SociallyCommits,
     Taken,
+    expressions,
     meaning,
     subformulas,
     with_children,
@@ -256,7 +261,7 @@ def formula_key(formula: Formula) -> Hashable:
             return type(formula), frozenset(map(formula_key, operands))
         case Knows(mode, agents, operand):
             return Knows, mode, frozenset(agents), formula_key(operand)
-        case Commits() | Fulfils():
+        case Commits() | Fulfils() | Conditional() | SociallyCommits():
             return formula_key(meaning(formula))
         case KnownFrom(observed, operand):
             return KnownFrom, frozenset(map(expr_key, observed)), formula_key(operand)
@@ -281,6 +286,16 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
             return _renamed_steps(found, renamed)
         case Commits() | Fulfils():
             return replace(found, channel=_renamed_channel(found.channel, renamed))
+        case Conditional(channel=channel, other=other, other_party=party):
+            return replace(
+                found,
+                channel=_renamed_offering(channel, renamed),
+                other=None if other is None else _renamed_offering(other, renamed),
+                other_party=None if party is None else renamed(party),
+            )
+        case SociallyCommits(pair, bindings):
+            named = tuple(replace(one, name=renamed(one.name)) for one in bindings)
+            return replace(found, pair=renamed(pair), bindings=named)
         case KnownFrom():
             observed = tuple(_renamed(expr, renamed) for expr in found.observed)
             return replace(found, observed=observed, observer=renamed(found.observer))
@@ -301,6 +316,14 @@ def _renamed_channel(channel: Channel, renamed: Renaming) -> Channel:
         _renamed(channel.bound, renamed),
         _renamed(channel.caught_up, renamed),
     )
+
+
+def _renamed_offering(offering: Offering, renamed: Renaming) -> Offering:
+    offers = (
+        Offer(renamed(offer.name), *(_renamed(expr, renamed) for expr in expressions(offer)))
+        for offer in offering.offers
+    )
+    return Offering(_renamed_channel(offering.promises, renamed), tuple(offers))
 
 
 def _renamed_steps(taken: Taken, renamed: Renaming) -> Taken:
@@ -346,6 +369,14 @@ def _names(formula: Formula) -> Iterator[str]:
             case Commits(channel) | Fulfils(channel):
                 for end in (*channel.promised, channel.bound, channel.caught_up):
                     yield from _variables(end)
+            case Conditional(channel=one, other=other):
+                for offering in (one,) if other is None else (one, other):
+                    ends = offering.promises
+                    for end in (*ends.promised, ends.bound, ends.caught_up):
+                        yield from _variables(end)
+                    for offer in offering.offers:
+                        for expr in expressions(offer):
+                            yield from _variables(expr)
             case KnownFrom(observed):
                 for expr in observed:
                     yield from _variables(expr)

@@ -6,7 +6,7 @@ parties and the messages that could close it.
 Definition. A state is *terminal* if no send, receipt or restart is enabled in it. A message in flight can be received,
 so nothing is in flight in a terminal state. Ticks are always enabled: a terminal state is an end if it stays terminal
 however much time passes. A commitment is *left over* if it is owed (`deadlock_free`) or open (`no_dangling`) at an end
-for ever. Of a commitment that waits for another one, the other is named if it is left over itself.
+for ever. A commitment that waits for another one in force is not: the other one stands for it, and is named if owed.
 
 Claim. Let the connected components of the system be K1 … Kn, T(i) the condition that no step of Ki but a tick is
 enabled, and c a condition over K1. Some state is terminal, stays so and satisfies c for ever, iff in each Ki some state
@@ -51,7 +51,7 @@ def left_owed(system: System, debts: Debts) -> Iterator[Placed]:
     """Yield, for each commitment, that it is not owed at an end for ever, unless its creditor suspended it."""
     for one in system.commitments:
         debt = debts[one.name]
-        others = (conj((waits, debts[target].owed)) for target, waits in debt.waits_for if target in debts)
+        others = (conj((waits, debts[target].in_force)) for target, waits in debt.waits_for if target in debts)
         stuck = conj((debt.owed, negate(debt.suspended), negate(disj(others))))
         if not is_false(stuck):
             finding = f"{_named(one)} is owed at an end, where nobody can act any more; {_help(system, one)}"
@@ -75,7 +75,7 @@ def forgotten(system: System, debts: Debts) -> Iterator[Placed]:
         debt, places = debts[one.name], []
         for step in _restarts_of(system, one):
             others = (
-                conj((waits, debts[target].owed))
+                conj((waits, debts[target].in_force))
                 for target, waits in debt.waits_for
                 if system.commitment[target].variable in step.writes
             )

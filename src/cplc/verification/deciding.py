@@ -8,6 +8,7 @@ from cplc.system.formula import (
     Adjacent,
     And,
     Commits,
+    Conditional,
     Enforces,
     Formula,
     Fulfils,
@@ -17,6 +18,7 @@ from cplc.system.formula import (
     OnPaths,
     Or,
     Regardless,
+    SociallyCommits,
     children,
     is_state_formula,
     meaning,
@@ -32,7 +34,19 @@ Shown = tuple[int, Formula, bool]
 def is_plain(formula: Formula) -> bool:
     """Whether the variables of one state decide it."""
     return not any(
-        isinstance(part, OnPaths | Enforces | KnownFrom | Knows | Commits | Fulfils | Adjacent | Regardless)
+        isinstance(
+            part,
+            OnPaths
+            | Enforces
+            | KnownFrom
+            | Knows
+            | Commits
+            | Fulfils
+            | Conditional
+            | SociallyCommits
+            | Adjacent
+            | Regardless,
+        )
         for part in subformulas(formula)
     )
 
@@ -60,7 +74,7 @@ def is_exhaustive(formula: Formula, holds: bool) -> bool:
             return holds == (quantifier == "A")
         case Knows() | KnownFrom():
             return holds
-        case Commits() | Fulfils():
+        case Commits() | Fulfils() | Conditional() | SociallyCommits():
             return is_exhaustive(meaning(formula), holds)
         case Enforces():
             return not holds

@@ -18,6 +18,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Enforces,
     Formula,
     Fulfils,
@@ -31,6 +32,7 @@ from cplc.system.formula import (
     Or,
     Path,
     Regardless,
+    SociallyCommits,
     ctl_path,
     meaning,
 )
@@ -174,7 +176,7 @@ class _Explainer(Generic[S]):
                 return []
             case Not(operand):
                 return self._needs((operand, not holds), state)
-            case Commits() | Fulfils():
+            case Commits() | Fulfils() | Conditional() | SociallyCommits():
                 return self._needs((meaning(formula), holds), state)
             case And(operands) | Or(operands) if holds == isinstance(formula, And):
                 return [need for operand in operands for need in self._needs((operand, holds), state)]

@@ -14,6 +14,7 @@ from cplc.system.bystanders import Bystanders, without_bystanders
 from cplc.system.formula import (
     And,
     Commits,
+    Conditional,
     Enforces,
     Finally,
     Formula,
@@ -325,5 +326,6 @@ def _bits(system: System) -> int:
 def _takes_one_run(formula: Formula) -> bool:
     """Whether a run may settle it, and what other runs may look like to agents does not matter."""
     return isinstance(formula, OnPaths) and not any(
-        isinstance(part, Commits | Fulfils | KnownFrom | Knows | Enforces) for part in subformulas(formula)
+        isinstance(part, Commits | Fulfils | Conditional | KnownFrom | Knows | Enforces)
+        for part in subformulas(formula)
     )

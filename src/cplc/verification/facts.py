@@ -12,6 +12,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Finally,
     Formula,
     Fulfils,
@@ -27,6 +28,7 @@ from cplc.system.formula import (
     Previous,
     Release,
     Since,
+    SociallyCommits,
     Taken,
     Until,
     WeakUntil,
@@ -102,7 +104,7 @@ class Facts:
                 return _any((_not(self._at(left, position)), self._at(right, position)))
             case Iff(left, right):
                 return _alike(self._at(left, position), self._at(right, position))
-            case Commits() | Fulfils():
+            case Commits() | Fulfils() | Conditional() | SociallyCommits():
                 shown = self.known(formula, position)
                 return self._at(meaning(formula), position) if shown is None else shown
             case _:

@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterator
 
 from cplc.records import dataclass
 from cplc.system.expr import FALSE, TRUE, Const
-from cplc.system.formula import Atom, Formula, Iff, Implies, Not, Taken, children, with_children
+from cplc.system.formula import (
+    Atom,
+    Conditional,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    SociallyCommits,
+    Taken,
+    children,
+    with_children,
+)
 from cplc.system.printer import formula_text
 
 _FALSE, _TRUE = Atom(FALSE, "false"), Atom(TRUE, "true")
@@ -39,7 +50,11 @@ def independent_atoms(formula: Formula, holds: Callable[[Formula], bool]) -> Ite
 
 
 def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
-    """Yield each atom with the formula made harder in its place; ``positive`` is None where it is neither or both."""
+    """Yield each atom with the formula made harder in its place; ``positive`` is None where it is neither or both.
+
+    Of a social commitment the content alone is written by the user; a trigger counts where runs are sought and where
+    they are excluded.
+    """
     match formula:
         case Atom(Const()):
             return
@@ -53,10 +68,21 @@ def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
             positions = (_other(positive), positive)
         case Iff():
             positions = (None, None)
+        case Conditional(operation="WCC"):
+            positions = (_other(positive), positive)
+        case Conditional():
+            positions = (None, None)
+        case SociallyCommits(trigger=None):
+            positions = (positive,)
+        case SociallyCommits():
+            parts = children(formula)
+            for place in _places(parts[-1], positive=None):
+                yield _Place(place.atom, tuple(with_children(formula, (*parts[:-1], new)) for new in place.harder))
+            positions = (positive,)
         case _:
             positions = (positive,) * len(children(formula))
     operands = children(formula)
-    for number, (operand, position) in enumerate(zip(operands, positions, strict=True)):
+    for number, (operand, position) in enumerate(zip(operands, positions, strict=False)):
         before, after = operands[:number], operands[number + 1 :]
         for place in _places(operand, positive=position):
             yield _Place(place.atom, tuple(with_children(formula, (*before, new, *after)) for new in place.harder))

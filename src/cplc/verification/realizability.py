@@ -38,8 +38,10 @@ from cplc.system.formula import (
     OnPaths,
     Or,
     Regardless,
+    SociallyCommits,
     Taken,
     children,
+    meaning,
 )
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
@@ -72,6 +74,8 @@ def restrictions(system: System, formula: Formula) -> tuple[Taken | None, ...]:
 def _alongs(formula: Formula) -> Iterable[Taken | None]:
     if isinstance(formula, Regardless):
         return
+    if isinstance(formula, SociallyCommits):
+        formula = meaning(formula)
     if isinstance(formula, OnPaths):
         yield formula.along
     for child in children(formula):
@@ -95,6 +99,8 @@ def _outermost(formula: Formula) -> Iterable[OnPaths]:
     match formula:
         case OnPaths():
             yield formula
+        case SociallyCommits():
+            yield from _outermost(meaning(formula))
         case Not() | And() | Or() | Implies() | Iff():
             for child in children(formula):
                 yield from _outermost(child)

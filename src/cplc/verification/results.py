@@ -74,7 +74,7 @@ class Excluded:
 
 RemarkCode = Literal[
     "vacuous-implication", "over-nothing", "trivial", "no-fair-run", "unrealizable-fairness",
-    "not-serial", "independent-atom", "advisory",
+    "not-serial", "never-fulfilled", "content-does-not-last", "independent-atom", "advisory",
 ]  # fmt: skip
 
 

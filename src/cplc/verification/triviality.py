@@ -18,6 +18,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Enforces,
     Finally,
     Formula,
@@ -37,6 +38,7 @@ from cplc.system.formula import (
     Regardless,
     Release,
     Since,
+    SociallyCommits,
     Taken,
     Until,
     WeakUntil,
@@ -96,7 +98,9 @@ class _Laws:
                 return last if _constant(last) is not None else Since(self.simplified(left), last)
             case Knows() | KnownFrom() | Commits() | Regardless() | Fulfils() | Adjacent() | Enforces():
                 return self._modal(formula)
-            case Atom() | Taken():
+            case SociallyCommits():
+                return self._social(formula)
+            case Atom() | Taken() | Conditional():
                 return formula
 
     def _combined(self, formula: Formula) -> Formula:
@@ -139,6 +143,12 @@ class _Laws:
         """Return the constant itself: there is a first state, and a next one on every endless run."""
         inner = self.simplified(formula.operand)
         return inner if _constant(inner) is not None else with_children(formula, (inner,))
+
+    def _social(self, formula: SociallyCommits) -> Formula:
+        """Return false if nothing binds, or if what the promises come to is false: some run has to keep them."""
+        never = not formula.bindings or _constant(self.simplified(formula.operand)) is False
+        barred = formula.trigger is not None and _constant(self.simplified(formula.trigger)) is False
+        return _FALSE if never or barred else formula
 
     def _modal(self, formula: _Modal) -> Formula:
         (operand,) = (self.simplified(one) for one in _below(formula))

@@ -14,6 +14,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Enforces,
     Formula,
     Fulfils,
@@ -25,6 +26,7 @@ from cplc.system.formula import (
     OnPaths,
     Past,
     Regardless,
+    SociallyCommits,
     Taken,
     children,
     is_state_formula,
@@ -103,6 +105,14 @@ def positive_lefts(formula: Formula, positive: bool = True, at: Left = _INITIALL
             return
         case OnPaths(_, path, along):
             yield from positive_lefts(path, positive, replace(at, on_runs=True, along=along))
+        case Conditional(_, "WCC", antecedent, consequent):
+            elsewhere = replace(at, on_runs=False, along=None)
+            yield from positive_lefts(antecedent, not positive, elsewhere)
+            yield from positive_lefts(consequent, positive, elsewhere)
+        case Conditional():
+            return
+        case SociallyCommits(operand=operand):
+            yield from positive_lefts(operand, positive, replace(at, on_runs=True, along=None))
         case Knows() | KnownFrom() | Commits() | Fulfils() | Enforces() | Adjacent() | Regardless():
             for child in children(formula):
                 yield from positive_lefts(child, positive, replace(at, on_runs=False, along=None))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.records import dataclass
-from cplc.system.formula import Commits, Formula, Fulfils, Globally, OnPaths, Taken, subformulas
+from cplc.system.formula import Commits, Conditional, Formula, Fulfils, Globally, OnPaths, Taken, subformulas
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move
 from cplc.verification.acting import with_actions
@@ -184,7 +184,7 @@ class _Answering:
             evidence=evidence,
             blame=blamed,
             no_return=no_return,
-            remarks=self._trivial(False) + self._not_serial(parts) + left_out,
+            remarks=self._trivial(False) + self._of_commitments(parts, holds=False) + left_out,
             reason=problem or undecided,
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
         )
@@ -306,7 +306,11 @@ class _Answering:
         remarks: tuple[Remark, ...] = ()
         try:
             vacuous = self._vacuous(parts)
-            remarks = vacuous + self._not_serial(parts) + (tuple(self._independent(parts)) if self.vacuity else ())
+            remarks = (
+                vacuous
+                + self._of_commitments(parts, holds=True)
+                + (tuple(self._independent(parts)) if self.vacuity else ())
+            )
         except ResourceExhausted as limit:
             if self.exploration.method not in {"onthefly", "reduced"}:
                 raise
@@ -383,9 +387,18 @@ class _Answering:
         whole = self.exploration.system
         return tuple({remark.message: replace(remark, system=whole) for remark in remarks}.values())
 
-    def _not_serial(self, parts: Iterable[Part]) -> tuple[Remark, ...]:
-        social = [part for part in parts if any(isinstance(f, Commits | Fulfils) for f in subformulas(part.formula))]
-        return self._remarks(social, not_serial)
+    def _of_commitments(self, parts: Iterable[Part], *, holds: bool) -> tuple[Remark, ...]:
+        """Return what there is to say of the commitments in the formula."""
+        kinds = Commits | Fulfils | Conditional
+        social = [part for part in parts if any(isinstance(f, kinds) for f in subformulas(part.formula))]
+        if not social:
+            return ()
+        from cplc.verification.commitment_remarks import contents_that_do_not_last, never_fulfilled
+
+        whole = self.exploration.system
+        remarks = self._remarks(social, not_serial)
+        remarks += self._remarks(social, lambda met, formula: contents_that_do_not_last(met, formula, whole))
+        return remarks + (self._remarks(social, never_fulfilled) if holds else ())
 
     def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:
         """Return why the formula has its value, replayed; on runs where these roles keep going."""

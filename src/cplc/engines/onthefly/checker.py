@@ -20,6 +20,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Enforces,
     Finally,
     Formula,
@@ -31,6 +32,7 @@ from cplc.system.formula import (
     Not,
     OnPaths,
     Or,
+    SociallyCommits,
     Taken,
     children,
     ctl_path,
@@ -46,7 +48,7 @@ _GUIDED = 400
 """How many states a guided search for one state of a view may look at."""
 
 
-_NOT_PLAIN = OnPaths | KnownFrom | Knows | Commits | Fulfils | Adjacent | Enforces
+_NOT_PLAIN = OnPaths | KnownFrom | Knows | Commits | Fulfils | Conditional | SociallyCommits | Adjacent | Enforces
 
 
 def is_plain(formula: Formula) -> bool:
@@ -131,7 +133,7 @@ class Checker:
                 )
             case Knows(_, agents, operand):
                 return lambda state: self.other(operand, False, self.realm.views.alike(agents, state), state) is None
-            case Commits() | Fulfils():
+            case Commits() | Fulfils() | Conditional() | SociallyCommits():
                 return self.test(meaning(formula))
             case KnownFrom(observed, operand):
                 return lambda state: (
@@ -251,7 +253,7 @@ class Checker:
                 return determines(view.sight, (condition,))
             case Not() | And() | Or() | Implies() | Iff():
                 return all(self._is_seen(child, view) for child in children(formula))
-            case Commits() | Fulfils():
+            case Commits() | Fulfils() | Conditional() | SociallyCommits():
                 return self._is_seen(meaning(formula), view)
             case KnownFrom(observed):
                 return determines(view.sight, observed)

@@ -14,6 +14,7 @@ from cplc.system.formula import (
     And,
     Atom,
     Commits,
+    Conditional,
     Formula,
     Fulfils,
     Iff,
@@ -23,6 +24,7 @@ from cplc.system.formula import (
     Not,
     OnPaths,
     Or,
+    SociallyCommits,
     meaning,
 )
 from cplc.system.trace import Evidence, Move, Run
@@ -90,7 +92,7 @@ class Explainer:
                 return []
             case Not(operand):
                 return self._needs((operand, not holds), state)
-            case Commits() | Fulfils():
+            case Commits() | Fulfils() | Conditional() | SociallyCommits():
                 return self._needs((meaning(formula), holds), state)
             case And(operands) | Or(operands) if holds == isinstance(formula, And):
                 return [need for operand in operands for need in self._needs((operand, holds), state)]

@@ -1,0 +1,1 @@
+"""Automata over words: deterministic monitors of formulas of linear temporal logic."""

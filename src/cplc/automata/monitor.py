@@ -1,0 +1,144 @@
+"""Deterministic three-valued monitors of LTL formulas (Bauer, Leucker and Schallhart 2011).
+
+A monitor reads a word letter by letter. It is decided true once every infinite word that continues what was read
+satisfies the formula, decided false once none does, and open in between. It is a subset construction over two
+tableaux, of the formula and of its negation, from which clauses that no word satisfies are removed: decided false is
+where no clause of the formula is left, decided true where none of the negation is. It is minimised, so equivalent
+formulas have equal monitors.
+
+A letter has two parts: what holds in a state, and the step that leaves it. A word that ends in a state goes on as
+that state with no step forever: `Monitor.at_rest` says whether the formula holds then.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from cplc.automata.expansion import Clause, Clauses, Expansion, TooManyStates, graph, minimal, satisfiable
+from cplc.automata.ltl import Letter, Ltl, negation
+from cplc.records import dataclass
+
+MAX_STATES: Final = 400
+"""States before minimisation; a monitor with more is given up."""
+
+NO_STEP: Final[Letter] = frozenset()
+"""The step atoms of a step that no formula names, and of no step at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """States are numbers, 0 is the initial one. Letters are pairs of positions in ``holding`` and ``steps``."""
+
+    holding: tuple[Letter, ...]
+    """The sets of atoms that may hold in a state."""
+    steps: tuple[Letter, ...]
+    """The sets of atoms that may hold of a step; the first is empty."""
+    decided: tuple[bool | None, ...]
+    """What each state has decided; None while it is open."""
+    successor: tuple[tuple[tuple[int, ...], ...], ...]
+    """State, position in ``holding``, position in ``steps``: the next state."""
+    at_rest: tuple[tuple[bool, ...], ...]
+    """State, position in ``holding``: the formula holds if nothing more happens where these atoms hold."""
+
+    def on_entering(self, state: int, holding: int) -> bool | None:
+        """Return what the atoms that hold decide alone, whatever step is taken next."""
+        verdicts = {self.decided[following] for following in self.successor[state][holding]}
+        return verdicts.pop() if len(verdicts) == 1 else None
+
+    @property
+    def is_ever_decided(self) -> bool:
+        """Whether some finite word decides the formula."""
+        return any(verdict is not None for verdict in self.decided)
+
+    @property
+    def open_states(self) -> int:
+        """How many states have decided nothing; they come first."""
+        return self.decided.count(None)
+
+
+_Subset = tuple[Clauses, Clauses]
+
+
+@lru_cache(maxsize=512)
+def monitor_of(formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, ...]) -> Monitor:
+    """Return the smallest monitor of the formula over these letters; raise `TooManyStates` beyond the limit."""
+    expansion = Expansion()
+    letters = {(h, s): holding[h] | steps[s] for h in range(len(holding)) for s in range(len(steps))}
+    start = frozenset({formula}), frozenset({negation(formula)})
+    successors = graph(expansion, start, dict.fromkeys(letters.values()))
+    alive = satisfiable(successors)
+
+    def after(clauses: Clauses, letter: Letter) -> Clauses:
+        return minimal(one for clause in clauses for one in expansion.after(clause, letter) if one in alive)
+
+    first = minimal({start[0]} & alive), minimal({start[1]} & alive)
+    number: dict[_Subset, int] = {first: 0}
+    subsets = [first]
+    rows: list[tuple[tuple[int, ...], ...]] = []
+    while len(rows) < len(subsets):
+        positive, negative = subsets[len(rows)]
+        reached: dict[Letter, int] = {}
+        for letter in letters.values():
+            if letter in reached:
+                continue
+            subset = after(positive, letter), after(negative, letter)
+            if subset not in number:
+                if len(subsets) >= MAX_STATES:
+                    raise TooManyStates
+                number[subset] = len(subsets)
+                subsets.append(subset)
+            reached[letter] = number[subset]
+        rows.append(tuple(tuple(reached[letters[h, s]] for s in range(len(steps))) for h in range(len(holding))))
+    resting = [_lasting(expansion, subsets, letters[h, 0]) for h in range(len(holding))]
+    decided = [None if positive and negative else bool(positive) for positive, negative in subsets]
+    at_rest = [tuple(bool(subset[0] & resting[h]) for h in range(len(holding))) for subset in subsets]
+    return _minimised(holding, steps, decided, rows, at_rest)
+
+
+def _lasting(expansion: Expansion, subsets: list[_Subset], letter: Letter) -> frozenset[Clause]:
+    """Return the clauses that are satisfied by this letter forever."""
+    return satisfiable(graph(expansion, (clause for positive, _ in subsets for clause in positive), (letter,)))
+
+
+def _minimised(
+    holding: tuple[Letter, ...],
+    steps: tuple[Letter, ...],
+    decided: list[bool | None],
+    rows: list[tuple[tuple[int, ...], ...]],
+    at_rest: list[tuple[bool, ...]],
+) -> Monitor:
+    """Merge states that no continuation tells apart (Moore), and number the classes from the initial one on.
+
+    Open states come first, then decided false, then decided true.
+    """
+    block = _numbered(zip(decided, at_rest, strict=True))
+    while True:
+        finer = _numbered(
+            (block[state], tuple(tuple(block[to] for to in row) for row in rows[state])) for state in range(len(rows))
+        )
+        if len(set(finer)) == len(set(block)):
+            break
+        block = finer
+    members = {block[0]: 0}
+    pending = [0]
+    for state in pending:
+        for row in rows[state]:
+            for to in row:
+                if block[to] not in members:
+                    members[block[to]] = to
+                    pending.append(to)
+    pending.sort(key=lambda state: (decided[state] is not None, decided[state] is True))
+    order = {block[state]: number for number, state in enumerate(pending)}
+    return Monitor(
+        holding,
+        steps,
+        tuple(decided[state] for state in pending),
+        tuple(tuple(tuple(order[block[to]] for to in row) for row in rows[state]) for state in pending),
+        tuple(at_rest[state] for state in pending),
+    )
+
+
+def _numbered(keys: object) -> list[int]:
+    numbers: dict[object, int] = {}
+    return [numbers.setdefault(key, len(numbers)) for key in keys]  # type: ignore[attr-defined]

@@ -1,0 +1,322 @@
+"""Notation of papers and of other tools, and how this language writes the same.
+
+The five papers of `docs/papers.md` write `Fu(C(i, j, p))`, `K_i p` and `Create(Ag1, goods)`; model checkers write `&&`,
+`[] p` and `GK(g, p)`. Each is a mistake here, with its exact replacement: `Fu(i -> j, p)`, `K(i, p)`,
+`does(create goods)`, `&`, `G p` and `EK(g, p)`. A text is translated only where it cannot be read, so a name is never
+taken for notation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal
+
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.rules import OTHER_NOTATION
+from cplc.records import dataclass
+from cplc.source import Span
+from cplc.syntax.words import PREFIXES
+
+Context = Literal["formula", "commitment", "means"]
+"""Where a text stands: `C(A, B, q)` declares a commitment in one place and is a formula in another."""
+
+_TOKEN: Final = re.compile(r"[A-Za-z_]\w*|\d+|<->|->|<=|>=|!=|<<|>>|:=|\.\.|\S", re.ASCII)
+_CLOSES: Final = {"(": ")", "[": "]", "{": "}"}
+_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_REFERENCE: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\[[^\[\]]*\]|\s*\.\s*[A-Za-z_]\w*)*", re.ASCII)
+
+SIGNS: Final = {
+    "∧": "&", "⋀": "&", "∨": "|", "⋁": "|", "¬": "!", "→": "->", "⇒": "->", "⊃": "->", "⟶": "->", "⟹": "->", "↔": "<->",
+    "⇔": "<->", "≡": "<->", "⟷": "<->", "□": "G", "◻": "G", "◇": "F", "◊": "F", "♢": "F", "○": "X", "◯": "X",
+    "∴": "therefore", "⊤": "true", "⊥": "false", "≤": "<=", "≥": ">=", "≠": "!=", "×": "*",
+    "−": "-", "–": "-", "…": "..", "⟨⟨": "<<", "⟩⟩": ">>", "〈〈": "<<", "〉〉": ">>", "⟪": "<<", "⟫": ">>",
+    "/\\": "&", "\\/": "|", "~": "!",
+}  # fmt: skip
+"""Signs that this language does not have, and what is written instead."""
+
+OPERATORS: Final = {"&&": "&", "||": "|", "==": "=", "=>": "->", "[]": "G", "<>": "F"}
+"""Operators of other languages, of signs that this language has."""
+
+WORDS: Final = {"and": "&", "or": "|", "not": "!", "implies": "->", "iff": "<->"}
+
+_QUANTIFIERS: Final = {"∀": ("A", "forall"), "∃": ("E", "exists")}
+"""Before a temporal operator a path quantifier, elsewhere a quantifier over a family."""
+_SIGNS_OF_TIME: Final = frozenset("□◻◇◊♢○◯[")
+_TEMPORAL: Final = frozenset("XFG") | _SIGNS_OF_TIME
+
+_JOINING: Final = "_([∴⊤⊥∀∃□◻◇◊♢○◯"
+"""A word is set apart from these, some of which become words themselves."""
+
+_BETWEEN: Final = {
+    "C": 1, "Fu": 1, "SC": 1, "SCc": 2, "WCC": 2, "SCC": 2, "FuW": 2, "FuS": 2, "CaS": 2, "ReS": 2, "DeS": 3, "AsS": 3,
+}  # fmt: skip
+"""Modalities from one role to another, and how many formulas follow the two."""
+_SAME: Final = {"CSC": "SCc", "CC": "SCc", "GK": "EK", "GCK": "CK"}
+"""Modalities that have another name here."""
+_SUBSCRIPTED: Final = {"K": "K", "E": "EK", "EK": "EK", "D": "DK", "DK": "DK", "C": "CK", "CK": "CK"}
+_SUBSCRIPT: Final = re.compile(r"(EK|DK|CK|[KEDC])_(\w*)", re.ASCII)
+_VERBS: Final = {
+    **{
+        verb: verb
+        for verb in (
+            "create", "fulfill", "violate", "withdraw", "release", "expire", "delegate", "assign", "suspend",
+            "reactivate", "compensate", "accept", "refuse", "challenge", "justify", "attack", "defend",
+        )
+    },
+    "fulfil": "fulfill", "discharge": "fulfill", "cancel": "withdraw", "satisfy": "fulfill",
+}  # fmt: skip
+_ARGUED: Final = frozenset({"justify", "attack", "defend"})
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What is written, from one offset to another, and what this language writes instead."""
+
+    start: int
+    end: int
+    text: str
+
+    def diagnostic(self, span: Span) -> Diagnostic:
+        """Report it at its place in a source."""
+        return reported(span, self.text)
+
+
+def reported(span: Span, instead: str) -> Diagnostic:
+    """Report other notation at a place, with what to write instead."""
+    written = " ".join(span.text.split())
+    shown = written if len(written) <= 60 else f"{written[:57]}…"
+    note = Note(f"write `{instead.strip()}`", replacement=instead)
+    return OTHER_NOTATION.at(span, f"`{shown}` is the notation of another language", note)
+
+
+def sign(text: str, start: int) -> tuple[int, str] | None:
+    """Return where a sign of other notation at an offset ends, and what is written instead; None if it is none."""
+    if (choices := _QUANTIFIERS.get(text[start])) is not None:
+        after = re.compile(r"\s*(\S?)(\w?)").match(text, start + 1)
+        is_path = after is not None and after[1] in _TEMPORAL and not (after[1].isalpha() and after[2])
+        if is_path and after is not None and after[1] in _SIGNS_OF_TIME:
+            return start + 1, choices[0]
+        return start + 1, _apart(text, start, 1, choices[0] if is_path else choices[1])
+    for length in (2, 1):
+        written = text[start : start + length]
+        if written in ("[]", "<>"):
+            return _temporal_or_comparison(text, start, written)
+        if (instead := SIGNS.get(written) or OPERATORS.get(written)) is not None and len(written) == length:
+            return start + length, _apart(text, start, length, instead)
+    return None
+
+
+def _temporal_or_comparison(text: str, start: int, written: str) -> tuple[int, str]:
+    """Read `<>` after an operand as a comparison, and otherwise as an operator of time."""
+    before = text[:start].rstrip()
+    word = re.search(r"\w+\Z", before)
+    follows_operand = before[-1:] in (")", "]") or (word is not None and word[0] not in PREFIXES | {"A", "E"})
+    if written == "<>" and follows_operand:
+        return start + 2, "!="
+    return start + 2, _apart(text, start, 2, OPERATORS[written])
+
+
+def _apart(text: str, start: int, length: int, instead: str) -> str:
+    """Return a replacement that does not run into the words around it, but for a path quantifier before it."""
+    if not instead[0].isalpha():
+        return instead
+    before, after = text[:start], text[start + length : start + length + 1]
+    word = re.search(r"\w+\Z", before)
+    quantified = instead in ("X", "F", "G") and word is not None and word[0] in ("A", "E")
+    quantified = quantified or (instead in ("X", "F", "G") and before[-1:] in ("∀", "∃"))
+    left = " " if word is not None and not quantified else ""
+    joins = after != "" and (after.isalnum() or after in _JOINING)
+    return left + instead + (" " if joins else "")
+
+
+def translations(text: str, context: Context = "formula", *, words: bool = True) -> tuple[Translation, ...]:
+    """Return the outermost parts of a text that are other notation, in order.
+
+    ``words`` are `and`, `or` and the like: a name may be called so.
+    """
+    return tuple(_Reading(text, context, words=words).translations())
+
+
+def applied(text: str, edits: Iterable[Translation]) -> str:
+    """Return the text in the notation of this language."""
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+class _Reading:
+    """Finds forms of other notation in the words and signs of a text."""
+
+    def __init__(self, text: str, context: Context, *, words: bool = True) -> None:
+        self.text = text
+        self.context = context
+        self.words = words
+        self.tokens = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+        self.closing = _matching([token for token, _, _ in self.tokens])
+
+    def translations(self) -> Iterator[Translation]:
+        index = 0
+        while index < len(self.tokens):
+            form = self._form(index)
+            if form is None:
+                index += 1
+                continue
+            end, text = form
+            start, stop = self.tokens[index][1], self.tokens[end - 1][2]
+            yield Translation(start, stop, text)
+            index = end
+
+    def _word(self, index: int) -> str:
+        return self.tokens[index][0] if 0 <= index < len(self.tokens) else ""
+
+    def _slice(self, first: int, end: int) -> str:
+        """Return what stands from one token up to another, translated."""
+        if first >= end:
+            return ""
+        inner = self.text[self.tokens[first][1] : self.tokens[end - 1][2]]
+        return applied(inner, _Reading(inner, "formula", words=self.words).translations())
+
+    def _arguments(self, opening: int) -> list[tuple[int, int]]:
+        """Return where each argument in parentheses begins and ends, as positions of tokens."""
+        closing = self.closing[opening]
+        found: list[tuple[int, int]] = []
+        first = index = opening + 1
+        while index < closing:
+            if self._word(index) == ",":
+                found.append((first, index))
+                first = index + 1
+            index = self.closing.get(index, index) + 1
+        return [*found, (first, closing)]
+
+    # --- forms
+
+    def _form(self, index: int) -> tuple[int, str] | None:
+        """Return where a form that begins at a token ends, and what is written instead; None if none begins there."""
+        word = self._word(index)
+        if not _NAME.fullmatch(word):
+            return self._coalition(index) if word == "<" else None
+        if self._word(index - 1) in (".", "@"):
+            return None
+        is_operator = self._ends_operand(index - 1) != (word == "not")
+        if self.words and word in WORDS and is_operator and self._word(index + 1) not in ("[", ".", "->", ":"):
+            return index + 1, WORDS[word]
+        if self._word(index + 1) == "(" and index + 1 in self.closing:
+            return self._called(index, word)
+        return self._subscripted(index, word)
+
+    def _ends_operand(self, index: int) -> bool:
+        word = self._word(index)
+        return word in (")", "]", "}") or (bool(re.fullmatch(r"\w+", word)) and word not in PREFIXES | WORDS.keys())
+
+    def _called(self, index: int, word: str) -> tuple[int, str] | None:
+        arguments = self._arguments(index + 1)
+        end = self.closing[index + 1] + 1
+        texts = [self._slice(first, last) for first, last in arguments]
+        if self.context == "commitment" and word in ("C", "CC", "SC"):
+            return self._declared(end, word, texts)
+        name = _SAME.get(word, word)
+        if word == "Fu" and (inner := _fulfilled(texts[-1])) is not None and len(texts) <= 2:
+            return end, f"Fu({inner})"
+        if (formulas := _BETWEEN.get(name)) is not None and len(texts) == formulas + 2 and _are_names(texts[:2]):
+            return end, f"{name}({texts[0]} -> {texts[1]}, {', '.join(texts[2:])})"
+        if name in ("EK", "CK") and name != word and len(texts) == 2:
+            return end, f"{name}({texts[0]}, {texts[1]})"
+        if word not in ("C", "SC") and (verb := _VERBS.get(word.lower())) is not None:
+            text = self._done(verb, texts)
+            return None if text is None else (end, text)
+        return self._subscripted(index, word)
+
+    def _declared(self, end: int, word: str, texts: list[str]) -> tuple[int, str] | None:
+        """Read an unconditional commitment, or a conditional one of another name."""
+        if word != "CC" and len(texts) == 3:
+            return end, f"C({texts[0]}, {texts[1]}, true, {texts[2]})"
+        if word != "C" and len(texts) == 4:
+            return end, f"C({', '.join(texts)})"
+        return None
+
+    def _done(self, verb: str, texts: list[str]) -> str | None:
+        """Read an action on a commitment, whose first argument may be who performs it."""
+        argued = verb in _ARGUED
+        subjects = texts[1:] if len(texts) > (2 if argued else 1) else texts
+        if not _are_names(texts) or (argued and len(subjects) != 2) or (not argued and not subjects):
+            return None
+        operation = f"{verb} {subjects[0]} with {subjects[1]}" if argued else f"{verb} {subjects[-1]}"
+        return operation if self.context == "means" else f"does({operation})"
+
+    def _subscripted(self, index: int, word: str) -> tuple[int, str] | None:
+        """Read `K_i p`, `K_{i} p`, `C_{i, j} p` (common knowledge) and `C_{i -> j} p` (commitment)."""
+        match = _SUBSCRIPT.fullmatch(word)
+        if match is None:
+            return None
+        first = index + 1
+        if match[2]:
+            agents = match[2]
+        elif self._word(first) == "{" and first in self.closing:
+            closing = self.closing[first]
+            agents = self._slice(first + 1, closing)
+            first = closing + 1
+        else:
+            return None
+        end = self._operand_end(first)
+        if end is None:
+            return None
+        body = self._slice(first, end)
+        if self._word(first) == "(" and self.closing.get(first) == end - 1:
+            body = self._slice(first + 1, end - 1)
+        modality = "C" if "->" in agents else _SUBSCRIPTED[match[1]]
+        if modality in ("EK", "DK", "CK") and "," in agents:
+            agents = f"{{{agents}}}"
+        return end, f"{modality}({agents}, {body})"
+
+    def _operand_end(self, index: int) -> int | None:
+        """Return where the operand of a prefix operator ends; None if there is none."""
+        while self._word(index) in PREFIXES or self._word(index) in ("!", "not"):
+            index += 1
+        if index in self.closing and self._word(index) in ("(", "["):
+            return self.closing[index] + 1
+        if (form := self._subscripted(index, self._word(index))) is not None:
+            return form[0]
+        if not re.fullmatch(r"\w+", self._word(index)):
+            return None
+        index += 1
+        while self._word(index) in ("[", "(", "."):
+            if self._word(index) == ".":
+                index += 2
+            elif index in self.closing:
+                index = self.closing[index] + 1
+            else:
+                return None
+        return index
+
+    def _coalition(self, index: int) -> tuple[int, str] | None:
+        """Read `<g> F p`, as MCMAS writes it."""
+        end = index + 1
+        while _NAME.fullmatch(self._word(end)) or self._word(end) == ",":
+            end += 1
+        goes_on = self._word(end + 1) in ("X", "F", "G", "(", "[")
+        if end == index + 1 or self._word(end) != ">" or not goes_on or self._ends_operand(index - 1):
+            return None
+        return end + 1, f"<<{self._slice(index + 1, end)}>>"
+
+
+def _matching(words: list[str]) -> dict[int, int]:
+    """Return the closing bracket of each opening one that has one, by their positions."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for index, word in enumerate(words):
+        if word in _CLOSES:
+            opened.append(index)
+        elif opened and word == _CLOSES[words[opened[-1]]]:
+            found[opened.pop()] = index
+    return found
+
+
+def _are_names(texts: Iterable[str]) -> bool:
+    return all(_REFERENCE.fullmatch(text) for text in texts)
+
+
+def _fulfilled(text: str) -> str | None:
+    """Return what stands in the parentheses of a commitment that is said to be fulfilled."""
+    match = re.fullmatch(r"S?C\((.*)\)", text, re.DOTALL)
+    return match[1] if match is not None and "->" in match[1].split(",")[0] else None

@@ -1,0 +1,140 @@
+"""Social commitment by its definition: the states are sorted by what binds there, and each sort is decided by itself.
+
+The keeping of one thing has an automaton of its own here: a run is followed as long as it may still be kept. Nothing is
+asked of the state where a run begins, since what binds there is known before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from tests import naive_paths as way
+from tests.naive_paths import Path
+from tests.reference.dialogue import BINDS_MAKER
+from tests.reference.lifecycle import OPEN
+from tests.reference.promises import is_in_force, is_kept
+from tests.reference.runs import Field, path_of
+from tests.reference.semantics import Reference
+from tests.reference.states import Move, World
+
+from cplc.semantics import terms as t
+
+States = frozenset[int]
+
+STANDING = BINDS_MAKER | {"refused"}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A condition on one state that no term says."""
+
+    name: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Something that binds: in these states, and kept by the runs that satisfy the path formula."""
+
+    name: str
+    binds: Callable[[World], bool]
+    keeping: Path
+
+
+@dataclass(frozen=True)
+class SocialCommitments:
+    """The states that satisfy social commitments, given the graph and how path formulas are decided on it."""
+
+    reference: Reference
+    field: Field
+    worlds: Sequence[World]
+
+    def satisfying(self, formula: t.Social) -> States:
+        promises = tuple(self._promises(formula))
+        sorts: dict[tuple[bool, ...], set[int]] = {}
+        for state, world in enumerate(self.worlds):
+            sorts.setdefault(tuple(promise.binds(world) for promise in promises), set()).add(state)
+        found: set[int] = set()
+        for pattern, states in sorts.items():
+            if any(pattern):
+                counted = [promise.keeping for promise, binds in zip(promises, pattern, strict=True) if binds]
+                if formula.trigger is not None:
+                    counted.append(way.eventually(path_of(formula.trigger), None))
+                keeping = reduce(way.Both, counted)
+                broken = way.Both(keeping, way.no(path_of(formula.body)))
+                found |= states & self._some_run(keeping) - self._some_run(broken)
+        return frozenset(found)
+
+    def _some_run(self, path: Path) -> States:
+        return self.field.runs.satisfying(path, self._sees)
+
+    def _sees(self, what: Hashable, state: int, move: Move | None) -> bool:
+        if not isinstance(what, Fact):
+            return self.field.sees(what, state, move)
+        world, name = self.worlds[state], what.name
+        life = world.env[name]
+        match what.what:
+            case "open":
+                return life.state in OPEN
+            case "standing":
+                return life.state in STANDING
+            case "on course":
+                return is_in_force(world, name) and is_kept(world, name)
+            case "idle or on course":
+                return life.state in OPEN and (not is_in_force(world, name) or is_kept(world, name))
+            case "contrary":
+                return not self.reference.holds(self.reference.model.claim[name].content, world)
+            case "content":
+                return self.reference.holds(self.reference.model.claim[name].content, world)
+            case state_name:
+                return life.state == state_name
+
+    # --- what binds, and what keeps it
+
+    def _promises(self, formula: t.Social) -> Iterator[Promise]:
+        model, pair = self.reference.model, (formula.debtor, formula.creditor)
+        for commitment in model.commitments:
+            if (commitment.debtor, commitment.creditor) != pair:
+                continue
+            if formula.modality == "SC":
+                yield self._promise(commitment.name)
+            else:
+                yield self._offer(commitment.name)
+        for claim in model.claims:
+            if (claim.maker, claim.addressee) == pair:
+                yield self._claimed(claim.name, BINDS_MAKER, "satisfied", "content")
+            if (claim.addressee, claim.maker) == pair:
+                yield self._claimed(claim.name, frozenset({"accepted"}), "satisfied", "content")
+                yield self._claimed(claim.name, frozenset({"refused"}), "violated", "contrary")
+                yield from self._arguments(claim.name)
+
+    def _promise(self, name: str) -> Promise:
+        goal = way.some((_seen(name, "fulfilled"), way.globally(_seen(name, "on course"), None)))
+        return Promise(name, lambda world: is_in_force(world, name), way.until(_seen(name, "open"), goal, None))
+
+    def _offer(self, name: str) -> Promise:
+        ended = way.some((_seen(name, "fulfilled"), _seen(name, "expired")))
+        goal = way.some((ended, way.globally(_seen(name, "idle or on course"), None)))
+
+        def binds(world: World) -> bool:
+            return world.env[name].state == "conditional" or is_in_force(world, name)
+
+        return Promise(name, binds, way.until(_seen(name, "open"), goal, None))
+
+    def _claimed(self, name: str, states: frozenset[str], goal: str, on_course: str) -> Promise:
+        lasting = way.globally(way.Both(_seen(name, "standing"), _seen(name, on_course)), None)
+        keeping = way.until(_seen(name, "standing"), way.some((_seen(name, goal), lasting)), None)
+        return Promise(name, lambda world: world.env[name].state in states, keeping)
+
+    def _arguments(self, name: str) -> Iterator[Promise]:
+        operations = (operation for message in self.reference.model.messages for operation in message.operations)
+        for target in {one.target for one in operations if (one.verb, one.commitment) == ("attack", name)}:
+            assert target is not None
+            contrary = way.implies(_seen(target, "content"), way.no(_seen(name, "content")))
+            yield Promise(name, lambda world: world.env[name].state == "attacked", way.Next(contrary))
+
+
+def _seen(name: str, what: str) -> Path:
+    return way.Seen(Fact(name, what))
