@@ -343,6 +343,8 @@ class Naive:
         if f.is_state_formula(formula) or isinstance(formula, Taken):
             return way.Seen(formula)
         match formula:
+            case f.Shorthand(operand):
+                return path(operand)
             case f.Not(operand):
                 return way.no(path(operand))
             case f.And(operands):

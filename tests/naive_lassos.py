@@ -51,6 +51,8 @@ def truth(formula: Formula, stem: int, loop: int, seen: Callable[[Formula, int],
     if f.is_state_formula(formula) or isinstance(formula, Taken):
         return tabulate(stem, lambda n: seen(formula, n))
     match formula:
+        case f.Shorthand(operand):
+            return of(operand)
         case f.Not(operand):
             p = of(operand)
             return tabulate(len(p.stem), lambda n: not p[n])

@@ -135,7 +135,8 @@ def _does(draw: st.DrawFn, plan: Plan) -> str:
             return f"does({draw(st.sampled_from(plan.everything()))})"
         case _:
             commitment = draw(st.sampled_from(plan.commitments))
-            verb = draw(st.sampled_from(["create", "create", "release", "fulfill", "withdraw", "delegate", "assign"]))
+            verbs = ["create", "create", "release", "fulfill", "fulfill", "withdraw", "delegate", "assign"]
+            verb = draw(st.sampled_from([*verbs, "violate", "expire", "reactivate", "refuse", "message fulfill"]))
             return f"does({verb} {draw(st.sampled_from(instances(commitment)))})"
 
 
@@ -238,10 +239,41 @@ def _laws_of_commitment(draw: st.DrawFn, plan: Plan, one: str, other: str) -> li
         f"AG ({commits(one)} -> {commits(commits(one))})",
         f"AG (!{commits('false')} & {commits(one)} -> !{commits(f'!({one})')})",
         f"AG ({bound} & !{commits(one)} -> {commits(f'!{commits(one)}')})",
+        f"AG ({bound} -> {commits(f'({one}) | !({one})')})",
         f"AG (active({instance}) | fulfilled({instance}) -> {bound})",
         *([] if name.is_about_runs else of_conditions),
         f"AG (conditional({instance}) | violated({instance}) -> !C({instance}, true))",
     ]
+
+
+@st.composite
+def conditional_validities(draw: st.DrawFn) -> Sample:
+    """Draw a protocol with laws of conditional commitment, which hold of every protocol whatever."""
+    plan = draw(plans().filter(lambda plan: bool(plan.commitments)))
+    p, q = draw(formulas(plan, 1)), draw(formulas(plan, 1))
+    name = draw(st.sampled_from(plan.commitments))
+    instance = draw(st.sampled_from(instances(name)))
+    between = draw(st.sampled_from([" -> ".join(ends(name, instance)), instance]))
+
+    def asked(modality: str) -> str:
+        return f"{modality}({between}, {p}, {q})"
+
+    drawn = [
+        f"AG ({asked('SCC')} -> {asked('WCC')})",
+        f"AG ({asked('FuS')} -> {asked('SCC')} & {asked('FuW')} & ({q}))",
+        f"AG ({asked('FuW')} -> {asked('WCC')} & Fu({between}, true))",
+        f"AG (C({between}, true) -> WCC({between}, {p}, true) & WCC({between}, false, {q}))",
+        f"AG !SCC({between}, false, {q})",
+        f"AG ({asked('ReS')} | {asked('CaS')} -> !({p}) & !{asked('SCC')})",
+        f"AG (conditional({instance}) -> "
+        f"WCC({instance}, !(conditional({instance}) | pending({instance})), C({instance}, true)))",
+        f"AG (!conditional({instance}) & !pending({instance}) & C({instance}, true) -> "
+        f"(WCC({instance}, {p}, {q}) <-> C({instance}, ({p}) -> ({q}))))",
+        f"AG (ReS({instance}, {p}, {q}) -> released({instance}))",
+        f"AG (CaS({instance}, {p}, {q}) -> withdrawn({instance}))",
+    ]
+    tail = [f"property p{number}: {formula}" for number, formula in enumerate(drawn)]
+    return Sample(text_of(plan, tail), tuple(drawn))
 
 
 @st.composite

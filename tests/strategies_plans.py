@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 STATES = (
     "null", "conditional", "active", "pending", "fulfilled", "violated", "withdrawn", "released", "expired",
     "delegated", "assigned", "compensated", "open", "closed",
+    "unanswered", "accepted", "refused", "challenged",
 )  # fmt: skip
 LIKELY = ("active", "open", "conditional", "closed", "pending", "null", "active", "open")
 HIGHEST = {"0..1": 1, "0..2": 2, "1..2": 2}

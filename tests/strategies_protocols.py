@@ -185,9 +185,8 @@ def _operations(plan: Plan, message: Message) -> list[str]:
             verbs = ["create", "create", "fulfill", "violate", "withdraw", "expire", "compensate"]
             found += [f"{verb} {name}" for verb in verbs]
         if message.first == commitment.second:
-            found += [
-                f"{verb} {name}" for verb in ("release", "expire", "suspend", "reactivate", "suspend", "reactivate")
-            ]
+            verbs = ["release", "expire", "suspend", "reactivate", "suspend", "reactivate"]
+            found += [f"{verb} {name}" for verb in (*verbs, "accept", "refuse", "challenge")]
         for other in plan.commitments:
             if message.path[: len(other.path)] != other.path or other == commitment:
                 continue

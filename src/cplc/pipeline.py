@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cplc.semantics.loading import Load
     from cplc.semantics.model import CheckedModel
     from cplc.semantics.sizes import Uniformity
+    from cplc.semantics.terms import Does, Term
     from cplc.syntax import ast
     from cplc.system.model import System
     from cplc.verification.results import Question
@@ -67,6 +68,9 @@ class Compilation(Answering):
     load: Load | None = field(default=None, compare=False, repr=False)
     """How imports are read, if not from disk."""
     _systems: dict[frozenset[View], System] = field(default_factory=dict, compare=False, repr=False)
+    _divisions: dict[tuple[frozenset[View], frozenset[Does]], System] = field(
+        default_factory=dict, compare=False, repr=False
+    )
     _changed: CheckedModel | None = field(default=None, repr=False)
     """What to take for the model instead of what the text says."""
 
@@ -182,6 +186,26 @@ class Compilation(Answering):
         """Return the system that keeps these views, and those that guards need."""
         return self.system_with(self._observed(views))
 
+    def _system_of(self, formula: Term) -> tuple[System, bool]:
+        """Return the system that a formula is asked of, and whether it is one of its own.
+
+        It is where `E{...}` or `A{...}` allows changes that steps make in some states only: the steps are divided.
+        """
+        from cplc.lowering.formulas import restricting_changes
+        from cplc.lowering.lower import views_in
+
+        views = self._observed(views_in(formula, self.model))
+        whole = self.system_with(views)
+        asked = frozenset(restricting_changes(formula))
+        if not asked:
+            return whole, False
+        from cplc.lowering.changes import Changes, divided
+
+        if (views, asked) not in self._divisions:
+            self._divisions[views, asked] = divided(whole, Changes(self.model), asked)
+        parts = self._divisions[views, asked]
+        return parts, parts is not whole
+
     # --- questions
 
     @property
@@ -234,12 +258,11 @@ class Compilation(Answering):
 
     def _property(self, index: int) -> Asked:
         from cplc.lowering.formulas import lower_formula
-        from cplc.lowering.lower import views_in
         from cplc.system.printer import formula_text
         from cplc.verification.results import Question
 
         declared = self.model.properties[index]
-        system = self.system_with(self._observed(views_in(declared.formula, self.model)))
+        system, is_own = self._system_of(declared.formula)
         formula = lower_formula(declared.formula, self.model, system, self._uniform)
         question = Question(
             name=declared.name,
@@ -252,6 +275,7 @@ class Compilation(Answering):
             span=declared.span,
             over_nothing=declared.over_nothing,
             constant_implications=declared.constant_implications,
+            system=system if is_own else None,
         )
         return Asked(question, system)
 
@@ -299,7 +323,6 @@ class Compilation(Answering):
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> Asked | tuple[Diagnostic, ...]:
         """Return the question that a formula of the command line asks, or what is wrong with it."""
         from cplc.lowering.formulas import lower_formula
-        from cplc.lowering.lower import views_in
         from cplc.syntax.parser import parse_formula
         from cplc.verification.results import Question
 
@@ -311,7 +334,7 @@ class Compilation(Answering):
         problems = (*problems, *wrong)
         if resolved is None or resolved.term is None or any(problem.is_error for problem in problems):
             return problems
-        system = self.system_with(self._observed(views_in(resolved.term, self.model)))
+        system, is_own = self._system_of(resolved.term)
         formula = lower_formula(resolved.term, self.model, system, self._uniform)
         span = Span(source, 0, len(text))
         question = Question(
@@ -323,6 +346,7 @@ class Compilation(Answering):
             span=span,
             over_nothing=resolved.over_nothing,
             constant_implications=resolved.constant_implications,
+            system=system if is_own else None,
         )
         return Asked(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
 
@@ -370,7 +394,7 @@ class Compilation(Answering):
         from cplc.quality.coverage import coverage
 
         def asking(model: CheckedModel) -> tuple[System, list[tuple[Question, System]]]:
-            changed = replace(self, _changed=model, _systems={})
+            changed = replace(self, _changed=model, _systems={}, _divisions={})
             asked = changed.questions(names)
             # A usual check that is a warning notices nothing that would keep a file from passing.
             errors = [one for one in asked if not (one.question.is_usual and one.question.advisory)]

@@ -136,6 +136,8 @@ def formula_of(data: list[Any]) -> Formula:
             return f.Atom(expr_of(condition), text)
         case ["does", steps, text]:
             return f.Taken(frozenset(steps), text)
+        case ["shorthand", operand, text]:
+            return f.Shorthand(formula_of(operand), text)
         case ["and", *operands]:
             return f.And(tuple(map(formula_of, operands)))
         case ["or", *operands]:

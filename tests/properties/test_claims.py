@@ -9,15 +9,13 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 from tests.properties.test_lowering_matches_reference import check_lowering, check_verdicts, compiled
 
-CLAIM_STATES = (
-    "null", "open", "accepted", "refused", "challenged", "justified", "attacked", "defended", "withdrawn", "satisfied",
-    "violated", "closed",
-)  # fmt: skip
+STANDINGS = ("unanswered", "accepted", "refused", "challenged", "justified", "attacked", "defended")
+CLAIM_STATES = ("null", "open", "withdrawn", "satisfied", "violated", "closed")
 COMMITMENT_STATES = ("conditional", "active", "pending", "fulfilled", "violated", "open", "null")
-MAKER = ("create", "create", "withdraw", "test")
-ADDRESSEE = ("accept", "refuse", "challenge", "test")
+ANSWERS = ("accept", "refuse", "challenge")
+MAKER = ("create", "create", "withdraw")
 DEBTOR = ("create", "create", "fulfill", "violate", "withdraw")
-CREDITOR = ("release", "suspend", "reactivate")
+CREDITOR = ("release", "suspend", "reactivate", *ANSWERS)
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class Kept:
     second: str
 
     def states(self) -> Sequence[str]:
-        return CLAIM_STATES if self.is_claim else COMMITMENT_STATES
+        return (*(CLAIM_STATES if self.is_claim else COMMITMENT_STATES), *STANDINGS)
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,14 @@ def dialogues(draw: st.DrawFn) -> str:
     lines.append(f"property some: EF ({' & '.join(asked[:2])})")
     lines.append(f"property always: AG ({asked[0]} -> AF {asked[-1]})")
     lines.append(f"property viewed: AG ({asked[0]} -> !{asked[0][:-1]}@{kept[0].first}))")
-    if any({message.sender, message.receiver} == set(pair) for message in messages):
+    if any(
+        (one.first, one.second) == tuple(pair) or (one.is_claim and one.first in pair and one.second in pair)
+        for one in kept
+    ):
         lines.append(f"property social: EF SC({pair[0]} -> {pair[1]}, F {asked[0]})")
+    verbs = ("create", "satisfy", "violate", "accept", "attack") if main.is_claim else ("create", "fulfill", "refuse")
+    lines.append(f"property done: E F (does({draw(st.sampled_from(verbs))} {main.name}) & X {asked[0]})")
+    lines.append(f"property undone: A{{!does({draw(st.sampled_from(verbs))} {main.name})}} G !({asked[-1]})")
     sync = " sync" if draw(st.booleans()) else ""
     return f"protocol P{sync} {{\n  " + "\n  ".join(lines) + "\n}\n"
 
@@ -95,14 +99,14 @@ def performed(draw: st.DrawFn, message: Message, kept: Sequence[Kept]) -> list[s
     """Draw what a message of this sender means."""
     found: list[str] = []
     for position, one in enumerate(kept):
-        made, answered = (MAKER, ADDRESSEE) if one.is_claim else (DEBTOR, CREDITOR)
+        made, answered = (MAKER, ANSWERS) if one.is_claim else (DEBTOR, CREDITOR)
         if message.sender == one.first:
             found += [f"{verb} {one.name}" for verb in made]
         if message.sender == one.second:
             found += [f"{verb} {one.name}" for verb in answered]
         for other in kept:
             between = {other.first, other.second} == {one.first, one.second}
-            if one.is_claim and other.is_claim and one != other and between and other.first == message.sender:
+            if other.is_claim and one != other and between and other.first == message.sender:
                 verbs = ("justify", "defend") if message.sender == one.first else ("attack",)
                 found += [f"{verb} {one.name} with {other.name}" for verb in verbs] * 2
         for other in kept[:position]:
@@ -155,7 +159,6 @@ protocol P sync {
   A -> B : takes_back  resets takes_back  means withdraw p
   A -> B : justifies   resets justifies   means justify p with q
   A -> B : defends     resets defends     means defend p with q
-  A -> B : tests       resets tests       means test p
   A -> B : turns       resets turns       set v := !v
   B -> A : accepts     resets accepts     means accept p
   B -> A : refuses     resets refuses     means refuse p
@@ -170,5 +173,7 @@ def test_every_operation_in_every_state() -> None:
     found = check_lowering(compiled(EVERYTHING))
     assert found is not None
     reference, graph = found
-    claims = {name: {state.env[n].state for state in graph.states} for n, name in enumerate(reference.names)}
-    assert claims["p"] == {*CLAIM_STATES} - {"closed"}
+    lives = {name: {state.env[n] for state in graph.states} for n, name in enumerate(reference.names)}
+    assert {life.state for life in lives["p"]} == {*CLAIM_STATES} - {"closed"}
+    assert {life.standing for life in lives["p"]} == {*STANDINGS}
+    assert {life.moved_with for life in lives["p"]} == {None, "q", "r"}

@@ -137,7 +137,7 @@ def joined(op: str, operands: list[Shape]) -> Shape:
 def shape(formula: Formula) -> Shape:
     """Return what the parser should make of the formula."""
     match formula:
-        case f.Atom(_, text) | f.Taken(_, text):
+        case f.Atom(_, text) | f.Taken(_, text) | f.Shorthand(_, text):
             return parsed(text)
         case f.Not(operand):
             return "!", None, shape(operand)

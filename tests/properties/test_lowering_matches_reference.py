@@ -12,7 +12,7 @@ from tests.reference.lockstep import Apart, Lockstep, hazardous
 from tests.reference.logic import begins, holds
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
-from tests.strategies_formulas import Sample, protocols, strategic_protocols, validities
+from tests.strategies_formulas import Sample, conditional_validities, protocols, strategic_protocols, validities
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.pipeline import Compilation
@@ -107,6 +107,18 @@ def test_uniform_strategies_win_where_the_reference_finds_one(sample: Sample) ->
 
 @given(validities())
 def test_what_holds_of_every_protocol(sample: Sample) -> None:
+    note(sample.text)
+    compilation = compiled(sample.text)
+    reference = Reference(compilation.model)
+    graph = explored(reference)
+    assume(not reference.out_of_range)
+    for declared in compilation.model.properties:
+        assert holds(reference, graph, declared.formula), declared.name
+    check_verdicts(compilation, reference, graph)
+
+
+@given(conditional_validities())
+def test_what_holds_of_every_conditional_commitment(sample: Sample) -> None:
     note(sample.text)
     compilation = compiled(sample.text)
     reference = Reference(compilation.model)

@@ -24,10 +24,8 @@ STATES = (
     "null", "conditional", "active", "pending", "fulfilled", "violated", "withdrawn", "released", "expired",
     "delegated", "assigned", "compensated",
 )  # fmt: skip
-CLAIM_STATES = (
-    "null", "open", "challenged", "justified", "attacked", "defended", "accepted", "refused", "withdrawn", "satisfied",
-    "violated",
-)  # fmt: skip
+CLAIM_STATES = ("null", "open", "withdrawn", "satisfied", "violated")
+STANDINGS = ("no standing", "unanswered", "accepted", "refused", "challenged", "justified", "attacked", "defended")
 
 Step = tuple[str, str]
 """What is done: ("message", name), ("tick", ""), or ("other", "")."""
@@ -162,6 +160,8 @@ class Watched:
                 return domain
             case ("variable", name):
                 return self._model.variable[name].domain
+            case ("standing", _):
+                return STANDINGS
             case _:
                 return CLAIM_STATES if source[1] in self._model.claim else STATES
 
@@ -352,6 +352,8 @@ def _sources(term: Term) -> Iterator[tuple[str, ...]]:
             yield "variable", name
         case t.InState(name):
             yield "state", name
+        case t.Stands(name):
+            yield "standing", name
         case t.Apply(_, operands):
             for operand in operands:
                 yield from _sources(operand)
@@ -371,6 +373,8 @@ def _value(term: Term, given: Mapping[tuple[str, ...], Value | None]) -> Value |
             return given["variable", name]
         case t.InState(name, states):
             return given["state", name] in states
+        case t.Stands(name, standings):
+            return given["standing", name] in standings
         case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=" as op, (left, right)):
             return compare(op, _value(left, given), _value(right, given))
         case t.Apply("-", (operand,)):

@@ -1,40 +1,17 @@
-"""The rules of a dialogue about a claim, one line each, and what a claim binds its two sides to."""
+"""The rules of a dialogue, one line each, and what is open to it."""
 
 from __future__ import annotations
 
-RULES = """
-null       create     open
-withdrawn  create     open
-satisfied  create     open
-violated   create     open
-accepted   create     open
-refused    create     open
-open       accept     accepted
-open       refuse     refused
-open       challenge  challenged
-open       attack     attacked
-open       withdraw   withdrawn
-challenged justify    justified
-challenged withdraw   withdrawn
-justified  accept     accepted
-justified  refuse     refused
-justified  challenge  challenged
-justified  attack     attacked
-attacked   defend     defended
-attacked   withdraw   withdrawn
-attacked   accept     accepted
-attacked   refuse     refused
-defended   accept     accepted
-defended   refuse     refused
-defended   attack     attacked
-defended   challenge  challenged
-"""
-MOVES = {(state, verb): after for state, verb, after in (line.split() for line in RULES.split("\n") if line)}
+STANDING_AFTER = {
+    "accept": "accepted",
+    "refuse": "refused",
+    "challenge": "challenged",
+    "justify": "justified",
+    "defend": "defended",
+    "attack": "attacked",
+}
+"""Every move leads from any standing to this one, as long as what it is made on is open."""
 
-NOT_THERE = frozenset({"null", "withdrawn", "satisfied", "violated"})
-"""Where nothing can be shown about it."""
-NOT_ON_THE_TABLE = frozenset({"null", "withdrawn", "refused", "violated"})
-"""Where it is put forward by arguing with it."""
+FIRST = "unanswered"
 
-BINDS_MAKER = frozenset({"open", "challenged", "justified", "attacked", "defended", "accepted"})
-BINDS_ADDRESSEE = frozenset({"accepted", "refused", "attacked"})
+CLAIM_OPEN = frozenset({"open"})

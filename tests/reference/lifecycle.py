@@ -22,6 +22,30 @@ CLOSED = frozenset(
 LIVE = frozenset({"conditional", "active"})
 
 
+CLAIM_OR_COMMITMENT_OPEN = OPEN | dialogue.CLAIM_OPEN
+CALLED = {
+    "fulfilled": "fulfill",
+    "violated": "violate",
+    "released": "release",
+    "expired": "expire",
+    "withdrawn": "withdraw",
+    "delegated": "delegate",
+    "assigned": "assign",
+    "compensated": "compensate",
+    "satisfied": "satisfy",
+}
+"""What it is called to come into a state."""
+
+
+class Change(NamedTuple):
+    """A change that a step makes."""
+
+    verb: str
+    subject: str
+    target: str | None = None
+    by_message: bool = False
+
+
 class Life(NamedTuple):
     """What is remembered of one commitment or claim. What means nothing has its default, so that equal is equal."""
 
@@ -32,6 +56,10 @@ class Life(NamedTuple):
     """Whom it waits for, while pending by `retaining`."""
     clock: int = 0
     """Ticks in the state that a deadline counts; while pending it stands still."""
+    standing: str = dialogue.FIRST
+    """The last move on it while it is open."""
+    moved_with: str | None = None
+    """The claim of that move, if it is an argument."""
     remainder: int = 0
     """What a content about runs still asks for, while in force."""
 
@@ -58,6 +86,7 @@ class Ledger:
         was: Callable[[Term], bool],
         rests_on: Callable[[str], frozenset[str]],
         watched: Mapping[str, Watched],
+        keeps_arguments: bool = True,
     ) -> None:
         self.model = model
         self.lives = dict(lives)
@@ -66,7 +95,21 @@ class Ledger:
         self._rests_on = rests_on
         self._sees = sees
         self._holds = holds
+        self._keeps_arguments = keeps_arguments
+        self.changes: set[Change] = set()
+        """Every change made so far, and by what."""
         self._watched = {name: one for name, one in watched.items() if name in self.lives}
+
+    def _enter(self, name: str, life: Life, anew: bool = False) -> None:
+        """Give it another life, and write down what that change is called."""
+        before, self.lives[name] = self.lives[name], life
+        is_open = CLAIM_OR_COMMITMENT_OPEN
+        if anew or (before.state not in is_open and life.state in is_open):
+            self.changes.add(Change("create", name))
+        if (anew or before.state != life.state) and life.state in CALLED:
+            self.changes.add(Change(CALLED[life.state], name))
+        if before.state == "pending" and life.state in LIVE:
+            self.changes.add(Change("reactivate", name))
 
     # --- contents about runs
 
@@ -101,23 +144,33 @@ class Ledger:
                 if life.is_in_force:
                     read = self._watched[name].decided(life.remainder)
                     verdict = self._verdict(name) if on_entering else read
-                    self.lives[name] = _closed(life, verdict)
+                    self._enter(name, _closed(life, verdict))
             waiting = waiting - ready
 
     def perform(self, operation: Operation) -> bool:
         """Apply one operation; return whether its "from" holds."""
+        applies = self._perform(operation)
+        if applies:
+            for by_message in (True, False):
+                change = Change(operation.verb, operation.commitment, operation.target, by_message)
+                self.changes.add(change)
+        return applies
+
+    def _perform(self, operation: Operation) -> bool:
         name, verb = operation.commitment, operation.verb
         if verb in ("delegate", "assign"):
             return self._hand_over(operation)
         if name not in self.lives:
             return True
+        if verb in dialogue.STANDING_AFTER:
+            return self._move(operation)
         if name in self.model.claim:
-            return self._argue(operation)
+            return self._speak(operation)
         life = self.lives[name]
         after = self._after(verb, name, life)
         if after is None:
             return False
-        self.lives[name] = after
+        self._enter(name, after, anew=verb == "create")
         return True
 
     def _after(self, verb: str, name: str, life: Life) -> Life | None:
@@ -139,30 +192,36 @@ class Ledger:
             case "expire" if state == "conditional":
                 return Life("expired")
             case "suspend" if state in LIVE:
-                return Life("pending", former=state, clock=life.clock, remainder=life.remainder)
+                return life._replace(state="pending", former=state)
             case "reactivate" if state == "pending" and life.follows is None:
                 assert life.former is not None
-                return Life(life.former, clock=life.clock, remainder=life.remainder)
+                return life._replace(state=life.former, former=None)
             case "compensate" if state == "violated":
                 return Life("compensated")
             case _:
                 return None
 
-    def _argue(self, operation: Operation) -> bool:
-        """Apply an operation on a claim; what it is argued with is put forward if it is not on the table."""
-        name, state = operation.commitment, self.lives[operation.commitment].state
-        if operation.verb == "test":
-            after = "satisfied" if self._holds(self.model.claim[name].content, self) else "violated"
-            if state in dialogue.NOT_THERE:
-                return False
-        elif (state, operation.verb) in dialogue.MOVES:
-            after = dialogue.MOVES[state, operation.verb]
-        else:
+    def _is_open(self, name: str) -> bool:
+        return self.lives[name].state in (dialogue.CLAIM_OPEN if name in self.model.claim else OPEN)
+
+    def _speak(self, operation: Operation) -> bool:
+        """Create or withdraw a claim."""
+        name = operation.commitment
+        if self._is_open(name) is (operation.verb == "create"):
             return False
-        self.lives[name] = Life(after)
-        argument = operation.target
-        if argument in self.lives and self.lives[argument].state in dialogue.NOT_ON_THE_TABLE:
-            self.lives[argument] = Life("open")
+        self._enter(name, Life("open" if operation.verb == "create" else "withdrawn"))
+        return True
+
+    def _move(self, operation: Operation) -> bool:
+        """Move on what is open; the claim of an argument is open and unanswered from then on."""
+        name, claim = operation.commitment, operation.target
+        if not self._is_open(name):
+            return False
+        standing = dialogue.STANDING_AFTER[operation.verb]
+        moved_with = claim if self._keeps_arguments else None
+        self._enter(name, self.lives[name]._replace(standing=standing, moved_with=moved_with))
+        if claim is not None and claim in self.lives:
+            self._enter(claim, Life("open"))
         return True
 
     def _begun(self, name: str) -> Life:
@@ -185,7 +244,7 @@ class Ledger:
                 return True
             created = self._after("create", d, self.lives[d])
             if created is not None:
-                self.lives[d] = created
+                self._enter(d, created)
             return created is not None
         if c not in self.lives:
             return True
@@ -193,14 +252,14 @@ class Ledger:
         if life.state not in LIVE or (d in self.lives and self.lives[d].state in OPEN):
             return False
         if d in self.lives:
-            self.lives[d] = Life(life.state)
+            self._enter(d, Life(life.state))
         if operation.retaining:
-            self.lives[c] = Life("pending", former=life.state, follows=d, clock=life.clock, remainder=life.remainder)
+            self._enter(c, life._replace(state="pending", former=life.state, follows=d))
             return True
-        self.lives[c] = Life("delegated" if operation.verb == "delegate" else "assigned")
+        self._enter(c, Life("delegated" if operation.verb == "delegate" else "assigned"))
         for other, waiting in self.lives.items():
             if waiting.follows == c:
-                self.lives[other] = waiting._replace(follows=d)
+                self._enter(other, waiting._replace(follows=d))
         return True
 
     def settle(self) -> None:
@@ -221,13 +280,13 @@ class Ledger:
     def _judge(self, name: str) -> None:
         """Close a claim that was and is there, if this step makes its content true or false."""
         content = self.model.claim[name].content
-        if self._before[name].state in dialogue.NOT_THERE or self.lives[name].state in dialogue.NOT_THERE:
+        if not {self._before[name].state, self.lives[name].state} <= dialogue.CLAIM_OPEN:
             return
         match self._was(content), self._holds(content, self):
             case False, True:
-                self.lives[name] = Life("satisfied")
+                self._enter(name, Life("satisfied"))
             case True, False:
-                self.lives[name] = Life("violated")
+                self._enter(name, Life("violated"))
             case _:
                 pass
 
@@ -241,7 +300,7 @@ class Ledger:
                     continue
                 after = self._settled(name)
                 if after != self.lives[name]:
-                    self.lives[name] = after
+                    self._enter(name, after)
                     changed = True
 
     def _settled(self, name: str) -> Life:
@@ -260,11 +319,11 @@ class Ledger:
                 case "released":
                     return Life("released")
                 case "violated" | "expired" | "withdrawn":
-                    return Life(life.former, clock=life.clock, remainder=life.remainder)
+                    return life._replace(state=life.former, former=None, follows=None)
                 case _:
                     pass
         if life.state == "conditional" and self._holds(commitment.antecedent, self):
-            return Life("active")
+            return life._replace(state="active", clock=0, remainder=0)
         return life
 
     def tick(self) -> None:
@@ -285,7 +344,7 @@ class Ledger:
                 due, verdict = commitment.expires, "expired"
             if due is not None:
                 clock = life.clock + 1
-                self.lives[name] = Life(verdict) if clock >= due else life._replace(clock=clock)
+                self._enter(name, Life(verdict) if clock >= due else life._replace(clock=clock))
         self.settle()
 
 

@@ -177,6 +177,10 @@ class Lockstep:
         seen |= world.own
         seen |= {f"commitment {name}": life.state for name, life in world.env.items()}
         seen |= {f"view {name}@{role}": life.state for (name, role), life in world.views.items()}
+        seen |= {f"standing {name}": life.standing for name, life in world.env.items()}
+        seen |= {f"standing {name}@{role}": life.standing for (name, role), life in world.views.items()}
+        arguments = {f"{name}.with": life.moved_with or "none" for name, life in world.env.items()}
+        seen |= {name: claim for name, claim in arguments.items() if name in self.system.variable}
         return Seen(seen)
 
     def _seen_in_system(self, state: Valuation) -> Seen:
@@ -199,6 +203,11 @@ class Lockstep:
         for claim in self.system.claims:
             seen[f"commitment {claim.name}"] = state[claim.variable]
             seen |= {f"view {claim.name}@{role}": state[variable] for role, variable in claim.views}
+        kept = [(one.variable, one.views) for one in self.system.commitments]
+        for variable, views in (*kept, *((one.variable, one.views) for one in self.system.claims)):
+            for name in (variable, *(view for _, view in views)):
+                seen[f"standing {name}"] = state.get(f"{name}.standing", "unanswered")
+        seen |= {v.name: state[v.name] for v in self.system.variables if v.kind == "argument"}
         return Seen(seen)
 
     # --- local states

@@ -260,7 +260,9 @@ class Logic:
     @cached_property
     def field(self) -> Field:
         """Where all other path formulas, and games, are decided."""
-        return Field(self.reference.model, self.graph, self._justice, self._fairness, self.satisfying)
+        return Field(
+            self.reference.model, self.graph, self._justice, self._fairness, self.satisfying, self.reference.changes
+        )
 
     # --- fairness
 

@@ -6,8 +6,8 @@ shared with the oracle for systems. What a group can bring about otherwise is co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass, field
 from functools import partial
 from operator import eq
 from typing import cast
@@ -15,7 +15,8 @@ from typing import cast
 from tests import naive_paths as way
 from tests.naive_games import Game
 from tests.naive_paths import Path, Runs
-from tests.reference.states import Graph, Move
+from tests.reference.lifecycle import Change
+from tests.reference.states import Graph, Move, State
 
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
@@ -40,11 +41,11 @@ def is_about_states(term: Term) -> bool:
             return True
 
 
-def is_done(model: CheckedModel, action: Term, move: Move | None) -> bool:
+def is_done(model: CheckedModel, action: Term, move: Move | None, changes: Callable[[], Collection[Change]]) -> bool:
     """Whether a step is such an action; None is the idle step."""
 
     def done(operand: Term) -> bool:
-        return is_done(model, operand, move)
+        return is_done(model, operand, move, changes)
 
     match action:
         case t.Const(value):
@@ -62,12 +63,12 @@ def is_done(model: CheckedModel, action: Term, move: Move | None) -> bool:
         case t.Does("idle"):
             return move is None
         case t.Does():
-            return move is not None and _is_taken(model, action, move)
+            return move is not None and _is_taken(model, action, move, changes)
         case _:
             raise AssertionError(f"no action: {action}")
 
 
-def _is_taken(model: CheckedModel, action: t.Does, move: Move) -> bool:
+def _is_taken(model: CheckedModel, action: t.Does, move: Move, changes: Callable[[], Collection[Change]]) -> bool:
     takes_effect = move.kind in ("receive", "exchange")
     is_sent = move.kind in ("send", "exchange")
     match action:
@@ -81,12 +82,11 @@ def _is_taken(model: CheckedModel, action: t.Does, move: Move) -> bool:
             return takes_effect and model.message[move.event].receiver == role
         case t.Does("tick"):
             return move.kind == "tick"
-        case t.Does(verb, subject, other):
-            return takes_effect and any(
-                operation.verb == verb
-                and operation.commitment == subject
-                and (other is None or operation.target == other)
-                for operation in model.message[move.event].operations
+        case t.Does(verb, subject, other, by_message):
+            return any(
+                (change.verb, change.subject, change.by_message) == (verb, subject, by_message)
+                and (other is None or change.target == other)
+                for change in changes()
             )
         case _:
             raise AssertionError(f"no action: {action}")
@@ -142,6 +142,9 @@ class Field:
     justice: list[Callable[[Move], bool]]
     often: list[States]
     decided: Decided
+    changes: Callable[[State, Move], frozenset[Change]]
+    """What a move changes in the life of commitments and claims."""
+    known: dict[tuple[int, Move], frozenset[Change]] = field(default_factory=dict)
 
     # --- runs
 
@@ -160,13 +163,21 @@ class Field:
 
     def sees(self, what: Hashable, state: int, move: Move | None) -> bool:
         if isinstance(what, t.Does):
-            return is_done(self.model, what, move)
+            return self._is_done(what, state, move)
         return state in self.decided(cast(Term, what))
+
+    def _is_done(self, action: Term, state: int, move: Move | None) -> bool:
+        return is_done(self.model, action, move, lambda: self._changed(state, move) if move is not None else ())
+
+    def _changed(self, state: int, move: Move) -> frozenset[Change]:
+        if (state, move) not in self.known:
+            self.known[state, move] = self.changes(self.graph.states[state], move)
+        return self.known[state, move]
 
     def _runs(self, along: Term | None, *, may_idle: bool) -> Runs[int, Move | None]:
         left = [
-            [(move, target) for move, target in steps if along is None or is_done(self.model, along, move)]
-            for steps in self.graph.steps
+            [(move, target) for move, target in steps if along is None or self._is_done(along, n, move)]
+            for n, steps in enumerate(self.graph.steps)
         ]
         every_move = {move for steps in left for move, _ in steps}
 

@@ -14,7 +14,8 @@ from functools import cached_property
 from itertools import product
 
 from tests.reference.contents import OTHER, Watched, about_runs
-from tests.reference.lifecycle import NULL, Ledger
+from tests.reference.dialogue import CLAIM_OPEN
+from tests.reference.lifecycle import NULL, OPEN, Change, Ledger, Life
 from tests.reference.states import Copy, Graph, Inapplicable, Move, State, TooLarge, View, World
 from tests.reference.terms import calculate, compare, counts_ticks, mentioned
 
@@ -31,6 +32,8 @@ class Reference:
         self.names = (*model.commitment, *model.claim)
         """Of all that has a lifecycle state."""
         self.inapplicable: set[Inapplicable] = set()
+        self._changes: frozenset[Change] = frozenset()
+        """What the move that was yielded last changes."""
         self.out_of_range: set[str] = set()
         """Messages on whose receipt a variable would have to leave its domain."""
         self.local_views = self._local_views()
@@ -164,6 +167,17 @@ class Reference:
                     return world.views[name, view].state in states
                 seen = world.views.get((name, eye))
                 return view in (None, eye) and seen is not None and seen.state in states
+            case t.Stands(name, standings, view):
+                if eye is None:
+                    life = world.env[name] if view is None else world.views[name, view]
+                    return self._is_open(name, life) and life.standing in standings
+                seen = world.views.get((name, eye))
+                return (
+                    view in (None, eye)
+                    and seen is not None
+                    and self._is_open(name, seen)
+                    and (seen.standing in standings)
+                )
             case t.FactRef(fact):
                 return true(self.model.fact[fact].meaning)
             case t.Apply("!", (operand,)):
@@ -188,6 +202,9 @@ class Reference:
     def holds(self, term: Term, world: World, eye: str | None = None, own: dict[str, Value] | None = None) -> bool:
         return self.value(term, world, eye, own) is True
 
+    def _is_open(self, name: str, life: Life) -> bool:
+        return life.state in (CLAIM_OPEN if name in self.model.claim else OPEN)
+
     # --- states
 
     def initial(self) -> list[State]:
@@ -199,6 +216,7 @@ class Reference:
     def moves(self, state: State) -> Iterator[tuple[Move, State]]:
         """Yield every enabled step and where it leads. What goes wrong on the way is noted."""
         world = self.world(state)
+        self._changes = frozenset()
         for message in self.model.messages:
             if self._may_send(message, world):
                 for payload in product(*(parameter.domain for parameter in message.parameters)):
@@ -208,9 +226,17 @@ class Reference:
         for scope in self.model.scopes:
             draining = any(world.in_flight(message.name) for message in self._inside(scope.name))
             if self._is_ending(scope.name, world) and not draining:
+                self._changes = frozenset()
                 yield from ((Move("restart", scope.name), after) for after in self._restarted(scope.name, state))
         if self.has_deadlines:
             yield Move("tick", ""), self._ticked(state)
+
+    def changes(self, state: State, move: Move) -> frozenset[Change]:
+        """Return the changes of commitments and claims that `Env` sees in a move from there."""
+        for other, _ in self.moves(state):
+            if other == move:
+                return self._changes
+        raise AssertionError(f"{move} is not possible")
 
     def explore(self, limit: int = 100_000) -> Graph:
         """Return all that can be reached."""
@@ -256,6 +282,7 @@ class Reference:
         world.sent[message.name] = Copy(payload, message.repeatable and last is not None and not last.bit)
         if not self.model.sync:
             self._look(message, before, world, message.sender)
+            self._changes = frozenset()
             yield Move("send", message.name, payload), world.state()
         elif self._take_effect(message, before, world, own, (message.sender, message.receiver)):
             yield Move("exchange", message.name, payload), world.state()
@@ -284,6 +311,7 @@ class Reference:
                 self.inapplicable.add(Inapplicable(message.name, operation.verb, operation.commitment, found))
         ledger.settle()
         world.env = ledger.lives
+        self._changes = frozenset(ledger.changes)
         for viewer in viewers:
             self._look(message, before, world, viewer)
         for name in message.resets:
@@ -323,7 +351,16 @@ class Reference:
 
         kept = {name: life for (name, viewer), life in world.views.items() if viewer == role}
         rests_on = self._resting.__getitem__
-        return Ledger(self.model, kept, lambda name: self.is_party(role, name), holds, was, rests_on, self.watched)
+        return Ledger(
+            self.model,
+            kept,
+            lambda name: self.is_party(role, name),
+            holds,
+            was,
+            rests_on,
+            self.watched,
+            keeps_arguments=False,
+        )
 
     def _look(self, message: Message, before: World, world: World, role: str) -> None:
         """Let a role's views follow a message that it has just sent or received."""
@@ -353,6 +390,7 @@ class Reference:
         ledger = self._env_ledger(before, world)
         ledger.tick()
         world.env = ledger.lives
+        self._changes = frozenset(ledger.changes)
         for role in {viewer for _, viewer in self.views}:
             view = self._view_ledger(before, world, role)
             view.tick()
@@ -426,5 +464,6 @@ class Reference:
                 found["copy", message.name] = self.copy(world, message.name, role)
         for name, viewer in self.local_views:
             if viewer == role:
-                found["view", name] = world.views[name, role].state
+                life = world.views[name, role]
+                found["view", name] = life.state, life.standing
         return found

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 from tests import naive_paths as way
 from tests.naive_paths import Path
-from tests.reference.dialogue import BINDS_MAKER
-from tests.reference.lifecycle import OPEN
+from tests.reference.dialogue import CLAIM_OPEN, STANDING_AFTER
+from tests.reference.lifecycle import OPEN, Life
 from tests.reference.promises import is_in_force, is_kept
 from tests.reference.runs import Field, path_of
 from tests.reference.semantics import Reference
@@ -22,8 +22,6 @@ from tests.reference.states import Move, World
 from cplc.semantics import terms as t
 
 States = frozenset[int]
-
-STANDING = BINDS_MAKER | {"refused"}
 
 
 @dataclass(frozen=True)
@@ -79,13 +77,15 @@ class SocialCommitments:
             case "open":
                 return life.state in OPEN
             case "standing":
-                return life.state in STANDING
+                return life.state in CLAIM_OPEN
             case "on course":
                 return is_in_force(world, name) and is_kept(world, name)
             case "idle or on course":
                 return life.state in OPEN and (not is_in_force(world, name) or is_kept(world, name))
             case "contrary":
                 return not self.reference.holds(self.reference.model.claim[name].content, world)
+            case "content" if name in self.reference.model.commitment:
+                return self.reference.holds(self.reference.model.commitment[name].consequent, world)
             case "content":
                 return self.reference.holds(self.reference.model.claim[name].content, world)
             case state_name:
@@ -103,12 +103,13 @@ class SocialCommitments:
             else:
                 yield self._offer(commitment.name)
         for claim in model.claims:
+            name = claim.name
             if (claim.maker, claim.addressee) == pair:
-                yield self._claimed(claim.name, BINDS_MAKER, "satisfied", "content")
+                yield self._claimed(name, lambda life: True, "satisfied", "content")
             if (claim.addressee, claim.maker) == pair:
-                yield self._claimed(claim.name, frozenset({"accepted"}), "satisfied", "content")
-                yield self._claimed(claim.name, frozenset({"refused"}), "violated", "contrary")
-                yield from self._arguments(claim.name)
+                yield self._claimed(name, lambda life: life.standing == "accepted", "satisfied", "content")
+                yield self._claimed(name, lambda life: life.standing == "refused", "violated", "contrary")
+        yield from self._arguments(pair)
 
     def _promise(self, name: str) -> Promise:
         goal = way.some((_seen(name, "fulfilled"), way.globally(_seen(name, "on course"), None)))
@@ -123,17 +124,36 @@ class SocialCommitments:
 
         return Promise(name, binds, way.until(_seen(name, "open"), goal, None))
 
-    def _claimed(self, name: str, states: frozenset[str], goal: str, on_course: str) -> Promise:
+    def _claimed(self, name: str, answered: Callable[[Life], bool], goal: str, on_course: str) -> Promise:
         lasting = way.globally(way.Both(_seen(name, "standing"), _seen(name, on_course)), None)
         keeping = way.until(_seen(name, "standing"), way.some((_seen(name, goal), lasting)), None)
-        return Promise(name, lambda world: world.env[name].state in states, keeping)
 
-    def _arguments(self, name: str) -> Iterator[Promise]:
+        def binds(world: World) -> bool:
+            return world.env[name].state in CLAIM_OPEN and answered(world.env[name])
+
+        return Promise(name, binds, keeping)
+
+    def _arguments(self, pair: tuple[str, str]) -> Iterator[Promise]:
         operations = (operation for message in self.reference.model.messages for operation in message.operations)
-        for target in {one.target for one in operations if (one.verb, one.commitment) == ("attack", name)}:
-            assert target is not None
-            contrary = way.implies(_seen(target, "content"), way.no(_seen(name, "content")))
-            yield Promise(name, lambda world: world.env[name].state == "attacked", way.Next(contrary))
+        for verb, name, target in {(one.verb, one.commitment, one.target) for one in operations}:
+            if target is None or verb not in STANDING_AFTER:
+                continue
+            first, second = self.reference.both(name)
+            if pair != ((second, first) if verb == "attack" else (first, second)):
+                continue
+            subject = _seen(name, "content") if name in self.reference.model.claim else self._performed(name)
+            said = way.no(subject) if verb == "attack" else subject
+            yield Promise(
+                name, partial(_argued, name, verb, target), way.Next(way.implies(_seen(target, "content"), said))
+            )
+
+    def _performed(self, name: str) -> Path:
+        return way.eventually(_seen(name, "content"), None)
+
+
+def _argued(name: str, verb: str, target: str, world: World) -> bool:
+    life = world.env[name]
+    return (life.standing, life.moved_with) == (STANDING_AFTER[verb], target)
 
 
 def _seen(name: str, what: str) -> Path:

@@ -9,10 +9,10 @@ from cplc.semantics.model import CheckedModel
 from cplc.semantics.terms import Term, Value
 
 
-def mentioned(model: CheckedModel, term: Term) -> Iterator[t.InState]:
+def mentioned(model: CheckedModel, term: Term) -> Iterator[t.InState | t.Stands]:
     """Yield every mention of a commitment's state, those inside facts included."""
     match term:
-        case t.InState():
+        case t.InState() | t.Stands():
             yield term
         case t.FactRef(fact):
             yield from mentioned(model, model.fact[fact].meaning)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cplc import __version__
-from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, CLAIM_VERBS, STATES, VERBS
+from cplc.semantics.vocabulary import CHECKS, CLAIM_CHANGES, CLAIM_STATES, CLAIM_VERBS, STANDINGS, STATES, VERBS
 from cplc.server.parameters import ASK, LIST, SET
 from cplc.server.verdicts import ASKED, CANCEL, RESULTS, SHOW, VERIFY
 from cplc.source import Source
@@ -44,8 +44,8 @@ def test_the_grammar_knows_the_words_of_the_language() -> None:
         return {word for pattern in _patterns(repository[part]) for word in re.findall(r"[a-zA-Z_]{2,}", pattern)}
 
     assert words("keywords") >= DECLARATIONS | CLAUSES | (CONTEXTUAL - {"therefore"}) | set(CHECKS)
-    assert words("atoms") >= {*STATES, *CLAIM_STATES}
-    assert words("operations") >= {*VERBS, *CLAIM_VERBS}
+    assert words("atoms") >= {*STATES, *CLAIM_STATES, *STANDINGS}
+    assert words("operations") >= {*VERBS, *CLAIM_VERBS, *CLAIM_CHANGES}
 
 
 def _filled(body: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, CLAIM_VERBS, OPERATORS, STATES, VERBS
+from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, CLAIM_VERBS, OPERATORS, STANDINGS, STATES, VERBS
 from cplc.server import words
 from cplc.syntax.words import CLAUSES, CONTEXTUAL, DECLARATIONS
 
@@ -11,7 +11,7 @@ def test_every_word_means_something() -> None:
     assert set(words.CLAUSES) == CLAUSES
     assert set(words.DECLARATIONS) >= DECLARATIONS
     assert set(words.OPERATORS) == OPERATORS | {"forall", "exists"}
-    assert set(words.STATES) == {*STATES, *CLAIM_STATES}
+    assert set(words.STATES) == {*STATES, *CLAIM_STATES, *STANDINGS}
     assert set(words.OPERATIONS) == set(VERBS)
     assert set(words.CLAIM_OPERATIONS) == set(CLAIM_VERBS)
     assert all(words.check_meaning(name) for name in CHECKS)

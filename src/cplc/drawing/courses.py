@@ -45,7 +45,7 @@ def _row(course: Course, y: int) -> Iterator[str]:
     for state, count in course.endings.items():
         width = _BAR * count / course.instances
         label = f"{round(100 * count / course.instances)} %"
-        bar = svg.rectangle(x, y, width, 18, svg.KINDS.get(state, "over"))
+        bar = svg.rectangle(x, y, width, 18, svg.colour(state))
         if width >= svg.text_width(label) + 8:
             bar += svg.text(x + width / 2, y + 13.5, label, "middle halo")
         yield svg.titled(f"{course.name}: {state} {count:,} of {course.instances:,}", bar)
@@ -57,7 +57,7 @@ def _key(states: list[str]) -> Iterator[str]:
     x = 16.0
     groups: dict[str, list[str]] = {}
     for state in states:
-        groups.setdefault(svg.KINDS.get(state, "over"), []).append(state)
+        groups.setdefault(svg.colour(state), []).append(state)
     for kind, members in groups.items():
         words = ", ".join(members)
         yield svg.rectangle(x, 40, 12, 12, kind) + svg.text(x + 18, 50, words, "faint")

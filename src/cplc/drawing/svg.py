@@ -42,13 +42,16 @@ KINDS: Final = {
     "active": "active",
     "pending": "pending",
     "fulfilled": "good",
-    "accepted": "good",
     "satisfied": "good",
     "violated": "bad",
-    "refused": "bad",
     "compensated": "mended",
+    "open": "conditional",
 }
-"""The colour of a state of a commitment or claim; of what is over in another way it is ``over``."""
+
+
+def colour(status: str) -> str:
+    """Return the colour of a commitment or claim by its lifecycle state; of what is over otherwise it is ``over``."""
+    return KINDS.get(status.partition(",")[0], "over")
 
 
 def document(title: str, said: str, width: float, height: float, body: Iterable[str]) -> str:

@@ -27,6 +27,7 @@ from cplc.system.formula import (
     Past,
     Previous,
     Release,
+    Shorthand,
     Since,
     Until,
     WeakUntil,
@@ -80,6 +81,8 @@ def _true(path: Formula) -> Formula:
             return Historically(_true(operand))
         case Since(left, right):
             return Since(_true(left), _true(right))
+        case Shorthand(operand):
+            return _true(operand)
         case _:
             return path
 
@@ -127,6 +130,8 @@ def _false(path: Formula) -> Formula:
         case Since(left, right):
             missing = _false(right)
             return either((Historically(missing), Since(missing, both((missing, _false(left))))))
+        case Shorthand(operand):
+            return _false(operand)
         case _:
             return Not(path)
 

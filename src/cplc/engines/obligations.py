@@ -29,6 +29,7 @@ from cplc.system.formula import (
     Or,
     Previous,
     Release,
+    Shorthand,
     Since,
     Taken,
     Until,
@@ -313,6 +314,8 @@ class Obligations:
                     yield Way((self.number(left, side), self.number(right, side is holds)))
             case Atom(Const(value)):
                 yield from [Way()] if bool(value) is holds else []
+            case Shorthand(operand):
+                yield Way((self.number(operand, holds),))
             case Next(operand):
                 yield Way(after=(self.number(operand, holds),))
             case Finally(operand, bound) | Globally(operand, bound):

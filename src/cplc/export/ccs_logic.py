@@ -103,6 +103,8 @@ class Gctl:
                 return _short(f"({alike} \\/ ({self._path(left, False)} /\\ {self._path(right, not so)}))")
             case f.Taken(steps):
                 return self._taken(steps, so)
+            case f.Shorthand(operand):
+                return self._path(operand, so)
             case f.Next(operand):
                 return self._next(self._path(operand, so))
             case f.Finally(operand, bound):

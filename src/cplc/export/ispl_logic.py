@@ -43,10 +43,12 @@ def reduced(formula: Formula, system: System) -> Formula:
     wherever one of them is possible.
     """
     match formula:
-        case f.OnPaths("E", f.Finally(f.Taken() as taken, None), None) if not system.fairness:
+        case f.OnPaths("E", f.Finally((f.Taken() | f.Shorthand()) as taken, None), None) if not system.fairness:
             return f.OnPaths("E", f.Finally(_possible(taken, system)))
-        case f.OnPaths("A", f.Globally(f.Not(f.Taken() as taken), None), None) if not system.fairness:
+        case f.OnPaths("A", f.Globally(f.Not((f.Taken() | f.Shorthand()) as taken), None), None) if not system.fairness:
             return f.OnPaths("A", f.Globally(f.Not(_possible(taken, system))))
+        case f.Shorthand(operand):
+            return reduced(operand, system)
         case f.Commits() | f.Fulfils() | f.Conditional():
             return reduced(f.meaning(formula), system)
         case f.KnownFrom(observed, operand, observer):
@@ -145,7 +147,12 @@ def _values(condition: Expr, domains: Mapping[str, tuple[Value, ...]]) -> set[bo
     return {e.is_true(e.given(condition, dict(zip(domains, choice, strict=True)))) for choice in choices}
 
 
-def _possible(taken: f.Taken, system: System) -> f.Atom:
+def _possible(taken: Formula, system: System) -> Formula:
+    """Return where some step is possible that makes it true; each alternative asks for one step of a set."""
+    if isinstance(taken, f.Shorthand):
+        return _possible(taken.operand, system)
+    if not isinstance(taken, f.Taken):
+        return f.with_children(taken, tuple(_possible(child, system) for child in f.children(taken)))
     return f.Atom(e.disj(step.guard for step in system.steps if step.name in taken.steps), f"possible {taken.text}")
 
 

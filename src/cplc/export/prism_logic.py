@@ -107,7 +107,7 @@ class Pctl:
                 for _ in range(bound):
                     text = _short(f"({other} | ({one} & (X {text})))")
                 return text
-            case f.Taken():
+            case f.Taken() | f.Shorthand():
                 raise Unsaid("steps by their names")
             case f.Previous() | f.Once() | f.Historically() | f.Since():
                 raise Unsaid("what was before")

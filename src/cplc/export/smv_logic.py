@@ -105,6 +105,8 @@ class Ltl:
                 return self.vocabulary.text(condition)
             case f.Taken():
                 return taken(path, self.vocabulary)
+            case f.Shorthand(operand):
+                return self.text(operand)
             case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
                 return boolean(path, map(self.text, f.children(path)), self.vocabulary)
             case f.Next(operand):

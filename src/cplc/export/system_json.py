@@ -192,6 +192,8 @@ def formula_data(formula: Formula) -> list[object]:
             return ["atom", expr_data(condition), text]
         case f.Taken():
             return ["does", *_taken(formula)]
+        case f.Shorthand(operand, text):
+            return ["shorthand", formula_data(operand), text]
         case f.Iff(left, right):
             return ["iff", formula_data(left), formula_data(right)]
         case f.Finally(operand, bound) | f.Globally(operand, bound):

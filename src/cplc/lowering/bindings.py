@@ -4,7 +4,8 @@ A commitment binds while it is in force. A run keeps it that leaves it open unti
 forever. Other ends do not keep it: neither a release by the creditor nor handing the promise on for good. Whoever is
 delegated `retaining` keeps it for the debtor: until then it is pending, and therefore open and in force.
 
-A claim binds its maker to its content, and whoever answered it to what the answer says.
+An open claim binds its maker to its content, who accepted it to the same, and who refused it to the contrary. An
+argument binds who makes it: what is said with it speaks for, or against, what it is about.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from cplc.lowering import dialogue
 from cplc.lowering.book import OPEN, former_of
 from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.promises import in_force, on_course
-from cplc.semantics.model import CheckedModel, Claim
+from cplc.semantics.model import CheckedModel
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr, Read, conj, disj, equal, negate
 from cplc.system.formula import Atom, Binding, Formula
 from cplc.system.model import System
+from cplc.system.standings import MOVES, argument_of, standing_of
 
 
 def bindings(
@@ -90,47 +92,68 @@ def _open(system: System, name: str) -> Expr:
 
 
 def _claims(model: CheckedModel, system: System, debtor: str, creditor: str) -> Iterator[Binding]:
-    """Yield how the claims between the two bind the debtor, as their maker or by an answer."""
+    """Yield how claims bind the debtor to the creditor: as their maker, by an answer, and by arguments with them."""
     reading = Reading(model, terminal=system.terminal)
     for claim in model.claims:
         content = condition(claim.content, reading)
         name = claim.name
         if (claim.maker, claim.addressee) == (debtor, creditor):
-            yield _stands(system, name, dialogue.OWED, name, ("satisfied", content))
+            yield _stands(system, name, _open_claim(system, name), name, ("satisfied", content))
         elif (claim.addressee, claim.maker) == (debtor, creditor):
-            yield _stands(system, name, ("accepted",), f"the acceptance of {name}", ("satisfied", content))
-            yield _stands(system, name, ("refused",), f"the refusal of {name}", ("violated", negate(content)))
-            yield from _attacks(model, system, claim)
+            accepted, refused = _moved(system, name, "accepted"), _moved(system, name, "refused")
+            yield _stands(system, name, accepted, f"the acceptance of {name}", ("satisfied", content))
+            yield _stands(system, name, refused, f"the refusal of {name}", ("violated", negate(content)))
+    yield from _arguments(model, system, debtor, creditor)
 
 
-def _stands(system: System, name: str, states: tuple[str, ...], what: str, content: tuple[str, Expr]) -> Binding:
-    """Return how a claim binds in these states to a content: it stands until the content comes true, or is true."""
-    standing = _claim_atom(system, name, dialogue.STANDING)
+def _stands(system: System, name: str, where: Atom, what: str, content: tuple[str, Expr]) -> Binding:
+    """Return how a claim binds in these states to a content: it is open until the content comes true, or is true."""
+    standing = _open_claim(system, name)
     end, so = content
-    goal = _claim_atom(system, name, (end,))
+    goal = _atom(_is_in(system, name, (end,)), f"{end}({name})")
     lasting = _atom(conj((standing.condition, so)), f"{standing.text} on course")
     goals: list[Formula] = [one for one in (goal,) if one != NEVER]
     goals += [] if lasting == NEVER else [f.Globally(lasting)]
     keeping = f.Until(standing, goals[0] if len(goals) == 1 else f.Or(tuple(goals))) if goals else NEVER
-    return Binding(what, _claim_atom(system, name, states), keeping)
+    return Binding(what, where, keeping)
 
 
-def _attacks(model: CheckedModel, system: System, claim: Claim) -> Iterator[Binding]:
-    """Yield how an attack binds to its argument: what it is made with speaks against the claim."""
+def _arguments(model: CheckedModel, system: System, debtor: str, creditor: str) -> Iterator[Binding]:
+    """Yield how arguments bind who makes them: the claim that is used speaks for, or against, what it is about."""
     operations = (operation for message in model.messages for operation in message.operations)
-    attacks = [one for one in operations if (one.verb, one.commitment) == ("attack", claim.name)]
+    made = {(one.verb, one.commitment, one.target): None for one in operations if one.target in model.claim}
     reading = Reading(model, terminal=system.terminal)
-    content = Atom(condition(claim.content, reading), f"content of {claim.name}")
-    for target in dict.fromkeys(one.target for one in attacks if one.target is not None):
-        argument = Atom(condition(model.claim[target].content, reading), f"content of {target}")
-        where = _claim_atom(system, claim.name, ("attacked",))
-        keeping = f.Next(f.Implies(argument, f.Not(content)))
-        yield Binding(f"the attack on {claim.name} with {target}", where, keeping)
+    for verb, name, target in made:
+        assert target is not None
+        maker = model.parties[name][verb == "attack"]
+        if (maker, model.parties[name][verb != "attack"]) != (debtor, creditor):
+            continue
+        content = _content(model, name, reading)
+        contrary = f.Not(content) if verb == "attack" else content
+        argument = _content(model, target, reading)
+        where = _moved(system, name, MOVES[verb], target)
+        keeping = f.Next(f.Implies(argument, contrary))
+        word = {"attack": "attack on", "justify": "justification of", "defend": "defence of"}[verb]
+        yield Binding(f"the {word} {name} with {target}", where, keeping)
 
 
-def _claim_atom(system: System, name: str, states: Iterable[str]) -> Atom:
-    possible = [state for state in states if state in system.variable[name].domain]
-    return _atom(_is_in(system, name, possible), " | ".join(f"{state}({name})" for state in possible))
+def _content(model: CheckedModel, name: str, reading: Reading) -> Formula:
+    """Return what a claim says, and what is to come of a commitment."""
+    if name in model.claim:
+        return Atom(condition(model.claim[name].content, reading), f"content of {name}")
+    return f.Finally(Atom(condition(model.commitment[name].consequent, reading), f"content of {name}"))
+
+
+def _open_claim(system: System, name: str) -> Atom:
+    return _atom(_is_in(system, name, dialogue.OPEN), f"open({name})")
+
+
+def _moved(system: System, name: str, standing: str, target: str | None = None) -> Atom:
+    """Return when that was the last move on something open, with that claim."""
+    found = [_is_in(system, standing_of(name), (standing,))]
+    if target is not None and argument_of(name) in system.variable:
+        found.append(_is_in(system, argument_of(name), (target,)))
+    return _atom(conj(found), f"{standing}({name})")
 
 
 # --- states

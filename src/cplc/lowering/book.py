@@ -11,7 +11,8 @@ from cplc.lowering import dialogue
 from cplc.lowering.vocabulary import kept_by
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation
-from cplc.semantics.terms import Apply, FactRef, InState, Term, Value, is_about_runs, state_parts
+from cplc.semantics.terms import Apply, FactRef, InState, Stands, Term, Value, is_about_runs, state_parts
+from cplc.system.standings import NOTHING, argument_of, standing_of
 
 if TYPE_CHECKING:
     from cplc.semantics.contents import Content
@@ -47,6 +48,10 @@ class Book:
     """Commitment to those it may wait for after being delegated `retaining`."""
     suspended: frozenset[str] = frozenset()
     """Commitments that may be pending."""
+    standings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What is moved on to the standings it may have."""
+    arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What is moved on to the claims of arguments about it, where its standing does not say which one was used."""
     contents: Mapping[str, Content] = field(default_factory=dict)
     """Commitments that are about runs, and what they promise."""
 
@@ -56,6 +61,10 @@ class Book:
         declared = self.model.commitment.get(commitment)
         kind = "claim" if declared is None else "commitment"
         yield name, kind if keeper is None else "view", self.possible[commitment]
+        if possible := self.standings.get(commitment):
+            yield standing_of(name), "standing", possible
+        if keeper is None and (argued := self.arguments.get(commitment)):
+            yield argument_of(name), "argument", (NOTHING, *argued)
         if declared is None:
             return
         if deadlines := [k for k in (declared.within, declared.expires) if k is not None]:
@@ -136,7 +145,9 @@ def make_book(model: CheckedModel, viewers: dict[str | None, frozenset[str]]) ->
         for name, commitment in model.commitment.items()
     }
     possible |= {claim.name: dialogue.possible_states(claim, involving[claim.name]) for claim in model.claims}
-    return Book(model, viewers, possible, retained, frozenset(suspended), contents)
+    moved_on = {name: dialogue.standings(name, involving[name]) for name in model.moved_on}
+    arguments = {name: dialogue.arguments(name, involving[name]) for name in model.moved_on}
+    return Book(model, viewers, possible, retained, frozenset(suspended), moved_on, arguments, contents)
 
 
 def _compiled(content: Term, model: CheckedModel) -> Content:
@@ -198,7 +209,7 @@ def depends_on(book: Book, name: str) -> tuple[str, ...]:
 def states_in(term: Term, model: CheckedModel) -> Iterable[str]:
     """Yield the commitments and claims whose lifecycle state the term mentions."""
     match term:
-        case InState(commitment):
+        case InState(commitment) | Stands(commitment):
             yield commitment
         case FactRef(fact):
             yield from states_in(model.fact[fact].meaning, model)

@@ -1,7 +1,7 @@
-"""The life of a claim: a table of operations, and what becomes of it when its content does.
+"""Dialogue: the moves on commitments and claims, their standings, and the life cycle of claims.
 
-A claim that stands is judged by what an effect changes: satisfied where its content becomes true by it, violated where
-it becomes false. What the content is when the claim is made is of no account; only `test` looks at that.
+The *standing* of an open commitment or claim is the last move on it. It is independent of the life cycle: a refused
+commitment is still owed. An argument (justify, defend, attack) is made with a claim, which it also puts forward.
 """
 
 from __future__ import annotations
@@ -10,36 +10,20 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from cplc.lowering.cases import Outcome
-from cplc.semantics.model import Claim, Operation
+from cplc.semantics.model import CheckedModel, Claim, Operation
+from cplc.semantics.vocabulary import CLAIM_CLOSED, OPEN_STATES, STANDINGS
+from cplc.system.standings import MOVES, NOTHING, UNANSWERED
 
 if TYPE_CHECKING:
     from cplc.lowering.lifecycle import Ledger
 
-DISCUSSED: Final = ("open", "challenged", "justified", "attacked", "defended")
-CLOSED: Final = ("accepted", "refused", "withdrawn", "satisfied", "violated")
-STATES: Final = ("null", *DISCUSSED, *CLOSED)
-STANDING: Final = (*DISCUSSED, "accepted", "refused")
-"""The states in which its maker has said it and not taken it back, and nothing has shown yet whether it is so."""
+OPEN: Final = ("open",)
+STATES: Final = ("null", *OPEN, *CLAIM_CLOSED)
 
-_PUT_FORWARD: Final = ("null", "refused", "withdrawn", "violated")
-"""A claim in these states is made by arguing with it; in the others it is an argument as it is."""
 
-_MOVES: Final = {
-    "create": (("null", *CLOSED), "open"),
-    "withdraw": (("open", "challenged", "attacked"), "withdrawn"),
-    "accept": (("open", "justified", "attacked", "defended"), "accepted"),
-    "refuse": (("open", "justified", "attacked", "defended"), "refused"),
-    "challenge": (("open", "justified", "defended"), "challenged"),
-    "attack": (("open", "justified", "defended"), "attacked"),
-    "justify": (("challenged",), "justified"),
-    "defend": (("attacked",), "defended"),
-}
-"""Every operation but `test`: it leads from any of these states to that one."""
-
-OWED: Final = (*DISCUSSED, "accepted")
-"""Where a claim counts as a commitment of its maker."""
-ANSWERED: Final = ("accepted", "refused", "attacked")
-"""Where it counts as one of its addressee, to its content or against it."""
+def open_states(model: CheckedModel, name: str) -> Iterable[str]:
+    """Return the lifecycle states in which a commitment or claim is open."""
+    return OPEN if name in model.claim else OPEN_STATES
 
 
 def possible_states(claim: Claim, operations: Iterable[Operation]) -> tuple[str, ...]:
@@ -48,33 +32,71 @@ def possible_states(claim: Claim, operations: Iterable[Operation]) -> tuple[str,
     argued = any(operation.target == claim.name for operation in operations)
     if "create" not in verbs and not argued:
         return ("null",)
-    found = {"null", "open", "satisfied", "violated", *(_MOVES[verb][1] for verb in verbs if verb in _MOVES)}
-    return tuple(state for state in STATES if state in found)
+    return tuple(state for state in STATES if state != "withdrawn" or "withdraw" in verbs)
+
+
+def standings(name: str, operations: Iterable[Operation]) -> tuple[str, ...]:
+    """Return the standings that these operations can give it; none where no message moves on it."""
+    moved = {MOVES[operation.verb] for operation in operations if _is_move(name, operation)}
+    return tuple(one for one in STANDINGS if one == UNANSWERED or one in moved) if moved else ()
+
+
+def arguments(name: str, operations: Iterable[Operation]) -> tuple[str, ...]:
+    """Return the claims that it may be argued with, if the standing alone does not say with which."""
+    found: dict[str, dict[str, None]] = {}
+    for operation in operations:
+        if _is_move(name, operation) and operation.target is not None:
+            found.setdefault(operation.verb, {})[operation.target] = None
+    if all(len(targets) == 1 for targets in found.values()):
+        return ()
+    return tuple(dict.fromkeys(target for targets in found.values() for target in targets))
+
+
+def _is_move(name: str, operation: Operation) -> bool:
+    return operation.commitment == name and operation.verb in MOVES
+
+
+def move(ledger: Ledger, operation: Operation) -> Outcome:
+    """Make a move on what is open; the claim of an argument is put forward, or is unanswered again."""
+    when = ledger.is_in(operation.commitment, open_states(ledger.book.model, operation.commitment))
+    ledger.stand(operation.commitment, when, MOVES[operation.verb], operation.target or NOTHING)
+    if operation.target is not None:
+        put_forward(ledger, operation.target, when)
+    return when
+
+
+def put_forward(ledger: Ledger, claim: str, when: Outcome) -> None:
+    """Create a claim that is not open, and take back every move on one that is."""
+    if claim not in ledger.kept:
+        return
+    is_open = ledger.is_in(claim, OPEN)
+    again = ledger.cases.both(when, is_open)
+    create(ledger, claim, ledger.cases.both(when, ledger.cases.negate(is_open)))
+    ledger.stand(claim, again, UNANSWERED)
+
+
+def create(ledger: Ledger, claim: str, when: Outcome) -> None:
+    ledger.note("create", claim, when)
+    ledger.move(claim, when, "open")
 
 
 def perform(ledger: Ledger, operation: Operation) -> Outcome:
-    """Apply an operation and return when it applies."""
-    name, both = operation.commitment, ledger.cases.both
-    if operation.verb == "test":
-        when = ledger.is_in(name, STANDING)
-        is_so = ledger.truth(ledger.book.model.claim[name].content, name)
-        ledger.move(name, both(when, is_so), "satisfied")
-        ledger.move(name, both(when, ledger.cases.negate(is_so)), "violated")
-        return when
-    source, target = _MOVES[operation.verb]
-    when = ledger.is_in(name, source)
-    ledger.move(name, when, target)
-    argument = operation.target
-    if argument is not None and argument in ledger.kept:
-        ledger.move(argument, both(when, ledger.is_in(argument, _PUT_FORWARD)), "open")
+    """Create or withdraw a claim, and return when that applies."""
+    name = operation.commitment
+    is_open = ledger.is_in(name, OPEN)
+    if operation.verb == "withdraw":
+        ledger.move(name, is_open, "withdrawn")
+        return is_open
+    when = ledger.cases.negate(is_open)
+    create(ledger, name, when)
     return when
 
 
 def judge(ledger: Ledger, name: str) -> None:
-    """Close a claim that stood before the step and still does, if its content comes out otherwise."""
+    """Close a claim that was open before the step and still is, if its content comes out otherwise."""
     content = ledger.book.model.claim[name].content
     both, negate = ledger.cases.both, ledger.cases.negate
-    stands = both(ledger.was_in(name, STANDING), ledger.is_in(name, STANDING))
+    stands = both(ledger.was_in(name, OPEN), ledger.is_in(name, OPEN))
     was, is_so = ledger.truth_before(content, name), ledger.truth(content, name)
     ledger.move(name, both(stands, negate(was), is_so), "satisfied")
     ledger.move(name, both(stands, was, negate(is_so)), "violated")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Protocol
 
+from cplc.lowering import dialogue
 from cplc.lowering.vocabulary import copy_of, field_of, kept_by, parity_of
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Message
@@ -19,6 +20,7 @@ from cplc.semantics.terms import (
     InState,
     Own,
     Sent,
+    Stands,
     Term,
     Terminal,
     Value,
@@ -26,6 +28,7 @@ from cplc.semantics.terms import (
 )
 from cplc.system import expr as e
 from cplc.system.expr import Expr
+from cplc.system.standings import UNANSWERED, standing_of
 
 
 class StateReader(Protocol):
@@ -88,6 +91,20 @@ class Reading:
             return e.FALSE, e.Const(0)
         return e.TRUE, self.read(name)
 
+    def stands(self, term: Stands) -> Expr:
+        """Return when the standing is one of these; only ``unanswered`` does not imply that it is open."""
+        state = self.state(term.commitment, term.view)
+        if state is None:
+            return e.FALSE
+        assert isinstance(state, e.Read)
+        is_open: Expr = e.TRUE
+        if UNANSWERED in term.standings:
+            is_open = e.one_of(state, sorted(dialogue.open_states(self.model, term.commitment)))
+        if term.commitment not in self.model.moved_on:
+            return is_open if UNANSWERED in term.standings else e.FALSE
+        standing = e.one_of(e.Read(standing_of(state.variable)), sorted(term.standings))
+        return e.conj((is_open, standing))
+
     def in_states(self, term: InState) -> Expr:
         state = self.state(term.commitment, term.view)
         return e.FALSE if state is None else e.one_of(state, sorted(term.states))
@@ -116,6 +133,8 @@ def condition(term: Term, reading: Reading) -> Expr:
             return reading.in_flight(message)
         case InState():
             return reading.in_states(term)
+        case Stands():
+            return reading.stands(term)
         case FactRef(fact):
             return condition(reading.model.fact[fact].meaning, reading)
         case Field() | Own() | Var():

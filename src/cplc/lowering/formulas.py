@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from cplc.lowering.bindings import bindings
 from cplc.lowering.expressions import Reading, condition
@@ -15,8 +15,15 @@ from cplc.semantics.model import CheckedModel
 from cplc.semantics.terms import Term
 from cplc.system import expr as e
 from cplc.system import formula as f
+from cplc.system.expr import Expr
 from cplc.system.formula import Formula
 from cplc.system.model import System
+
+if TYPE_CHECKING:
+    from cplc.lowering.changes import Changes
+
+OTHER_ACTIONS: Final = ("take", "send", "act", "tick", "idle")
+"""What `does(...)` asks of a step that its name decides."""
 
 
 def lower_formula(term: Term, model: CheckedModel, system: System, uniform: bool = False) -> Formula:
@@ -25,6 +32,35 @@ def lower_formula(term: Term, model: CheckedModel, system: System, uniform: bool
     With ``uniform`` whoever has a strategy decides by what it sees itself.
     """
     return _Lowering(model, system, uniform).formula(term)
+
+
+def restricting_changes(term: Term) -> Iterator[t.Does]:
+    """Yield the changes that every step of a run must make, or not make, by ``E{...}`` or ``A{...}``."""
+    match term:
+        case t.OverPaths(_, path, along):
+            if along is not None:
+                yield from _changes_in(along)
+            yield from restricting_changes(path)
+        case t.Apply(_, operands):
+            for operand in operands:
+                yield from restricting_changes(operand)
+        case t.Social(body=body) | t.Knowledge(body=body):
+            yield from restricting_changes(body)
+        case t.Strategic(_, path):
+            yield from restricting_changes(path)
+        case _:
+            pass
+
+
+def _changes_in(action: Term) -> Iterator[t.Does]:
+    match action:
+        case t.Does(verb) if verb not in OTHER_ACTIONS:
+            yield action
+        case t.Apply(_, operands):
+            for operand in operands:
+                yield from _changes_in(operand)
+        case _:
+            pass
 
 
 class _Lowering:
@@ -52,6 +88,8 @@ class _Lowering:
                 return self._paths_of_moves(quantifier, path, along)
             case t.Does("idle"):
                 return f.Not(self._moves)
+            case t.Does(verb) if verb not in OTHER_ACTIONS:
+                return self._change(term)
             case t.Does():
                 return f.Taken(self._steps(term), action_text(term))
             case t.Social("SC" | "SCc"):
@@ -167,20 +205,34 @@ class _Lowering:
                 return frozenset()
             case t.Does("tick"):
                 return frozenset(step.name for step in self.system.steps if step.kind == "tick")
-            case t.Does(verb, subject, other):
-                performing = self._performing(verb, subject, other)
-                return frozenset().union(*(self._effects.get(message, frozenset()) for message in performing))
+            case t.Does():
+                made = {step.name: self._changes.when(step, term) for step in self.system.steps}
+                assert all(e.is_true(when) or e.is_false(when) for when in made.values()), "the steps are not divided"
+                return frozenset(name for name, when in made.items() if e.is_true(when))
             case _:
                 raise AssertionError(f"the checker lets no such action through: {term}")
 
-    def _performing(self, verb: str, subject: str, other: str | None) -> Iterator[str]:
-        """Yield the messages that mean the operation, whether or not it applies where they take effect."""
-        for message in self.model.messages:
-            if any(
-                (done.verb, done.commitment) == (verb, subject) and other in (None, done.target)
-                for done in message.operations
-            ):
-                yield message.name
+    def _change(self, term: t.Does) -> Formula:
+        """Return the formula that the next step makes a change: one of these steps, from these states."""
+        steps: dict[Expr, list[str]] = {}
+        for step in self.system.steps:
+            when = self._changes.when(step, term)
+            if not e.is_false(when):
+                steps.setdefault(when, []).append(step.name)
+        text = action_text(term)
+        if steps.keys() <= {e.TRUE}:
+            return f.Taken(frozenset(steps.get(e.TRUE, ())), text)
+        alternatives: list[Formula] = []
+        for when, names in steps.items():
+            taken = f.Taken(frozenset(names), text)
+            alternatives.append(taken if e.is_true(when) else f.And((f.Atom(when, f"{text} is possible"), taken)))
+        return f.Shorthand(_joined(f.Or, alternatives, "false"), text)
+
+    @cached_property
+    def _changes(self) -> Changes:
+        from cplc.lowering.changes import Changes
+
+        return Changes(self.model)
 
     @cached_property
     def _every_step(self) -> frozenset[str]:

@@ -8,6 +8,7 @@ the automatic rules. Those of claims are in `dialogue.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from cplc.lowering import dialogue
 from cplc.lowering.book import (
@@ -28,10 +29,11 @@ from cplc.lowering.vocabulary import kept_by
 from cplc.semantics.cycles import cycles
 from cplc.semantics.model import Operation
 from cplc.semantics.terms import Term
-from cplc.semantics.vocabulary import JOINED
+from cplc.semantics.vocabulary import DONE, JOINED
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.model import Operation as Performed
+from cplc.system.standings import MOVES, NOTHING, UNANSWERED, argument_of, standing_of
 
 _PLAIN = {
     "fulfill": (OPEN, "fulfilled"),
@@ -41,6 +43,12 @@ _PLAIN = {
     "compensate": (("violated",), "compensated"),
 }
 """Operations that lead from any of these states to that one."""
+
+_NAMED_BY: Final = {state: verb for verb, state in DONE.items() if verb not in MOVES}
+"""Lifecycle states to the verb that names the change into them."""
+
+Change = tuple[str, str, str | None, bool]
+"""A change: verb, commitment or claim, the target of the operation, and whether it is a message's operation."""
 
 _ROUNDS = 3
 """So often at most the automatic rules move a commitment: from pending over conditional and active to closed."""
@@ -59,6 +67,8 @@ class Ledger:
         """Those whose state this step may change."""
         self.unsettled: dict[str, None] = {}
         """Those among them that came into an open state without a look at their conditions."""
+        self.changes: dict[Change, Outcome] | None = None
+        """When the step makes each change, if anybody asks; see `note`."""
         self.reading = Reading(reading.model, reading.role, reading.own, reading.changed, self._seen)
         self._before = Reading(reading.model, reading.role, state=self._seen_before)
         self.clocks = kept.clocks
@@ -101,12 +111,35 @@ class Ledger:
             return
         self.touched[commitment] = None
         name = kept_by(commitment, self.keeper)
+        entered = self.cases.constant(state) if isinstance(state, str) else state
+        if self.changes is not None:
+            for closing, verb in _NAMED_BY.items():
+                self.note(verb, commitment, self.cases.both(when, self.cases.is_in(entered, (closing,))))
+        if commitment in self.book.standings:
+            states = dialogue.open_states(self.book.model, commitment)
+            closed = self.cases.both(when, self.cases.negate(self.cases.is_in(entered, states)))
+            self.stand(commitment, closed, UNANSWERED)
         if len(self.clocks.get(clock_of(name), ())) > 1:
             self._put(clock_of(name), self.cases.both(when, self.is_in(commitment, OPEN)), self.cases.constant(0))
-        self._put(name, when, self.cases.constant(state) if isinstance(state, str) else state)
+        self._put(name, when, entered)
         if commitment in self.book.contents:
             self.put_monitor(commitment, when, self.cases.constant(0))
         self._forget(commitment, when)
+
+    def stand(self, commitment: str, when: Outcome, standing: str, argument: str = NOTHING) -> None:
+        """Give it a standing, and remember the claim of the argument; where nobody moves on it, it has none."""
+        name = kept_by(commitment, self.keeper)
+        if commitment in self.book.standings:
+            self.touched[commitment] = None
+            self._put(standing_of(name), when, self.cases.constant(standing))
+        if self.keeper is None and self.book.arguments.get(commitment):
+            self._put(argument_of(name), when, self.cases.constant(argument))
+
+    def note(self, verb: str, subject: str, when: Outcome, target: str | None = None, by_message: bool = False) -> None:
+        """Record when a change is made."""
+        if self.changes is not None and when != NO:
+            change = verb, subject, target, by_message
+            self.changes[change] = self.cases.either(self.changes.get(change, NO), when)
 
     def _forget(self, commitment: str, when: Outcome) -> None:
         name = kept_by(commitment, self.keeper)
@@ -142,6 +175,7 @@ class Ledger:
         name = kept_by(commitment, self.keeper)
         self.touched[commitment] = None
         self.unsettled[commitment] = None
+        self.note("reactivate", commitment, when)
         self._put(name, when, self._live(self._get(former_of(name))))
         self._forget(commitment, when)
 
@@ -152,8 +186,11 @@ class Ledger:
 
     def truth(self, term: Term, about: str) -> Outcome:
         """Return when a condition of this commitment or claim holds at this point of the step."""
-        mentioned = dict.fromkeys(states_in(term, self.book.model))
-        now = {_now(name): self._state(name) for name in mentioned if name in self.kept}
+        mentioned = [name for name in dict.fromkeys(states_in(term, self.book.model)) if name in self.kept]
+        now = {_now(name): self._state(name) for name in mentioned}
+        for name in mentioned:
+            if name in self.book.standings:
+                now[standing_of(_now(name))] = self._get(standing_of(kept_by(name, self.keeper)))
         return self.cases.condition(condition(term, self.reading), now, kept_by(about, self.keeper))
 
     def truth_before(self, term: Term, about: str) -> Outcome:
@@ -166,16 +203,21 @@ class Ledger:
         """Apply one operation; None where this keeper knows of neither commitment."""
         c, d = operation.commitment, operation.target
         if c not in self.kept:
-            if d is not None and d in self.kept:
+            if d is not None and d in self.kept and d not in self.book.model.claim:
                 self._create(d, self.is_in(d, ("null", *CLOSED)))
             return None
         name = kept_by(c, self.keeper)
         before = self.cases.expression(self._state(c), name)
-        applicable = self.cases.expression(self._apply(operation, c, d), name)
+        when = self._apply(operation, c, d)
+        for by_message in (False, True):
+            self.note(operation.verb, c, when, d, by_message)
+        applicable = self.cases.expression(when, name)
         return Performed(operation.verb, c, d, applicable, before, JOINED.get(operation.verb, ""))
 
     def _apply(self, operation: Operation, c: str, d: str | None) -> Outcome:
         verb = operation.verb
+        if verb in MOVES:
+            return dialogue.move(self, operation)
         if c in self.book.model.claim:
             return dialogue.perform(self, operation)
         if verb in _PLAIN:
@@ -207,6 +249,7 @@ class Ledger:
                 return self._hand_over(operation, c, d)
 
     def _create(self, commitment: str, when: Outcome) -> None:
+        self.note("create", commitment, when)
         declared = self.book.model.commitment[commitment]
         cases = self.cases
         fulfilled = NO if commitment in self.book.contents else self.truth(declared.consequent, commitment)
@@ -221,6 +264,7 @@ class Ledger:
         when = self.is_in(c, LIVE)
         if d in self.kept:
             when = self.cases.both(when, self.is_in(d, ("null", *CLOSED)))
+            self.note("create", d, when)
             self.move(d, when, self._live(self._state(c)))
             self.unsettled[d] = None
         if operation.retaining:

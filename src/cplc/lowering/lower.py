@@ -12,7 +12,18 @@ from cplc.lowering.text import content_text
 from cplc.lowering.vocabulary import copy_of, kept_by
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.model import Commitment as Declared
-from cplc.semantics.terms import Apply, Conditional, FactRef, InState, Knowledge, OverPaths, Social, Strategic, Term
+from cplc.semantics.terms import (
+    Apply,
+    Conditional,
+    FactRef,
+    InState,
+    Knowledge,
+    OverPaths,
+    Social,
+    Stands,
+    Strategic,
+    Term,
+)
 from cplc.system import expr as e
 from cplc.system.model import (
     Agent,
@@ -27,6 +38,7 @@ from cplc.system.model import (
     VariableKind,
     terminal,
 )
+from cplc.system.standings import standing_of
 
 View = tuple[str, str]
 """A role and a commitment that it keeps a view of."""
@@ -153,7 +165,7 @@ def all_views(model: CheckedModel) -> frozenset[View]:
 def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
     """Yield the views that a formula asks for."""
     match term:
-        case InState(commitment, _, str(view)):
+        case InState(commitment, _, str(view)) | Stands(commitment, _, str(view)):
             yield view, commitment
         case FactRef(fact):
             yield from views_in(model.fact[fact].meaning, model)
@@ -232,7 +244,7 @@ def _variables(book: Book, local: set[View]) -> Iterator[Variable]:
                 continue
             seen = keeper is not None and (keeper, life.name) in local
             for name, kind_, domain in book.variables(life.name, keeper):
-                owner = keeper if seen and keeper is not None and kind_ == "view" else "Env"
+                owner = keeper if seen and keeper is not None and kind_ in ("view", "standing") else "Env"
                 yield Variable(name, domain, (domain[0],), kind_, owner, life.name)  # type: ignore[arg-type]
 
 
@@ -245,6 +257,8 @@ def _shared(book: Book, local: set[View]) -> Iterator[Shared]:
     for name, (first, second) in model.parties.items():
         if (first, name) in local:
             yield Shared(first, second, kept_by(name, first), kept_by(name, second))
+            if name in book.standings:
+                yield Shared(first, second, standing_of(kept_by(name, first)), standing_of(kept_by(name, second)))
 
 
 # --- steps

@@ -13,7 +13,7 @@ from cplc.lowering.vocabulary import copy_of, kept_by
 from cplc.records import dataclass
 from cplc.semantics import model as m
 from cplc.semantics.model import CheckedModel, Message
-from cplc.semantics.terms import TRUE, Apply, FactRef, InState, Term, Value
+from cplc.semantics.terms import TRUE, Apply, FactRef, InState, Stands, Term, Value
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.model import System
@@ -43,9 +43,9 @@ def participant_views(declared: m.Participant, model: CheckedModel) -> Iterator[
                 yield viewer, state.commitment
 
 
-def _states(term: Term, model: CheckedModel) -> Iterator[InState]:
+def _states(term: Term, model: CheckedModel) -> Iterator[InState | Stands]:
     match term:
-        case InState():
+        case InState() | Stands():
             yield term
         case FactRef(fact):
             yield from _states(model.fact[fact].meaning, model)

@@ -10,7 +10,7 @@ from itertools import product
 from cplc.lowering.book import Book
 from cplc.lowering.dependence import Dependence
 from cplc.lowering.expressions import Reading, condition, in_flight, possible_values, value
-from cplc.lowering.lifecycle import Ledger
+from cplc.lowering.lifecycle import Change, Ledger
 from cplc.lowering.vocabulary import copy_of, field_of, kept_by, parity_of
 from cplc.records import dataclass
 from cplc.semantics.model import Assignment, CheckedModel, Message
@@ -31,6 +31,8 @@ class Workshop:
     book: Book
     dependence: Dependence
     variables: Mapping[str, Variable]
+    changes: dict[str, dict[Change, Expr]] | None = None
+    """Each step by which a message takes effect, and each tick, to when it makes which change; only if asked for."""
 
     @property
     def model(self) -> CheckedModel:
@@ -156,7 +158,7 @@ class Workshop:
         assigned = self._assigned(message.receipt, Reading(self.model, receiver, own, state=OwnView(receiver)))
         parity = e.Read(parity_of(message.name, sender)) if message.repeatable else e.FALSE
         updates = self._copied(message, receiver, own, parity) | assigned
-        performed, kept = self._effect(message, own, updates)
+        performed, kept = self._effect(f"receive {message.name}", message, own, updates)
         views = self._view(message, receiver, own, updates)
         updates = updates | kept | views | self._resets(message)
         arriving, fits = in_flight(message), self._in_range(assigned.items())
@@ -181,13 +183,14 @@ class Workshop:
         parity = self._next_parity(message)
         updates = self._copied(message, sender, own, parity) | self._copied(message, receiver, own, parity)
         updates |= on_sending | on_receipt
-        performed, kept = self._effect(message, own, updates)
+        name = f"exchange {message.name}{_shown(payload)}"
+        performed, kept = self._effect(name, message, own, updates)
         views = self._view(message, sender, own, updates) | self._view(message, receiver, own, updates)
         updates = updates | kept | views | self._resets(message)
         may, fits = self._may_send(message, own), self._in_range(on_receipt.items())
         may = e.conj((may, self._in_range(on_sending.items())))
         step = Step(
-            f"exchange {message.name}{_shown(payload)}",
+            name,
             "exchange",
             sender,
             message.name,
@@ -206,15 +209,27 @@ class Workshop:
         return text, e.conj((arriving, e.negate(fits))), message.span
 
     def _effect(
-        self, message: Message, own: Mapping[str, Expr], changed: Mapping[str, Expr]
+        self, step: str, message: Message, own: Mapping[str, Expr], changed: Mapping[str, Expr]
     ) -> tuple[tuple[Operation, ...], dict[str, Expr]]:
         """Apply operations and automatic rules to what `Env` keeps."""
-        ledger = Ledger(self.book, None, Reading(self.model, None, own, changed))
+        ledger = self._ledger(None, Reading(self.model, None, own, changed))
         with _saying_of(f"`{message.name}`", ledger):
             self._read_letter(ledger, message)
             performed = [ledger.perform(operation) for operation in message.operations]
             ledger.settle(self._to_settle(message, ledger))
+            self._record(step, ledger)
             return tuple(operation for operation in performed if operation is not None), ledger.updates()
+
+    def _ledger(self, keeper: str | None, reading: Reading) -> Ledger:
+        ledger = Ledger(self.book, keeper, reading)
+        if self.changes is not None and keeper is None:
+            ledger.changes = {}
+        return ledger
+
+    def _record(self, step: str, ledger: Ledger) -> None:
+        if self.changes is not None and ledger.changes is not None:
+            written = ledger.cases.expression
+            self.changes[step] = {change: written(when, change[1]) for change, when in ledger.changes.items()}
 
     def _view(
         self, message: Message, viewer: str, own: Mapping[str, Expr], changed: Mapping[str, Expr]
@@ -289,13 +304,14 @@ class Workshop:
         timed = [c.name for c in self.model.commitments if c.within is not None or c.expires is not None]
         updates: dict[str, Expr] = {}
         for keeper, kept in self.book.viewers.items():
-            ledger = Ledger(self.book, keeper, Reading(self.model, keeper))
+            ledger = self._ledger(keeper, Reading(self.model, keeper))
             with _saying_of("the passing of time", ledger):
                 for name, content in self.book.contents.items():
                     if name in kept:
                         ledger.advance(name, content.tick, stable=self.dependence.is_stable(name))
                 ledger.ticks(commitment for commitment in timed if commitment in kept)
                 ledger.settle(self.dependence.to_settle((), ledger))
+                self._record("tick", ledger)
                 updates |= ledger.updates()
         return Step("tick", "tick", "Env", "", (), e.TRUE, tuple(updates.items()))
 

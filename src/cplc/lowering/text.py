@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cplc.lowering import dialogue
 from cplc.lowering.book import CLOSED, OPEN
 from cplc.semantics.terms import (
     Apply,
@@ -15,12 +14,13 @@ from cplc.semantics.terms import (
     InState,
     Own,
     Sent,
+    Stands,
     Term,
     Terminal,
     Var,
     is_about_runs,
 )
-from cplc.semantics.vocabulary import JOINED
+from cplc.semantics.vocabulary import CLAIM_CLOSED, JOINED
 
 
 def atom_text(term: Term) -> str:
@@ -40,9 +40,12 @@ def atom_text(term: Term) -> str:
             subject = commitment if view is None else f"{commitment}@{view}"
             if states == frozenset(OPEN):
                 return f"open({subject})"
-            if states in (frozenset(CLOSED), frozenset(dialogue.CLOSED)):
+            if states in (frozenset(CLOSED), frozenset(CLAIM_CLOSED)):
                 return f"closed({subject})"
             return " | ".join(f"{state}({subject})" for state in sorted(states))
+        case Stands(commitment, standings, view):
+            subject = commitment if view is None else f"{commitment}@{view}"
+            return " | ".join(f"{standing}({subject})" for standing in sorted(standings))
         case Terminal():
             return "terminal"
         case Apply("-", (operand,)):
@@ -64,10 +67,9 @@ def action_text(term: Term) -> str:
             return f"does({verb})"
         case Does("take" | "act", subject):
             return f"does({subject})"
-        case Does(verb, subject, None):
-            return f"does({verb} {subject})"
-        case Does(verb, subject, str(other)):
-            return f"does({verb} {subject} {JOINED[verb]} {other})"
+        case Does(verb, subject, other, by_message):
+            joined = "" if other is None else f" {JOINED[verb]} {other}"
+            return f"does({'message ' if by_message else ''}{verb} {subject}{joined})"
         case Apply("!", (operand,)):
             return f"!{_inner_action(operand)}"
         case Apply(op, operands):

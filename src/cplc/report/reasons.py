@@ -23,6 +23,7 @@ from cplc.system.formula import (
     Past,
     Previous,
     Release,
+    Shorthand,
     Since,
     Taken,
     Until,
@@ -113,7 +114,7 @@ class _Reasons:
             case Iff(left, right):
                 for side in (left, right):
                     yield from self.marks(side, self.facts.truth(side, at) is True, at)
-            case Taken():
+            case Taken() | Shorthand():
                 yield at, f"the next step is {'' if value else 'not '}`{formula_text(formula)}`"
             case Next(operand):
                 yield from self._after(operand, value, at)
@@ -223,7 +224,7 @@ def _claim(formula: Formula, holds: bool) -> str:
     """Return in words that it is so all the time."""
     while isinstance(formula, Not):
         formula, holds = formula.operand, not holds
-    if isinstance(formula, Atom | Taken) or not is_state_formula(formula):
+    if isinstance(formula, Atom | Taken | Shorthand) or not is_state_formula(formula):
         return f"{'always' if holds else 'never'} `{formula_text(formula)}`"
     return f"always {said(formula, holds)}" if holds else f"never `{formula_text(formula)}`"
 

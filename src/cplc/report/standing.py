@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cplc.printable import printable
 from cplc.report.text import Style, plain
-from cplc.report.wording import HIDDEN, changes, step_text, value_text, variable_text
+from cplc.report.wording import HIDDEN, changes, status_text, step_text, value_text, variable_text
 from cplc.simulation.session import Choice
 from cplc.system.model import Claim, Commitment, State, System, Variable
 from cplc.system.printer import content_text, expr_text
@@ -61,7 +61,7 @@ def commitments_text(system: System, state: State, style: Style = plain) -> Iter
     if not kept:
         yield "there are no commitments"
         return
-    rows = [(_name(one), value_text(state[one.variable]), _meaning(system, one, state)) for one in kept]
+    rows = [(_name(one), status_text(system, one, state), _meaning(system, one, state)) for one in kept]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, value, meaning in rows:
         shown = style(f"{value:<{widths[1]}}", "bad") if value == "violated" else f"{value:<{widths[1]}}"

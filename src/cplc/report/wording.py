@@ -11,6 +11,7 @@ from cplc.source import Span
 from cplc.system.expr import Value
 from cplc.system.model import Claim, Commitment, State, Step, System, Variable
 from cplc.system.rounds import Player
+from cplc.system.standings import UNANSWERED, standing_of, standing_text
 from cplc.system.trace import Move, Run
 from cplc.verification.interpreter import holds
 from cplc.verification.results import Excluded, Remark
@@ -19,7 +20,7 @@ _MOST_INITIAL = 12
 _INDEX = re.compile(r"\[[^\]]*\]")
 _LONGEST = 200
 _COLUMNS = 80
-HIDDEN = {"parity", "former", "follows", "monitor"}
+HIDDEN = {"parity", "former", "follows", "argument", "monitor"}
 """Variables that only serve the others."""
 
 
@@ -106,6 +107,11 @@ def variable_text(system: System, variable: Variable) -> str:
         case "clock":
             seen = "" if variable.owner == "Env" else f" as {variable.owner} sees it"
             return f"ticks of {variable.about}{seen}"
+        case "standing":
+            seen = "" if variable.name == standing_of(variable.about) else f" as {_viewer(variable)} sees it"
+            return f"standing of {variable.about}{seen}"
+        case "argument":
+            return f"{variable.about} moved with"
         case "former":
             return f"{variable.about} before"
         case "follows":
@@ -116,6 +122,10 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"parity of {variable.about} at {variable.owner}"
         case "own" | "commitment" | "claim":
             return variable.name
+
+
+def _viewer(variable: Variable) -> str:
+    return variable.name.removeprefix(f"{variable.about}@").removesuffix(standing_of(""))
 
 
 def acting(system: System, move: Move) -> Iterator[tuple[Player, str]]:
@@ -146,6 +156,8 @@ def changes(system: System, before: State, move: Move) -> Iterator[str]:
     for variable in system.variables:
         if variable.kind in HIDDEN or (variable.owner == "Env" and variable.about == ""):
             continue
+        if variable.kind in ("commitment", "claim") and (moved := _moved(system, variable, before, after)):
+            yield moved
         if before[variable.name] == after[variable.name]:
             if is_created_again(system, variable, before, move):
                 yield f"{variable.about}: {before[variable.name]} -> {after[variable.name]} (created again)"
@@ -155,12 +167,32 @@ def changes(system: System, before: State, move: Move) -> Iterator[str]:
             yield shown
 
 
+def _moved(system: System, lifecycle: Variable, before: State, after: State) -> str:
+    """Return the change of the standing of what stays in the same state; nothing where there is none."""
+    if before[lifecycle.name] != after[lifecycle.name]:
+        return ""
+    old, new = (standing_text(system, lifecycle.name, state) for state in (before, after))
+    return "" if old == new else f"{lifecycle.about}: {old or UNANSWERED} -> {new or UNANSWERED}"
+
+
+def status_text(system: System, one: Commitment | Claim, state: State) -> str:
+    """Return the lifecycle state and, where it has been moved on, the standing."""
+    standing = standing_text(system, one.variable, state)
+    return value_text(state[one.variable]) + (f", {standing}" if standing else "")
+
+
 def _change(system: System, step: Step, variable: Variable, before: State, after: State) -> str:
     old, new = before[variable.name], after[variable.name]
     match variable.kind:
         case "commitment" | "claim":
             forgotten = " (forgotten by a new round)" if forgets(system, step, variable, before) else ""
-            return f"{variable.about}: {old} -> {new}{forgotten}"
+            standing = standing_text(system, variable.name, after)
+            return f"{variable.about}: {old} -> {new}{f', {standing}' if standing else ''}{forgotten}"
+        case "standing":
+            view = variable.name.removesuffix(standing_of(""))
+            is_reset = new == UNANSWERED and before.get(view) != after.get(view)
+            is_news = variable.owner != "Env" and not is_reset and after.get(standing_of(variable.about)) != new
+            return f"{variable_text(system, variable)}: {old} -> {new}" if is_news else ""
         case "view":
             kept = system.commitment.get(variable.about) or system.claim.get(variable.about)
             is_news = kept is None or after[kept.variable] != new
@@ -188,9 +220,9 @@ def is_created_again(system: System, lifecycle: Variable, before: State, move: M
 def life_of(system: System, one: Commitment | Claim, run: Run) -> list[tuple[str, int]]:
     """Return each state that it enters on the run, and the number of the step after which it does; 0 for the first."""
     variable = system.variable[one.variable]
-    entered = [(value_text(run.start[one.variable]), 0)]
+    entered = [(status_text(system, one, run.start), 0)]
     for number, (before, move) in enumerate(zip(run.states, run.moves, strict=False), 1):
-        value = value_text(move.state[one.variable])
+        value = status_text(system, one, move.state)
         if value != entered[-1][0] or is_created_again(system, variable, before, move):
             entered.append((value, number))
     return entered

@@ -21,7 +21,7 @@ from cplc.records import dataclass
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel, Message
 from cplc.semantics.terms import Term, Value
-from cplc.semantics.vocabulary import CLAIM_STATES, STATES
+from cplc.semantics.vocabulary import CLAIM_STATES, STANDINGS, STATES
 
 MAX_LETTERS: Final = 256
 """Combinations of what a content mentions, in one state."""
@@ -192,6 +192,8 @@ def _sources(atom: Term) -> Iterator[_Source]:
             yield "variable", variable
         case t.InState(commitment, _, view):
             yield "state", commitment, view or ""
+        case t.Stands(commitment, _, view):
+            yield "standing", commitment, view or ""
         case t.Apply(_, operands):
             for operand in operands:
                 yield from _sources(operand)
@@ -207,6 +209,8 @@ def _domain(source: _Source, model: CheckedModel) -> tuple[Value, ...]:
             return next(one.domain for one in model.message[message].parameters if one.name == parameter)
         case ("variable", variable):
             return model.variable[variable].domain
+        case ("standing", _, _):
+            return ("closed", *STANDINGS)
         case (_, name, _):
             words = CLAIM_STATES if name in model.claim else STATES
             return tuple(sorted(frozenset().union(*words.values())))
@@ -227,6 +231,8 @@ def _value(term: Term, given: Mapping[_Source, Value]) -> Value | None:
             return given["variable", variable]
         case t.InState(commitment, states, view):
             return given["state", commitment, view or ""] in states
+        case t.Stands(commitment, standings, view):
+            return given["standing", commitment, view or ""] in standings
         case t.Apply(op, operands):
             return _applied(op, [_value(operand, given) for operand in operands])
         case _:

@@ -15,7 +15,7 @@ from cplc.semantics.problems import Problems
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
 from cplc.semantics.terms import Op
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
-from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, STATES
+from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, STANDINGS, STATES
 from cplc.source import Span
 from cplc.syntax import ast
 from cplc.syntax.other_notation import translations
@@ -266,7 +266,8 @@ class Expressions:
 
     def _call(self, call: ast.Call, scope: Scope, purpose: Purpose, expected: types.Enum | None) -> Typed:
         name = call.name.text
-        if name in STATES or (name in CLAIM_STATES and self._macro(name, scope, None) is None):
+        is_word = name in CLAIM_STATES or name in STANDINGS
+        if name in STATES or (is_word and self._macro(name, scope, None) is None):
             return self._lifecycle(call, scope, purpose)
         if name in EVENTS:
             return self._event(call, scope, purpose)

@@ -40,9 +40,17 @@ class Ground:
         claims, contents = self._claims()
         messages = tuple(self._message(job, rivals) for job in self._world.messages.values())
         about_runs = {c.name for c in commitments if is_about_runs(c.consequent) and conditions[c.name]}
+        breakable = (c.name for c in commitments if is_about_runs(c.consequent))
+        self._world.brought_about |= {("violate", self._world.commitments[name].body.symbol) for name in breakable}
         self._report_cycles(conditions | contents, _waiting_for(messages), about_runs)
         for job in self._world.messages.values():
-            self._world.performed.update((op.verb, op.commitment.symbol) for op in job.body.operations)
+            for done in job.body.operations:
+                self._world.performed.add((done.verb, done.commitment.symbol))
+                if done.target is not None:
+                    self._world.brought_about.add(("create", done.target.symbol))
+                if done.retaining:
+                    waiting = done.commitment.symbol
+                    self._world.brought_about |= {("release", waiting), ("reactivate", waiting)}
         with self._world.problems.local():
             properties = tuple(self._properties())
             agents = Participants(self._world, {message.name: message for message in messages})
@@ -146,7 +154,7 @@ class Ground:
         """Return whose state the atoms of a condition are about; report those that it may not have."""
         seen = [inner for atom in atoms for inner in self._atoms_of(atom)]
         self._report_momentary(name, seen, span)
-        return [atom.commitment for atom in seen if isinstance(atom, t.InState)]
+        return [atom.commitment for atom in seen if isinstance(atom, t.InState | t.Stands)]
 
     def _atoms_of(self, atom: Term) -> Iterable[Term]:
         return self._world.fact_atoms.get(atom.fact, ()) if isinstance(atom, t.FactRef) else (atom,)
@@ -154,7 +162,9 @@ class Ground:
     def _report_momentary(self, name: str, atoms: Iterable[Term], span: Span) -> None:
         """Report conditions that may change when no message takes effect."""
         for atom in sorted(atoms, key=described):
-            if isinstance(atom, t.Sent | t.InFlight | t.Terminal) or (isinstance(atom, t.InState) and atom.view):
+            if isinstance(atom, t.Sent | t.InFlight | t.Terminal) or (
+                isinstance(atom, t.InState | t.Stands) and atom.view
+            ):
                 message = f"A condition of `{name}` looks at {described(atom)}"
                 what = "claims" if name in self._world.claims else "commitments"
                 hint = Note(f"{what} change when messages take effect: name messages, facts, variables or states")

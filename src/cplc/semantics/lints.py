@@ -230,5 +230,7 @@ def _text(atom: Term) -> str:
             return f"`{parameter}`"
         case t.InState(commitment):
             return f"a state of `{commitment}`"
+        case t.Stands(commitment):
+            return f"the standing of `{commitment}`"
         case _:
             return "a condition"

@@ -9,7 +9,7 @@ from cplc.diagnostics.core import Note
 from cplc.semantics import tree, types
 from cplc.semantics.references import Deferred, Entity, References, Scope, ValueOf, kind_of
 from cplc.semantics.types import Type, described
-from cplc.semantics.vocabulary import CLAIM_STATES, STATES
+from cplc.semantics.vocabulary import CLAIM_STATES, STANDINGS, STATES
 from cplc.syntax import ast
 
 _COUNTERPARTS = {"fulfilled": "satisfied", "satisfied": "fulfilled"}
@@ -112,7 +112,7 @@ class Lookups:
         instance = self.obligation(ref, scope)
         if instance is None:
             return None
-        states = CLAIM_STATES if isinstance(instance.symbol, tree.ClaimSymbol) else STATES
+        states = (CLAIM_STATES if isinstance(instance.symbol, tree.ClaimSymbol) else STATES) | STANDINGS
         if word.text in states:
             return instance, states[word.text]
         message = f"`{ref.span.text}` is {kind_of(instance.symbol)}, which is never `{word.text}`"

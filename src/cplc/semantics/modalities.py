@@ -11,7 +11,7 @@ from cplc.semantics import tree, types
 from cplc.semantics.lookups import Lookups
 from cplc.semantics.references import Scope
 from cplc.semantics.types import BOOL, PATH, UNKNOWN, Type
-from cplc.semantics.vocabulary import CLAIM_VERBS, JOINED, OWN_STEPS, VERBS
+from cplc.semantics.vocabulary import CHANGES, CLAIM_CHANGES, CLAIM_VERBS, JOINED, OWN_STEPS, VERBS
 from cplc.syntax import ast
 
 Typed = tuple[tree.Tree, Type]
@@ -130,14 +130,18 @@ class Modalities:
         subject: tree.Instance | tree.RoleTree | None
         other: tree.Instance | None = None
         if expr.verb is None and (verb := _own_step(expr.subject, scope)):
-            return tree.Does(verb, None, None, expr.span), PATH
+            return tree.Does(verb, None, None, False, expr.span), PATH
         if expr.verb is None:
             subject = self._names.doer(expr.subject, scope)
             verb = "take" if isinstance(subject, tree.Instance) else "act"
-        elif (verb := expr.verb.text) == "send" and expr.other is None:
+        elif (verb := expr.verb.text) == "send" and expr.other is None and expr.by is None:
             subject = self._names.message(expr.subject, scope)
         else:
             subject = self._names.obligation(expr.subject, scope)
+            if expr.by is not None and expr.by.text != "message":
+                hint = Note("write `does(message create c)` to leave out automatic rules and ticks")
+                self._error(rules.UNKNOWN_OPERATION, expr.by.span, f"`{expr.by.text}` performs no operations", hint)
+                return tree.FALSE, PATH
             if not self._is_operation(expr, expr.verb, subject):
                 return tree.FALSE, PATH
             if expr.other is not None:
@@ -145,7 +149,7 @@ class Modalities:
                 other = find(expr.other, scope)
         if subject is None or (expr.other is not None and other is None):
             return tree.FALSE, PATH
-        return tree.Does(verb, subject, other, expr.span), PATH
+        return tree.Does(verb, subject, other, expr.by is not None, expr.span), PATH
 
     def does_in_content(self, expr: ast.Does, scope: Scope) -> Typed:
         """Return a step that a content speaks of: a message taking effect, a role acting or a tick."""
@@ -168,7 +172,9 @@ class Modalities:
         if subject is None:
             return False
         is_claim = isinstance(subject.symbol, tree.ClaimSymbol)
-        verbs: tuple[str, ...] = CLAIM_VERBS if is_claim else VERBS
+        verbs: tuple[str, ...] = CLAIM_CHANGES if is_claim else CHANGES
+        if expr.by is not None:
+            verbs = CLAIM_VERBS if is_claim else VERBS
         if verb.text not in verbs:
             what = "claims" if is_claim else "commitments"
             notes = did_you_mean(verb.text, verbs) or (Note("operations are " + ", ".join(verbs)),)

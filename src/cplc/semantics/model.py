@@ -56,15 +56,18 @@ class Scope:
 Verb = Literal[
     "create", "fulfill", "violate", "withdraw", "release", "expire",
     "delegate", "assign", "suspend", "reactivate", "compensate",
+    "accept", "refuse", "challenge", "justify", "defend", "attack",
 ]  # fmt: skip
 
 
-ClaimVerb = Literal["create", "withdraw", "accept", "refuse", "challenge", "justify", "attack", "defend", "test"]
+_MOVES = frozenset({"accept", "refuse", "challenge", "justify", "defend", "attack"})
+
+ClaimVerb = Literal["create", "withdraw", "accept", "refuse", "challenge", "justify", "defend", "attack"]
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """On a commitment or on a claim; the target is who takes over, or the claim that is argued with."""
+    """On a commitment or on a claim; the target takes over, or is the claim of an argument."""
 
     verb: Verb | ClaimVerb
     commitment: str
@@ -304,6 +307,12 @@ class CheckedModel:
         """Debtor and creditor of every commitment, maker and addressee of every claim."""
         parties = {commitment.name: (commitment.debtor, commitment.creditor) for commitment in self.commitments}
         return parties | {claim.name: (claim.maker, claim.addressee) for claim in self.claims}
+
+    @cached_property
+    def moved_on(self) -> frozenset[str]:
+        """The commitments and claims on which some message moves: those that have a standing."""
+        operations = (operation for message in self.messages for operation in message.operations)
+        return frozenset(operation.commitment for operation in operations if operation.verb in _MOVES)
 
     @cached_property
     def fact(self) -> dict[str, Fact]:

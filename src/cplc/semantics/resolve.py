@@ -13,7 +13,7 @@ from cplc.semantics.idling import allows_idling, names_idle_step
 from cplc.semantics.parties import Parties
 from cplc.semantics.ranges import Ranges
 from cplc.semantics.terms import FALSE, TRUE, Term, Value
-from cplc.semantics.vocabulary import DONE
+from cplc.semantics.vocabulary import DONE, STANDINGS
 from cplc.semantics.world import MOST_IN_FAMILY, Frame, RoleValue, Values, World
 from cplc.source import Span
 
@@ -251,6 +251,8 @@ class Resolver:
                 message = f"`{view}` has no view of `{name}`, which is between `{ends.first}` and `{ends.second}`"
                 self._world.problems.report(rules.NOT_A_PARTY, found.span, message, *self._where())
                 return FALSE
+        if found.states <= STANDINGS.keys():
+            return self._atom(t.Stands(name, found.states, view), found.span)
         return self._atom(t.InState(name, found.states, view), found.span)
 
     def _apply(self, found: tree.Apply) -> Term:
@@ -462,12 +464,31 @@ class Resolver:
         other = None if found.other is None else self.instance(found.other)
         if name is None or (found.other is not None and other is None):
             return FALSE
-        if found.verb not in ("take", "send") and (found.verb, subject.symbol) not in self._world.performed:
+        if found.verb not in ("take", "send") and not self._can_be_done(found, subject.symbol, name):
             message = f"No message means `{found.verb} {subject.symbol.name}`: this is never so"
             state = DONE.get(found.verb)
             hint = () if state is None else (Note(f"`{state}({subject.span.text})` asks for the state"),)
             self._world.problems.report(rules.NEVER_DONE, found.span, message, *hint)
-        return t.Does(found.verb, name, other)
+        return t.Does(found.verb, name, other, found.by_message)
+
+    def _can_be_done(self, found: tree.Does, symbol: tree.Indexed, name: str) -> bool:
+        """Whether some message performs the operation or, unless a message must, the change comes about otherwise."""
+        world = self._world
+        if (found.verb, symbol) in world.performed:
+            return True
+        if found.by_message:
+            return False
+        deadlines = world.commitments[name].body if name in world.commitments else None
+        match found.verb:
+            case "fulfill" | "satisfy":
+                return True
+            case "violate":
+                ways = {("violate", symbol)} & world.brought_about or {("withdraw", symbol)} & world.performed
+                return deadlines is None or bool(deadlines.within) or bool(ways)
+            case "expire":
+                return deadlines is not None and bool(deadlines.expires)
+            case _:
+                return (found.verb, symbol) in world.brought_about
 
 
 def where(values: Values) -> tuple[Note, ...]:

@@ -12,7 +12,7 @@ from cplc.semantics.loading import Program
 from cplc.semantics.problems import Problems
 from cplc.semantics.references import Scope
 from cplc.semantics.types import BOOL, INT, Enum, Type
-from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, LITERALS, OPERATORS, STATES
+from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, LITERALS, OPERATORS, STANDINGS, STATES
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -76,7 +76,7 @@ class Library:
         if span is not None:
             macros = {text for text, found in visible.items() if any(isinstance(s, tree.MacroSymbol) for s in found)}
             own = set(scope.signature.macros) if scope.signature else set[str]()
-            known = macros | own | STATES.keys() | CLAIM_STATES.keys() | EVENTS.keys()
+            known = macros | own | STATES.keys() | CLAIM_STATES.keys() | STANDINGS.keys() | EVENTS.keys()
             notes = did_you_mean(name, sorted(known))
             if not notes and "." not in name:
                 notes = (Note("usual ones come with `import std.properties`"),)

@@ -160,8 +160,8 @@ class Templates:
             target: tree.Instance | None = None
             if operation.target is not None:
                 names = self._expressions.names
-                is_claim = subject is not None and isinstance(subject.symbol, tree.ClaimSymbol)
-                find = names.claim if is_claim else names.commitment if subject is not None else names.obligation
+                joined = JOINED.get(operation.verb.text)
+                find = {"to": names.commitment, "with": names.claim}.get(joined or "", names.obligation)
                 target = find(operation.target, scope)
             if (
                 verb is not None
@@ -176,13 +176,16 @@ class Templates:
         text, span = operation.verb.text, operation.verb.span
         is_claim = subject is not None and isinstance(subject.symbol, tree.ClaimSymbol)
         known: tuple[Verb | ClaimVerb, ...] = CLAIM_VERBS if is_claim else VERBS
-        others: tuple[Verb | ClaimVerb, ...] = VERBS if is_claim else CLAIM_VERBS
-        if subject is None:
-            known = tuple(dict.fromkeys((*known, *others)))
         if (verb := next((verb for verb in known if verb == text), None)) is not None:
             return verb
+        if text == "test":
+            written = operation.subject.span.text
+            message = "`test` is no operation: the content of a claim decides it, from the message on that creates it"
+            hint = Note(f"leave `test {written}` out, and let the content of `{written}` speak of runs, as in `F p`")
+            self._problems.report(rules.UNKNOWN_OPERATION, span, message, hint)
+            return None
         on, on_other = ("claims", "commitments") if is_claim else ("commitments", "claims")
-        if text in others:
+        if is_claim and text in VERBS:
             written = operation.subject.span.text
             message = f"`{text}` is an operation on {on_other}, and `{written}` is a {on[:-1]}"
         else:
@@ -201,7 +204,7 @@ class Templates:
         elif joined is None and operation.target is not None:
             what = f"`{verb}` takes no `{operation.joined}`"
             fit = [f"`{other}`" for other, word in JOINED.items() if word == operation.joined]
-            does = "hand over" if operation.joined == "to" else "argue with another claim"
+            does = "hand over" if operation.joined == "to" else "argue with a claim"
             hint = Note(f"only {', '.join(fit[:-1])} and {fit[-1]} {does}")
         elif operation.retaining and verb != "delegate":
             what, hint = f"`{verb}` takes no `retaining`", Note("only `delegate` does")

@@ -75,6 +75,15 @@ class InState:
 
 
 @dataclass(frozen=True, slots=True)
+class Stands:
+    """A commitment or claim is open, and its standing in the dialogue about it is one of these; ``view`` as above."""
+
+    commitment: str
+    standings: frozenset[str]
+    view: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FactRef:
     """A fact by name; its meaning is in the model."""
 
@@ -161,13 +170,15 @@ class Knowledge:
 class Does:
     """A path atom.
 
-    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick``, ``idle`` or an operation;
-    ``other`` is what a delegation is to or an argument is with, None for any.
+    ``verb`` is ``take`` (a message takes effect), ``send``, ``act`` (by a role), ``tick``, ``idle`` or a change of a
+    commitment or claim; ``other`` is what a delegation is to or an argument is with, None for any.
     """
 
     verb: str
     subject: str
     other: str | None = None
+    by_message: bool = False
+    """Only an operation of a message counts, not an automatic rule or a tick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +188,7 @@ class Strategic:
 
 
 Term = (
-    Const | Happened | Sent | InFlight | Field | Own | Var | InState | FactRef | Terminal
+    Const | Happened | Sent | InFlight | Field | Own | Var | InState | Stands | FactRef | Terminal
     | Apply | OverPaths | Social | Conditional | Knowledge | Does | Strategic
 )  # fmt: skip
 

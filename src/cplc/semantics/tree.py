@@ -365,6 +365,7 @@ class Does:
     subject: Instance | RoleTree | None
     """None for a tick and for the idle step."""
     other: Instance | None
+    by_message: bool
     span: Span
 
 

@@ -19,31 +19,43 @@ STATES: Final[dict[str, frozenset[str]]] = {
 
 VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 
-CLAIM_DISCUSSED: Final = ("open", "challenged", "justified", "attacked", "defended")
-CLAIM_CLOSED: Final = ("accepted", "refused", "withdrawn", "satisfied", "violated")
+CLAIM_CLOSED: Final = ("withdrawn", "satisfied", "violated")
 CLAIM_STATES: Final[dict[str, frozenset[str]]] = {
-    **{state: frozenset({state}) for state in ("null", *CLAIM_DISCUSSED, *CLAIM_CLOSED)},
+    **{state: frozenset({state}) for state in ("null", "open", *CLAIM_CLOSED)},
     "closed": frozenset(CLAIM_CLOSED),
 }
 """What may be asked of a claim, and the lifecycle states it stands for."""
 
 CLAIM_VERBS: Final[tuple[ClaimVerb, ...]] = get_args(ClaimVerb)
 
-BY_MAKER: Final = frozenset({"create", "withdraw", "justify", "defend", "test"})
-BY_ADDRESSEE: Final = frozenset({"accept", "refuse", "challenge", "attack", "test"})
+MOVES: Final = {
+    "accept": "accepted", "refuse": "refused", "challenge": "challenged",
+    "justify": "justified", "defend": "defended", "attack": "attacked",
+}  # fmt: skip
+"""The moves of a dialogue on a commitment or claim, each with the standing it leads to."""
+
+STANDINGS: Final[dict[str, frozenset[str]]] = {name: frozenset({name}) for name in ("unanswered", *MOVES.values())}
+"""What may be asked of the standing of an open commitment or claim."""
+
+BY_MAKER: Final = frozenset({"create", "withdraw", "justify", "defend"})
+BY_ADDRESSEE: Final = frozenset({"accept", "refuse", "challenge", "attack"})
 
 JOINED: Final = {"delegate": "to", "assign": "to", "justify": "with", "attack": "with", "defend": "with"}
 """The operations that need a second commitment or claim, and the word before it."""
 
 DONE: Final = {
     "fulfill": "fulfilled", "violate": "violated", "withdraw": "withdrawn", "release": "released", "expire": "expired",
-    "delegate": "delegated", "assign": "assigned", "compensate": "compensated", "accept": "accepted",
-    "refuse": "refused", "challenge": "challenged", "justify": "justified", "attack": "attacked", "defend": "defended",
+    "delegate": "delegated", "assign": "assigned", "compensate": "compensated", "satisfy": "satisfied", **MOVES,
 }  # fmt: skip
-"""The state in which an operation leaves what it is performed on."""
+"""The state or standing in which a change leaves what it is made on."""
 
-BY_DEBTOR: Final = frozenset({"create", "fulfill", "violate", "withdraw", "expire", "delegate", "compensate"})
-BY_CREDITOR: Final = frozenset({"release", "expire", "assign", "suspend", "reactivate"})
+CHANGES: Final[tuple[str, ...]] = VERBS
+"""What `does(...)` may ask of a commitment: some of it also comes about without a message."""
+CLAIM_CHANGES: Final[tuple[str, ...]] = (*CLAIM_VERBS, "satisfy", "violate")
+"""The same for claims: a claim's content satisfies or violates it."""
+
+BY_DEBTOR: Final = BY_MAKER | {"fulfill", "violate", "expire", "delegate", "compensate"}
+BY_CREDITOR: Final = BY_ADDRESSEE | {"release", "expire", "assign", "suspend", "reactivate"}
 
 CHECKS: Final = (
     "sound", "live", "deadlock_free", "no_debt_forgotten", "no_dangling", "fulfillable", "resolvable", "effective",

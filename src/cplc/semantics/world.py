@@ -139,6 +139,9 @@ class World:
     fact_ranges: dict[str, Ranges] = field(default_factory=dict)
     """What the quantifiers of each fact range over."""
     performed: set[tuple[str, object]] = field(default_factory=set)
+    """Operations that messages mean, by verb and symbol."""
+    brought_about: set[tuple[str, object]] = field(default_factory=set)
+    """Changes that operations of another name bring about: what is handed over to or argued with is created."""
     """Each verb with the symbols of what some message performs it on."""
     nodes: int = 0
     full: bool = False

@@ -7,7 +7,7 @@ from typing import Final
 from lsprotocol.types import SemanticTokensLegend
 
 from cplc.semantics.index import Kind
-from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, LITERALS, OPERATORS, STATES
+from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, LITERALS, OPERATORS, STANDINGS, STATES
 from cplc.server.compiled import Compiled
 from cplc.server.context import ALL_VERBS
 from cplc.server.texts import width
@@ -79,7 +79,7 @@ def _kind(token: Token) -> str | None:
 def _of_word(word: str) -> str | None:
     if word in RESERVED or word in LITERALS or word == "bool":
         return "keyword"
-    if word in STATES or word in CLAIM_STATES or word in CHECKS:
+    if word in STATES or word in CLAIM_STATES or word in STANDINGS or word in CHECKS:
         return "function"
     if word in OPERATORS:
         return "operator"

@@ -20,7 +20,7 @@ from cplc.file_access import is_below, project_root
 from cplc.resources import shipped
 from cplc.semantics.agents import ASPECTS
 from cplc.semantics.index import Declared, Kind
-from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, CLAIM_VERBS, EVENTS, JOINED, STATES, VERBS
+from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, CLAIM_VERBS, EVENTS, JOINED, STANDINGS, STATES, VERBS
 from cplc.server.compiled import Compiled
 from cplc.server.context import ALL_VERBS, Context, context
 from cplc.server.hover import code, head
@@ -238,7 +238,8 @@ class _Place:
             return self._values() if at.last in ("=", "..") else iter(())
         if callee in _PARTIES and self._is_party(callee):
             return chain(self.roles(), self._promises(callee))
-        if callee in STATES or (callee in CLAIM_STATES and not any(m.label == callee for m in self.macros())):
+        is_word = callee in CLAIM_STATES or callee in STANDINGS
+        if callee in STATES or (is_word and not any(m.label == callee for m in self.macros())):
             return self.of("commitment", "claim", "part")
         if callee in EVENTS:
             return self.of("message", "part")
@@ -260,14 +261,16 @@ class _Place:
 
     def _steps_inside(self) -> Iterator[CompletionItem]:
         last = self.at.last
-        if last == "send":
+        if last == "message":
+            yield from _words(sorted(ALL_VERBS), _Kinds.Method)
+        elif last == "send":
             yield from self.of("message", "part")
         elif last in ALL_VERBS or last in ("to", "with"):
             yield from self.of("commitment", "claim", "part")
         elif last == "(":
             yield from self.of("message")
             yield from self.roles()
-            yield from _words(("send", *sorted(ALL_VERBS)), _Kinds.Method)
+            yield from _words(("send", "message", *sorted(ALL_VERBS)), _Kinds.Method)
             yield from self.of("part")
         else:
             yield from _words(("to", "with"))
@@ -313,7 +316,7 @@ class _Place:
         if at.keyword in ("after", "if", "unless", "set", "on"):
             yield from (_declared(one) for one in self.compiled.index.declared.values() if self._is_own(one))
         yield from self.of("part", "role", "parameter")
-        states = dict.fromkeys((*STATES, *CLAIM_STATES)) if self._has("claim") else dict.fromkeys(STATES)
+        states = dict.fromkeys((*STATES, *(CLAIM_STATES if self._has("claim") else ()), *STANDINGS))
         if self._has("commitment", "claim", "part") or not is_formula:
             yield from _words(states, _Kinds.Function)
         if is_formula:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from cplc.records import dataclass
-from cplc.semantics.vocabulary import CLAIM_VERBS, VERBS
+from cplc.semantics.vocabulary import CLAIM_CHANGES, VERBS
 from cplc.server.tokens import OPENING, Token, Tokens
 from cplc.syntax.words import CONTEXTUAL, OPERATOR_WORDS, RESERVED
 
-ALL_VERBS: Final = frozenset((*VERBS, *CLAIM_VERBS))
+ALL_VERBS: Final = frozenset((*VERBS, *CLAIM_CHANGES))
 
 _CLOSING: Final = {closing: opening for opening, closing in OPENING.items()}
 _NO_OPERAND: Final = OPERATOR_WORDS | (CONTEXTUAL - {"all", "holds", "fails"}) | {"forall", "exists", "send"}

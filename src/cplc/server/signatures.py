@@ -7,7 +7,7 @@ from itertools import pairwise
 from lsprotocol.types import MarkupContent, MarkupKind, ParameterInformation, SignatureHelp, SignatureInformation
 
 from cplc.semantics.index import Declared
-from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, STATES
+from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, STANDINGS, STATES
 from cplc.server.compiled import Compiled
 from cplc.server.words import OPERATORS, meaning
 from cplc.syntax import ast
@@ -53,7 +53,7 @@ def signature_help(compiled: Compiled, offset: int) -> SignatureHelp | None:
         parts = tuple(parameter.text for parameter in macro.node.parameters)
         shown = f"define {name}({', '.join(parts)}) = {macro.node.body.span.text}"
         return _help(shown, parts, commas, macro.doc, within=len(f"define {name}"))
-    if name in STATES or name in CLAIM_STATES:
+    if name in STATES or name in CLAIM_STATES or name in STANDINGS:
         return _help(f"{name}(commitment)", ("commitment",), commas, meaning(name))
     if name in EVENTS:
         return _help(f"{name}(message)", ("message",), commas, meaning(name))

@@ -108,12 +108,13 @@ STATES: Final[dict[str, str]] = {
     "compensated": "closed: violated, and made good",
     "open": "made and not yet closed",
     "closed": "over, whatever its end",
-    "challenged": "the addressee asks why",
-    "justified": "the maker has answered with another claim",
-    "attacked": "the addressee has answered with a claim against it",
-    "defended": "the maker has answered the attack",
-    "accepted": "closed: the addressee agrees",
-    "refused": "closed: the addressee does not agree",
+    "unanswered": "open, and nobody has moved on it",
+    "accepted": "open, and the last move on it was that the creditor or addressee agreed",
+    "refused": "open, and the last move on it was that the creditor or addressee disagreed; it is no end",
+    "challenged": "open, and the creditor or addressee asks why",
+    "justified": "open, and its debtor or maker has answered with a claim",
+    "defended": "open, and its debtor or maker has answered an attack with a claim",
+    "attacked": "open, and the other side has answered with a claim against it",
     "satisfied": "closed: its content is true",
 }
 
@@ -129,19 +130,24 @@ OPERATIONS: Final[dict[str, tuple[str, str, str]]] = {
     "suspend": ("creditor", "`conditional`, `active`", "`pending`"),
     "reactivate": ("creditor", "`pending` by `suspend`", "the state it had"),
     "compensate": ("debtor", "`violated`", "`compensated`"),
+    "accept": ("creditor", "open, any standing", "standing `accepted`"),
+    "refuse": ("creditor", "open, any standing", "standing `refused`"),
+    "challenge": ("creditor", "open, any standing", "standing `challenged`"),
+    "justify": ("debtor", "open, any standing", "standing `justified`"),
+    "defend": ("debtor", "open, any standing", "standing `defended`"),
+    "attack": ("creditor", "open, any standing", "standing `attacked`"),
 }
 """Who performs an operation on a commitment, from which states, and what it becomes."""
 
 CLAIM_OPERATIONS: Final[dict[str, tuple[str, str, str]]] = {
     "create": ("maker", "`null`, closed", "`open`"),
-    "withdraw": ("maker", "`open`, `challenged`, `attacked`", "`withdrawn`"),
-    "challenge": ("addressee", "`open`, `justified`, `defended`", "`challenged`"),
-    "justify": ("maker", "`challenged`", "`justified`"),
-    "attack": ("addressee", "`open`, `justified`, `defended`", "`attacked`"),
-    "defend": ("maker", "`attacked`", "`defended`"),
-    "accept": ("addressee", "`open`, `justified`, `attacked`, `defended`", "`accepted`"),
-    "refuse": ("addressee", "`open`, `justified`, `attacked`, `defended`", "`refused`"),
-    "test": ("either", "neither `null`, `withdrawn`, `satisfied` nor `violated`", "`satisfied` or `violated`"),
+    "withdraw": ("maker", "`open`", "`withdrawn`"),
+    "accept": ("addressee", "`open`, any standing", "standing `accepted`"),
+    "refuse": ("addressee", "`open`, any standing", "standing `refused`"),
+    "challenge": ("addressee", "`open`, any standing", "standing `challenged`"),
+    "justify": ("maker", "`open`, any standing", "standing `justified`"),
+    "defend": ("maker", "`open`, any standing", "standing `defended`"),
+    "attack": ("addressee", "`open`, any standing", "standing `attacked`"),
 }
 """The same for claims."""
 

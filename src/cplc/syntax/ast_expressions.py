@@ -199,6 +199,8 @@ class Does:
     subject: Ref
     other: Ref | None = None
     joined: Joining = "to"
+    by: Name | None = None
+    """What has to bring the change about: `message`, or nothing in particular."""
     span: Span = _span()
 
 

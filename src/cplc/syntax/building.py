@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Generic, Literal, TypeVar, cast
 
 from lark import Token
@@ -243,6 +244,18 @@ class Builder:
         span = self._span(start, end)
         joined: ast.Joining = "with" if word == "with" else "to"
         return Part(ast.Does(self._name(verb), subject.node, other.node, joined, span=span), start, end)
+
+    def does_by(self, items: tuple[Token, Token, Token, Token, Ref, Token]) -> Expr:
+        sign, opening, by, *rest = items
+        return self._done_by(by, self.does_operation((sign, opening, *rest)))  # type: ignore[arg-type]
+
+    def does_transfer_by(self, items: tuple[Token, Token, Token, Token, Ref, Token, Ref, Token]) -> Expr:
+        sign, opening, by, *rest = items
+        return self._done_by(by, self.does_transfer((sign, opening, *rest)))  # type: ignore[arg-type]
+
+    def _done_by(self, by: Token, done: Expr) -> Expr:
+        assert isinstance(done.node, ast.Does)
+        return Part(replace(done.node, by=self._name(by)), done.start, done.end)
 
     def strategic(self, items: tuple[Token, Group, Expr]) -> Expr:
         sign, group, path = items

@@ -98,8 +98,8 @@ def _plain(expression: ast.Expr) -> str:
             return f"{modality}({reference(agent)}, {_argument(body)})"
         case ast.Knowledge(modality, group, body):
             return f"{modality}({{{_references(group)}}}, {_argument(body)})"
-        case ast.Does(verb, subject, other, joined):
-            words = [verb.text] if verb else []
+        case ast.Does(verb, subject, other, joined, by):
+            words = [word.text for word in (by, verb) if word]
             words += [reference(subject)]
             words += [joined, reference(other)] if other else []
             return f"does({' '.join(words)})"

@@ -117,6 +117,14 @@ class Taken:
     """What the user wrote for it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shorthand:
+    """A path formula that people know by a shorter text: which change the next step makes, by step and state."""
+
+    operand: Formula
+    text: str
+
+
 MOVES: Final = "!does(idle)"
 """The text of a `Taken` of every step that there is: the path does not idle."""
 
@@ -127,7 +135,7 @@ Path = Next | Finally | Globally | Until | WeakUntil | Release
 Past = Previous | Once | Historically | Since
 """What a path came by, from the state on in which it began: every path quantifier begins a new past."""
 
-OnPath = Path | Past | Taken
+OnPath = Path | Past | Taken | Shorthand
 """What is said of a path."""
 
 
@@ -325,8 +333,8 @@ class Regardless:
 Formula = (
     Atom | Not | And | Or | Implies | Iff
     | Next | Finally | Globally | Until | WeakUntil | Release | Previous | Once | Historically | Since | Taken
-    | OnPaths | Enforces | Commits | Fulfils | Conditional | SociallyCommits | KnownFrom | Knows | Adjacent
-    | Regardless
+    | Shorthand | OnPaths | Enforces | Commits | Fulfils | Conditional | SociallyCommits | KnownFrom | Knows
+    | Adjacent | Regardless
 )  # fmt: skip
 
 
@@ -354,7 +362,7 @@ def children(formula: Formula) -> tuple[Formula, ...]:
         case (
             Not(operand) | Commits(_, operand) | Fulfils(_, operand) | KnownFrom(_, operand) | Knows(_, _, operand)
             | Adjacent(operand) | Next(operand) | Finally(operand) | Globally(operand)
-            | Previous(operand) | Once(operand) | Historically(operand) | Regardless(operand)
+            | Previous(operand) | Once(operand) | Historically(operand) | Regardless(operand) | Shorthand(operand)
         ):  # fmt: skip
             return (operand,)
 

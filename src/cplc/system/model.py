@@ -32,6 +32,8 @@ VariableKind = Literal[
     "commitment",  # the lifecycle state that Env keeps
     "claim",       # the state of a claim that Env keeps
     "view",        # the lifecycle state as debtor or creditor sees it
+    "standing",    # the last move on an open commitment or claim, by any side; `unanswered` where there is none
+    "argument",    # the claim that this move was made with, or "none"
     "clock",       # ticks since a deadline began to run
     "former",      # what a pending commitment was before
     "follows",     # the commitment that a retaining one waits for, or "none"
@@ -166,6 +168,8 @@ class Step:
     free: tuple[str, ...] = ()
     """Variables that take any of their initial values (restarts of uninitialised ones)."""
     operations: tuple[Operation, ...] = ()
+    parts: tuple[tuple[str, bool], ...] = ()
+    """The changes by which a step was divided, and whether this part of it makes them (`cplc.lowering.changes`)."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -50,6 +50,7 @@ from cplc.system.formula import (
     Or,
     Previous,
     Release,
+    Shorthand,
     Since,
     Taken,
     Until,
@@ -83,6 +84,8 @@ def _kind(formula: Formula) -> _Is:
             return _TRUE if value is True else _FALSE
         case Taken(steps):
             return _Is.EVENT if steps else _FALSE
+        case Shorthand(operand):
+            return _kind(operand)
         case Not(operand):
             return _negated(_kind(operand))
         case And(operands):

@@ -101,7 +101,7 @@ def _formula(formula: Formula) -> _Text:
             return quantifier + steps + _below_quantifier(f.as_written(formula)), _PREFIX
         case f.Enforces(group, goal):
             return f"<<{', '.join(group)}>>{_below_quantifier(goal)}", _PREFIX
-        case f.Taken(_, text):
+        case f.Taken(_, text) | f.Shorthand(_, text):
             return text, _loosest(text)
         case f.Commits(channel, operand):
             return f"C({channel.name}, {formula_text(operand)})", _CLOSED

@@ -33,6 +33,7 @@ from cplc.system.formula import (
     Offer,
     Offering,
     OnPaths,
+    Shorthand,
     SociallyCommits,
     Taken,
     expressions,
@@ -257,6 +258,8 @@ def formula_key(formula: Formula) -> Hashable:
             return expr_key(condition)
         case Taken(steps):
             return Taken, steps
+        case Shorthand(operand):
+            return formula_key(operand)
         case AndFormula(operands) | OrFormula(operands):
             return type(formula), frozenset(map(formula_key, operands))
         case Knows(mode, agents, operand):
@@ -284,6 +287,8 @@ def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
             return Atom(_renamed(condition, renamed), renamed(text))
         case Taken():
             return _renamed_steps(found, renamed)
+        case Shorthand():
+            return replace(found, text=renamed(found.text))
         case Commits() | Fulfils():
             return replace(found, channel=_renamed_channel(found.channel, renamed))
         case Conditional(channel=channel, other=other, other_party=party):

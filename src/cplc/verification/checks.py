@@ -36,6 +36,7 @@ from cplc.system.model import Commitment, Step, System
 from cplc.system.printer import expr_text
 from cplc.system.rounds import out_of_range
 from cplc.verification import debts as about_debts
+from cplc.verification.contents import are_consistent, can_be_honoured, is_kept, is_unsettled
 from cplc.verification.debts import OPEN, Listing, Part
 from cplc.verification.observers import RENEWED, hands_over, with_hand_overs
 from cplc.verification.results import Question
@@ -214,7 +215,7 @@ def _open(commitment: Commitment) -> Formula:
 
 
 def _nothing_open(system: System) -> Formula:
-    return And(tuple(Not(_open(commitment)) for commitment in system.commitments))
+    return And(tuple(Not(is_unsettled(commitment)) for commitment in system.commitments))
 
 
 def _never(condition: Expr, text: str) -> Formula:
@@ -300,7 +301,10 @@ def _on_some_run(system: System, formula: Formula) -> Formula:
 def _fulfillable(system: System, _: Debts) -> _Asked:
     return _Asked(
         tuple(
-            (_some_time(_state(commitment, "fulfilled")), f"`{commitment.name}` is never fulfilled")
+            (
+                _some_time(is_kept(commitment)),
+                f"`{commitment.name}` is never fulfilled" + (", nor on course" if commitment.content else ""),
+            )
             for commitment in system.commitments
         )
     )
@@ -314,7 +318,7 @@ def _resolvable(system: System, _: Debts) -> _Asked:
 def _effective(system: System, _: Debts) -> _Asked:
     restarting = disj(step.guard for step in system.steps if step.kind == "restart")
     ended = Atom(disj((system.terminal, restarting)), "at an end")
-    fulfilled = Or(tuple(_state(commitment, "fulfilled") for commitment in system.commitments))
+    fulfilled = Or(tuple(is_kept(commitment) for commitment in system.commitments))
     success = _some_time(And((ended, fulfilled, _nothing_open(system))))
     return _Asked(((success, "no run ends with a commitment fulfilled and none open"),))
 
@@ -323,6 +327,10 @@ def _consistent(system: System, _: Debts) -> _Asked:
     """Say of each two commitments that they are not open at once, unless their consequents can be true at once."""
     parts: list[Part] = []
     for one, other in combinations(system.commitments, 2):
+        if one.content or other.content:
+            meaning = f"`{one.name}` and `{other.name}` are in force, each can be kept, and both together cannot"
+            parts.append((are_consistent(system, one, other), meaning))
+            continue
         together = And(tuple(Atom(c.consequent, _condition_text(system, c.consequent)) for c in (one, other)))
         apart = _always(Not(And((_open(one), _open(other)))))
         meaning = f"`{one.name}` and `{other.name}` are open at once, and their consequents exclude each other"
@@ -393,6 +401,11 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _Asked:
     """Say of each active commitment that its debtor can bring the consequent about, whatever others do."""
     parts: list[Part] = []
     for commitment in system.commitments:
+        if commitment.content:
+            meaning = f"`{commitment.name}` is active, and {commitment.debtor} alone cannot keep what it promised"
+            active = Atom(_is(commitment, "active"), f"active({commitment.name})")
+            parts.append((_always(Implies(active, can_be_honoured(commitment, uniform=uniform))), meaning))
+            continue
         text = _condition_text(system, commitment.consequent)
         promised = Finally(Atom(commitment.consequent, text))
         active = Atom(_is(commitment, "active"), f"active({commitment.name})")

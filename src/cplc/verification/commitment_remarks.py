@@ -4,7 +4,7 @@ last, and promises that are not kept where a property fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from cplc.records import dataclass
 from cplc.system.expr import Const, Read, conj, equal, negate, reads
@@ -48,10 +48,13 @@ def _says_never(formula: Formula, part: Formula) -> bool:
             return False
 
 
-def contents_that_do_not_last(reachable: Reachable, formula: Formula, system: System) -> Iterator[Remark]:
+def contents_that_do_not_last(
+    deciding: Callable[[Formula], Reachable], formula: Formula, system: System
+) -> Iterator[Remark]:
     """Yield commitments whose consequent is false again while they are fulfilled, where a formula asks for it.
 
-    So it is with a message that is reset. `C` and `Fu` of the consequent are then false where the promise is kept.
+    So it is with a message that is reset. `C` and `Fu` of the consequent are then false where the promise is kept. The
+    states are ``deciding`` some formula of their own: the consequent may depend on more than the question does.
     """
     asked: dict[str, set[str]] = {}
     for part in subformulas(formula):
@@ -64,8 +67,12 @@ def contents_that_do_not_last(reachable: Reachable, formula: Formula, system: Sy
         content_reads = reads(commitment.consequent)
         if content_reads.isdisjoint(asked.get(commitment.name, ())) or commitment.variable in content_reads:
             continue
+        states = system.variable.get(commitment.variable)
+        if states is None or "fulfilled" not in states.domain:
+            continue
         is_fulfilled = equal(Read(commitment.variable), Const("fulfilled"))
         lost = Atom(conj((is_fulfilled, negate(commitment.consequent))), f"kept, and no longer so: {commitment.name}")
+        reachable = deciding(OnPaths("E", Finally(lost)))
         if reachable.occurs(lost):
             message = (
                 f"the consequent of `{commitment.name}` does not last: in some reachable states it is false again, and "

@@ -27,6 +27,7 @@ from cplc.system.formula import (
     Past,
     Previous,
     Release,
+    Shorthand,
     Since,
     SociallyCommits,
     Taken,
@@ -144,6 +145,8 @@ class Facts:
         match formula:
             case Taken():
                 return [self._taken(formula, position) for position in self._places(rounds)]
+            case Shorthand(operand):
+                return of(operand)
             case Not(operand):
                 return _negated(of(operand))
             case And(operands):

@@ -19,6 +19,7 @@ from cplc.system.formula import (
     Iff,
     Implies,
     Not,
+    Shorthand,
     SociallyCommits,
     Taken,
     children,
@@ -33,7 +34,7 @@ _FALSE, _TRUE = Atom(FALSE, "false"), Atom(TRUE, "true")
 class _Place:
     """One atom where it stands, and the formulas that must hold if it is not to matter there."""
 
-    atom: Atom | Taken
+    atom: Atom | Taken | Shorthand
     harder: tuple[Formula, ...]
 
 
@@ -58,7 +59,7 @@ def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
     match formula:
         case Atom(Const()):
             return
-        case Atom() | Taken():
+        case Atom() | Taken() | Shorthand():
             worst = {True: (_FALSE,), False: (_TRUE,), None: (_FALSE, _TRUE)}[positive]
             yield _Place(formula, worst)
             return

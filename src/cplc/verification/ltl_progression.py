@@ -26,6 +26,7 @@ from cplc.system.formula import (
     Or,
     Previous,
     Release,
+    Shorthand,
     Since,
     Taken,
     Until,
@@ -80,6 +81,8 @@ class _Run:
         match formula:
             case Taken() | Previous() | Once() | Historically() | Since():
                 return _constant(self.value(formula, at))
+            case Shorthand(operand):
+                return after(operand)
             case Not(operand):
                 return negation(after(operand))
             case And(operands):
@@ -122,6 +125,8 @@ class _Run:
         match formula:
             case Taken(steps):
                 return self._steps[at] in steps
+            case Shorthand(operand):
+                return self.value(operand, at)
             case Not(operand):
                 return not self.value(operand, at)
             case And(operands):

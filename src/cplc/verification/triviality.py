@@ -37,6 +37,7 @@ from cplc.system.formula import (
     Previous,
     Regardless,
     Release,
+    Shorthand,
     Since,
     SociallyCommits,
     Taken,
@@ -100,7 +101,7 @@ class _Laws:
                 return self._modal(formula)
             case SociallyCommits():
                 return self._social(formula)
-            case Atom() | Taken() | Conditional():
+            case Atom() | Taken() | Shorthand() | Conditional():
                 return formula
 
     def _combined(self, formula: Formula) -> Formula:

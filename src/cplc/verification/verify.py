@@ -397,8 +397,13 @@ class _Answering:
 
         whole = self.exploration.system
         remarks = self._remarks(social, not_serial)
-        remarks += self._remarks(social, lambda met, formula: contents_that_do_not_last(met, formula, whole))
+        for part in social:
+            lost = contents_that_do_not_last(self._met, part.formula, whole)
+            remarks += tuple(replace(remark, system=whole) for remark in lost if remark not in remarks)
         return remarks + (self._remarks(social, never_fulfilled) if holds else ())
+
+    def _met(self, deciding: Formula) -> _Met:
+        return _Met(self.exploration, deciding, self.assuming)
 
     def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:
         """Return why the formula has its value, replayed; on runs where these roles keep going."""

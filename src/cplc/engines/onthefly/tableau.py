@@ -33,6 +33,7 @@ from cplc.system.formula import (
     Or,
     Previous,
     Release,
+    Shorthand,
     Since,
     Taken,
     Until,
@@ -203,6 +204,8 @@ class Tableau:
                 return self._any(
                     self._all((self._goal(left, side), self._goal(right, side == value))) for side in (True, False)
                 )
+            case Shorthand(operand):
+                return self._goal(operand, value)
             case Taken():
                 return self._number(_Takes(formula, value))
             case Next(operand):

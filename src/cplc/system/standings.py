@@ -1,0 +1,53 @@
+"""Standings: how far the dialogue about an open commitment or claim has come, apart from its life cycle.
+
+The standing is the last move on it; `unanswered` where nobody has moved. Only what some message moves on has one. An
+argument is a move with a claim; where several claims may have been used, a second variable keeps which one was.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cplc.system.kept import kept_for_system
+from cplc.system.model import State, System
+
+UNANSWERED: Final = "unanswered"
+NOTHING: Final = "none"
+
+MOVES: Final = {
+    "accept": "accepted", "refuse": "refused", "challenge": "challenged",
+    "justify": "justified", "defend": "defended", "attack": "attacked",
+}  # fmt: skip
+"""The moves of a dialogue, each with the standing it leads to."""
+
+
+def standing_of(name: str) -> str:
+    """Return the name of the variable for the standing of what is kept under this name."""
+    return f"{name}.standing"
+
+
+def argument_of(name: str) -> str:
+    """Return the name of the variable for the claim that the last move was made with."""
+    return f"{name}.with"
+
+
+@kept_for_system
+def _only_arguments(system: System) -> dict[tuple[str, str], str]:
+    """Return the claim of each argument, by what it is about and its standing, where no other claim is used."""
+    claims: dict[tuple[str, str], set[str]] = {}
+    for step in system.steps:
+        for operation in step.operations:
+            if operation.verb in MOVES and operation.target is not None:
+                claims.setdefault((operation.commitment, MOVES[operation.verb]), set()).add(operation.target)
+    return {key: next(iter(used)) for key, used in claims.items() if len(used) == 1}
+
+
+def standing_text(system: System, name: str, state: State) -> str:
+    """Return the standing with the claim of the argument; nothing where it has none or is unanswered."""
+    standing = state.get(standing_of(name), UNANSWERED)
+    if standing == UNANSWERED:
+        return ""
+    claim = state.get(argument_of(name), NOTHING)
+    if claim == NOTHING:
+        claim = _only_arguments(system).get((name, str(standing)), NOTHING)
+    return str(standing) if claim == NOTHING else f"{standing} with {claim}"

@@ -1,0 +1,69 @@
+"""What the built-in checks ask of commitments whose content is about runs.
+
+Definition. κ(c), "c is kept", is ``open(c) U (fulfilled(c) | G (open(c) & on course(c)))``.
+"""
+
+from __future__ import annotations
+
+from cplc.system.expr import Const, Expr, Read, conj, disj, equal, one_of
+from cplc.system.formula import And, Atom, Enforces, Formula, Globally, Implies, Not, OnPaths, Or, Until
+from cplc.system.model import Commitment, System
+
+_OPEN = ("conditional", "active", "pending")
+_DONE = ("fulfilled", "released", "assigned", "null")
+"""Where the debtor of an active commitment has not failed: others let go of it, or a new round took it back."""
+
+
+def is_open(commitment: Commitment) -> Formula:
+    return Atom(one_of(Read(commitment.variable), _OPEN), f"open({commitment.name})")
+
+
+def is_on_course(commitment: Commitment) -> Formula:
+    return Atom(commitment.on_course, f"on course: {commitment.name}")
+
+
+def is_unsettled(commitment: Commitment) -> Formula:
+    """Return when the commitment is open, and what it promises would not hold if nothing more happened."""
+    if not commitment.content:
+        return is_open(commitment)
+    return And((is_open(commitment), Not(is_on_course(commitment))))
+
+
+def is_kept(commitment: Commitment) -> Formula:
+    """Return when the commitment is fulfilled or on course."""
+    fulfilled = Atom(equal(Read(commitment.variable), Const("fulfilled")), f"fulfilled({commitment.name})")
+    return Or((fulfilled, is_on_course(commitment))) if commitment.content else fulfilled
+
+
+def can_be_honoured(commitment: Commitment, *, uniform: bool) -> Formula:
+    """Return that the debtor can keep it on course forever or until it is no longer in force, without breaking it.
+
+    Strategies for the two goals are put together: one until the commitment is done or the other goal can be enforced.
+    """
+    group = (commitment.debtor,)
+    done = Atom(one_of(Read(commitment.variable), _DONE), " | ".join(f"{state}({commitment.name})" for state in _DONE))
+    lasting = Enforces(group, Globally(And((is_open(commitment), is_on_course(commitment)))), uniform)
+    return Enforces(group, Until(is_open(commitment), Or((done, lasting))), uniform)
+
+
+def are_consistent(system: System, one: Commitment, other: Commitment) -> Formula:
+    """Return that wherever both are in force and each is kept on some fair run, some fair run keeps both."""
+    in_force = tuple(Atom(_in_force(system, c), f"in force: {c.name}") for c in (one, other))
+    each = tuple(OnPaths("E", _kept(c)) for c in (one, other))
+    both = OnPaths("E", And((_kept(one), _kept(other))))
+    return OnPaths("A", Globally(Implies(And((*in_force, *each)), both)))
+
+
+def _kept(commitment: Commitment) -> Formula:
+    fulfilled = Atom(equal(Read(commitment.variable), Const("fulfilled")), f"fulfilled({commitment.name})")
+    lasting = Globally(And((is_open(commitment), is_on_course(commitment))))
+    return Until(is_open(commitment), Or((fulfilled, lasting)) if commitment.content else fulfilled)
+
+
+def _in_force(system: System, commitment: Commitment) -> Expr:
+    active = equal(Read(commitment.variable), Const("active"))
+    former = system.variable.get(f"{commitment.variable}.former")
+    if former is None:
+        return active
+    waiting = equal(Read(commitment.variable), Const("pending"))
+    return disj((active, conj((waiting, equal(Read(former.name), Const("active"))))))

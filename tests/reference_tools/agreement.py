@@ -1,0 +1,190 @@
+"""Random comparison with other model checkers: counts of reachable states, and verdicts on random formulas.
+
+``python -m tests.reference_tools.agreement --minutes 30 --seed 1`` draws protocols with properties, and systems with
+formulas, exports them to every tool that the environment names (`CPLC_MCMAS`, `CPLC_NUSMV`, `CPLC_NUSMV_ARCTL`), and
+compares what the tool prints with our verdicts. A disagreement is printed as small as Hypothesis can make it; the run
+goes on with other examples. `test_exports.py` makes a few of the same comparisons.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from time import monotonic
+
+from hypothesis import strategies as st
+from tests.agreement import MODALITIES, Disagreement, Figures, run
+from tests.reference_tools.judges import JUDGES, Judge
+from tests.reference_tools.said import printed
+from tests.strategies import roles, systems
+from tests.strategies_formulas import protocols
+from tests.strategies_logic import operators
+
+from cplc.engines.explicit import ExplicitEngine
+from cplc.export import ExportedFormula, Origin, Request, export
+from cplc.pipeline import Asked, Compilation, count_reachable
+from cplc.source import Source
+from cplc.system.formula import And, OnPaths
+
+BATCH = 5
+"""How many protocols, or systems, have one seed; a disagreement ends a batch."""
+SECONDS = 5.0
+"""How long a tool may take for one file."""
+FORMULAS = 4
+"""How many formulas there are to a system or protocol."""
+EXTRA_STATES = ("bit, which flips", "Nobody sees")
+"""What exporters write where fairness needs variables that tell more states apart."""
+
+
+def compare_counts(judge: Judge, request: Request, seconds: float = 120) -> None:
+    """Compare the count of what is written without formulas, unless fairness adds variables."""
+    text = export(judge.target, replace(request, formulas=())).text
+    if not any(comment in text for comment in EXTRA_STATES):
+        counted, expected = judge.ask(text, seconds=seconds).states, printed(count_reachable(request.system))
+        if counted not in (None, expected):
+            raise Disagreement(f"{judge.name} counts {counted} states instead of {expected}\n{text}")
+
+
+def compare_verdicts(
+    judge: Judge, compilation: Compilation, asked: tuple[Asked, ...], seconds: float = 120
+) -> dict[str, bool]:
+    """Compare the verdicts on the formulas that can be written together, and return them."""
+    exported = compilation.export(judge.target, asked)
+    assert len(exported.written) + len(exported.notes) == len(asked)
+    try:
+        theirs = judge.verdicts(exported, seconds=seconds)
+    except subprocess.TimeoutExpired:
+        if len(asked) == 1:
+            raise
+        apart = (compare_verdicts(judge, compilation, (one,), seconds) for one in asked)
+        return {name: verdict for verdicts in apart for name, verdict in verdicts.items()}
+    for result in compilation.verify([one for one in asked if one.question.name in theirs]):
+        name = result.question.name
+        if result.answer == "unknown" or theirs[name] != (result.answer != "fails"):
+            raise Disagreement(
+                f"{judge.name} says {theirs[name]} of {name}, which {result.answer} ({result.reason})\n{exported.text}"
+            )
+    return theirs
+
+
+def compare_protocol(
+    judge: Judge, compilation: Compilation, asked: tuple[Asked, ...], seconds: float = 120
+) -> dict[str, bool]:
+    """Compare the count, and the verdict of every formula that can be written; return the verdicts."""
+    compare_counts(judge, compilation.to_be_exported(asked), seconds)
+    verdicts = compare_verdicts(judge, compilation, asked, seconds)
+    for one in asked:
+        if one.question.name not in verdicts:
+            verdicts |= compare_verdicts(judge, compilation, (one,), seconds)
+    return verdicts
+
+
+def compare_system(judge: Judge, request: Request, seconds: float = 20) -> dict[str, bool]:
+    """Compare a system with its formulas; return the verdicts, of which those count that a fair run bears out."""
+    engine = ExplicitEngine(request.system)
+    compare_counts(judge, request, seconds)
+    theirs = judge.verdicts(export(judge.target, request), seconds=seconds)
+    compared = {}
+    for one in request.formulas:
+        if one.name in theirs and (judge.empty_quantifiers or some_run_begins(engine, one.assuming)):
+            compared[one.name] = theirs[one.name]
+            if theirs[one.name] != engine.is_valid(one.formula, one.assuming):
+                raise Disagreement(f"{judge.name} says {theirs[one.name]} of {one}\n{request}")
+    return compared
+
+
+def some_run_begins(engine: ExplicitEngine, assuming: frozenset[str]) -> bool:
+    """Whether every initial state has a fair run; without one, tools differ on what holds."""
+    begins = engine.satisfying(OnPaths("E", And(())), assuming)
+    return engine.is_empty(engine.without(engine.initial, begins))
+
+
+# --- long runs
+
+
+def protocols_compared(judge: Judge, figures: Figures) -> Callable[[st.DataObject], None]:
+    def compare(data: st.DataObject) -> None:
+        sample = data.draw(protocols(formula_count=FORMULAS, commitments=data.draw(st.booleans())))
+        compilation = Compilation(Source("generated.cpl", sample.text))
+        if not compilation.ok:
+            raise Disagreement("\n".join([*(d.concise() for d in compilation.diagnostics), sample.text]))
+        asked = tuple(one for one in compilation.questions() if one.question.kind == "property")
+        if not judge.empty_quantifiers and any(one.system.fairness for one in asked):
+            return
+        try:
+            with figures.timed(judge.name):
+                verdicts = compare_protocol(judge, compilation, asked, SECONDS)
+        except subprocess.TimeoutExpired:
+            figures.unknown[f"{judge.name}: too long"] += 1
+            return
+        except Disagreement as apart:
+            raise Disagreement(f"{apart}\n{sample.text}") from None
+        _count(figures, f"protocols, {judge.name}", verdicts)
+        figures.states += count_reachable(compilation.system)
+        for number, formula in enumerate(sample.formulas):
+            if f"p{number}" in verdicts:
+                figures.operators.update(set(MODALITIES.findall(formula)))
+
+    return compare
+
+
+def systems_compared(judge: Judge, figures: Figures) -> Callable[[st.DataObject], None]:
+    def compare(data: st.DataObject) -> None:
+        system = data.draw(systems())
+        drawn = [data.draw(st.tuples(judge.formulas(system), roles(system))) for _ in range(FORMULAS)]
+        formulas = [ExportedFormula(f"f{n}", formula, "", assuming) for n, (formula, assuming) in enumerate(drawn)]
+        try:
+            with figures.timed(judge.name):
+                verdicts = compare_system(judge, Request(system, formulas, Origin("-", "0")), SECONDS)
+        except subprocess.TimeoutExpired:
+            figures.unknown[f"{judge.name}: too long"] += 1
+            return
+        _count(figures, f"systems, {judge.name}", verdicts)
+        figures.states += count_reachable(system)
+        for one in formulas:
+            if one.name in verdicts:
+                figures.operators.update(set(operators(one.formula)))
+
+    return compare
+
+
+def _count(figures: Figures, kind: str, verdicts: dict[str, bool]) -> None:
+    figures.pairs += len(verdicts)
+    figures.formulas += len(verdicts)
+    figures.verdicts.update(f"{kind}: {str(verdict).lower()}" for verdict in verdicts.values())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.reference_tools.agreement", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10, help="how long examples are drawn")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tools", nargs="*", choices=[judge.name for judge in JUDGES], help="all by default")
+    parser.add_argument("--only", choices=["protocols", "systems"])
+    asked = parser.parse_args(arguments)
+    judges = [judge for judge in JUDGES if judge.program and (not asked.tools or judge.name in asked.tools)]
+    for judge in JUDGES:
+        if not judge.program and (not asked.tools or judge.name in asked.tools):
+            sys.stderr.write(f"{judge.name} is skipped: no variable of the environment names the program\n")
+    figures, number, begin = Figures(), asked.seed * 1_000_003, monotonic()
+    kinds = [
+        kind
+        for name, kind in (("protocols", protocols_compared), ("systems", systems_compared))
+        if asked.only in (None, name)
+    ]
+    while judges and monotonic() - begin < 60 * asked.minutes:
+        for judge in judges:
+            for kind in kinds:
+                run(kind(judge, figures), BATCH, number, figures)
+                number += 1
+        sys.stderr.write(f"\r{figures.pairs} pairs, {len(figures.disagreements)} disagreements ")
+        sys.stderr.flush()
+    sys.stderr.write("\n")
+    sys.stdout.write("\n".join(figures.lines()) + "\n")
+    return 1 if figures.disagreements else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
