@@ -154,6 +154,10 @@ class Modalities:
     def does_in_content(self, expr: ast.Does, scope: Scope) -> Typed:
         """Return a step that a content speaks of: a message taking effect, a role acting or a tick."""
         found, type_ = self.does(expr, scope)
+        if isinstance(found, tree.Does) and found.verb == "idle":
+            hint = Note("what is promised is watched at receipts, exchanges, ticks and restarts")
+            self._error(rules.NOT_A_CONTENT, expr.span, "A promise is not about idle steps", hint)
+            return tree.FALSE, PATH
         if expr.verb is not None and expr.verb.text == "send":
             hint = Note(f"write `does({expr.subject.span.text})`, which is true of the step by which it takes effect")
             self._error(

@@ -52,7 +52,7 @@ _BETWEEN: Final = {
     "C": 1, "Fu": 1, "SC": 1, "SCc": 2, "WCC": 2, "SCC": 2, "FuW": 2, "FuS": 2, "CaS": 2, "ReS": 2, "DeS": 3, "AsS": 3,
 }  # fmt: skip
 """Modalities from one role to another, and how many formulas follow the two."""
-_SAME: Final = {"CSC": "SCc", "CC": "SCc", "GK": "EK", "GCK": "CK"}
+_SAME: Final = {"GK": "EK", "GCK": "CK"}
 """Modalities that have another name here."""
 _SUBSCRIPTED: Final = {"K": "K", "E": "EK", "EK": "EK", "D": "DK", "DK": "DK", "C": "CK", "CK": "CK"}
 _SUBSCRIPT: Final = re.compile(r"(EK|DK|CK|[KEDC])_(\w*)", re.ASCII)
@@ -64,7 +64,7 @@ _VERBS: Final = {
             "reactivate", "compensate", "accept", "refuse", "challenge", "justify", "attack", "defend",
         )
     },
-    "fulfil": "fulfill", "discharge": "fulfill", "cancel": "withdraw", "satisfy": "fulfill",
+    "fulfil": "fulfill", "discharge": "fulfill", "cancel": "withdraw", "satisfy": "satisfy",
 }  # fmt: skip
 _ARGUED: Final = frozenset({"justify", "attack", "defend"})
 
@@ -265,6 +265,8 @@ class _Reading:
         if self._word(first) == "(" and self.closing.get(first) == end - 1:
             body = self._slice(first + 1, end - 1)
         modality = "C" if "->" in agents else _SUBSCRIPTED[match[1]]
+        separator = "->" if modality == "C" else ","
+        agents = f" {separator} ".replace(" ,", ",").join(agent.strip() for agent in agents.split(separator))
         if modality in ("EK", "DK", "CK") and "," in agents:
             agents = f"{{{agents}}}"
         return end, f"{modality}({agents}, {body})"
@@ -318,5 +320,5 @@ def _are_names(texts: Iterable[str]) -> bool:
 
 def _fulfilled(text: str) -> str | None:
     """Return what stands in the parentheses of a commitment that is said to be fulfilled."""
-    match = re.fullmatch(r"S?C\((.*)\)", text, re.DOTALL)
+    match = re.fullmatch(r"C\((.*)\)", text, re.DOTALL)
     return match[1] if match is not None and "->" in match[1].split(",")[0] else None
