@@ -206,9 +206,9 @@ def formula_data(formula: Formula) -> list[object]:
             return ["enforces", group, formula_data(goal), "uniform" if uniform else "full"]
         case f.Commits(channel, operand) | f.Fulfils(channel, operand):
             return [_word(formula), _channel(channel), formula_data(operand)]
-        case f.Conditional(channel, operation, antecedent, consequent, other):
-            offerings = [_offering(channel), *([] if other is None else [_offering(other)])]
-            return [operation, *offerings, formula_data(antecedent), formula_data(consequent)]
+        case f.Conditional(channel, operation, antecedent, consequent, other, party):
+            third = [] if other is None else [_offering(other), party]
+            return [operation, _offering(channel), *third, formula_data(antecedent), formula_data(consequent)]
         case f.KnownFrom(observed, operand, observer):
             return ["known from", [*map(expr_data, observed)], formula_data(operand), observer]
         case f.Knows(mode, agents, operand):
