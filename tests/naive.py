@@ -206,6 +206,8 @@ class Naive:
                 return frozenset().union(*(self.accessible_by(channel, state) for state in committed))
             case f.Conditional():
                 return self._conditional(formula, states(formula.antecedent), states(formula.consequent))
+            case f.SociallyCommits(_, bindings, operand, trigger):
+                return self._socially_commits(bindings, operand, trigger, assuming)
             case f.KnownFrom(observed, operand):
                 holds = states(operand)
                 return frozenset(state for state in everywhere if self.agreeing_with(observed, state) <= holds)
@@ -271,6 +273,25 @@ class Naive:
                 there = self.where(promised)
                 found &= there if state in there else frozenset(self.reachable) - there
         return found
+
+    def _socially_commits(
+        self, bindings: tuple[f.Binding, ...], operand: Formula, trigger: Formula | None, assuming: frozenset[str]
+    ) -> States:
+        """Sort the states by what binds there: then what a run has to keep is the same for all of one sort."""
+        places = [self.satisfying(one.where, assuming) for one in bindings]
+        found: set[Frozen] = set()
+        for pattern in product((False, True), repeat=len(bindings)):
+            here = {state for state in self.reachable if [state in place for place in places] == list(pattern)}
+            if not here or not any(pattern):
+                continue
+            kept = [one.keeping for one, binds in zip(bindings, pattern, strict=True) if binds]
+            kept += [] if trigger is None else [f.Finally(trigger)]
+
+            def some_run(*parts: Formula) -> States:
+                return self.by_tableau(OnPaths("E", f.And(parts)), assuming)
+
+            found |= here & some_run(*kept) - some_run(*kept, f.Not(operand))
+        return frozenset(found)
 
     def _some_path(self, path: Path, assuming: frozenset[str]) -> States:
         def states(operand: Formula) -> States:

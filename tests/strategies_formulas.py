@@ -246,6 +246,52 @@ def _laws_of_commitment(draw: st.DrawFn, plan: Plan, one: str, other: str) -> li
     ]
 
 
+def _laws_of_social_commitment(draw: st.DrawFn, plan: Plan) -> list[str]:
+    """Return what holds of what every debtor's word comes to."""
+    name = draw(st.sampled_from(plan.commitments))
+    between = ends(name, draw(st.sampled_from(instances(name))))
+    pair = " -> ".join(between)
+    open_ones = [
+        f"active({one}) | pending({one})"
+        for declared in plan.commitments
+        for one in instances(declared)
+        if ends(declared, one) == between
+    ]
+    one, other, trigger = draw(paths(plan, 1)), draw(paths(plan, 1)), draw(_atoms(plan))
+
+    def commits(body: str) -> str:
+        return f"SC({pair}, {body})"
+
+    def offers(body: str) -> str:
+        return f"SCc({pair}, {trigger}, {body})"
+
+    return [
+        f"AG !({commits(one)} & {commits(f'!({one})')})",
+        f"AG ({commits(f'({one}) & ({other})')} <-> {commits(one)} & {commits(other)})",
+        f"AG ({commits(f'({one}) -> ({other})')} & {commits(one)} -> {commits(other)})",
+        f"AG ({commits(one)} -> {commits(commits(one))})",
+        f"AG ({commits(one)} -> {commits('true')})",
+        f"AG ({commits('true')} -> {' | '.join(open_ones)})",
+        f"AG ({commits('true')} & A ({one}) -> {commits(one)})",
+        f"AG ({commits(one)} -> E ({one}))",
+        f"AG !({offers(one)} & {offers(f'!({one})')})",
+        f"AG ({offers(f'({one}) & ({other})')} <-> {offers(one)} & {offers(other)})",
+        f"AG ({offers(one)} -> {offers(f'F ({trigger})')})",
+        f"AG ({commits(one)} & {offers('true')} -> {offers(one)})",
+    ]
+
+
+@st.composite
+def social_validities(draw: st.DrawFn) -> Sample:
+    """Draw a protocol with properties that every social commitment has."""
+    plan = draw(plans().filter(lambda plan: bool(plan.commitments)))
+    drawn = draw(st.lists(st.sampled_from(_laws_of_social_commitment(draw, plan)), min_size=3, max_size=3, unique=True))
+    tail = [f"property p{number}: {formula}" for number, formula in enumerate(drawn)]
+    if one_in(draw, 4):
+        tail.append(f"fairness {draw(_atoms(plan))}")
+    return Sample(text_of(plan, tail), tuple(drawn))
+
+
 @st.composite
 def conditional_validities(draw: st.DrawFn) -> Sample:
     """Draw a protocol with laws of conditional commitment, which hold of every protocol whatever."""

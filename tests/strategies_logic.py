@@ -66,7 +66,7 @@ class _Writer:
             return self.atom()
         kinds = ["atom", "paths", "paths", "paths", "paths", "boolean", "boolean"]
         if self.logic.social:
-            kinds += ["knows", "commits", "fulfils"]
+            kinds += ["knows", "commits", "fulfils", "socially commits"]
         if self.logic.games:
             kinds.append("game")
 
@@ -84,6 +84,8 @@ class _Writer:
                 return f.Commits(self.channel(), below())
             case "fulfils":
                 return f.Fulfils(self.channel(), below())
+            case "socially commits":
+                return self.social(depth - 1)
             case "game":
                 return self.game(depth - 1)
             case _:
@@ -107,6 +109,21 @@ class _Writer:
 
     def channel(self) -> f.Channel:
         return self.pick(*some_channels(self.system))
+
+    def social(self, depth: int) -> Formula:
+        """Draw what a debtor's word comes to: one or two things bind, each by a condition of its own."""
+        outer, self.weight = self.weight, 2
+        bindings = tuple(
+            f.Binding(f"c{number}", self.atom(), self.keeping()) for number in range(self.draw(st.integers(0, 2)))
+        )
+        trigger = self.atom() if self.one_in(3) else None
+        operand = self.path(depth)
+        self.weight = outer
+        return f.SociallyCommits("a -> b", bindings, operand, trigger)
+
+    def keeping(self) -> Formula:
+        goal = f.Or((self.atom(), f.Globally(self.atom()))) if self.one_in(2) else self.atom()
+        return self.pick(f.Until(self.atom(), goal), f.Next(self.atom()), self.atom())
 
     def game(self, depth: int, *, uniform: bool = False) -> Formula:
         def below() -> Formula:

@@ -172,6 +172,13 @@ def formula_of(data: list[Any]) -> Formula:
             return f.Conditional(offering_of(channel), word, *content, offering_of(other), party)
         case [("WCC" | "SCC" | "FuW" | "FuS" | "CaS" | "ReS") as word, channel, antecedent, consequent]:
             return f.Conditional(offering_of(channel), word, formula_of(antecedent), formula_of(consequent))
+        case ["socially commits", pair, bindings, operand, trigger]:
+            things = tuple(
+                f.Binding(one["name"], formula_of(one["where"]), formula_of(one["keeping"])) for one in bindings
+            )
+            return f.SociallyCommits(
+                pair, things, formula_of(operand), None if trigger is None else formula_of(trigger)
+            )
         case ["known from", observed, operand, observer]:
             return f.KnownFrom(tuple(map(expr_of, observed)), formula_of(operand), observer)
         case ["knows", mode, agents, operand]:

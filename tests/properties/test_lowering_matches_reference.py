@@ -12,7 +12,14 @@ from tests.reference.lockstep import Apart, Lockstep, hazardous
 from tests.reference.logic import begins, holds
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
-from tests.strategies_formulas import Sample, conditional_validities, protocols, strategic_protocols, validities
+from tests.strategies_formulas import (
+    Sample,
+    conditional_validities,
+    protocols,
+    social_validities,
+    strategic_protocols,
+    validities,
+)
 
 from cplc.engines.explicit import ExplicitEngine
 from cplc.pipeline import Compilation
@@ -115,6 +122,15 @@ def test_what_holds_of_every_protocol(sample: Sample) -> None:
     for declared in compilation.model.properties:
         assert holds(reference, graph, declared.formula), declared.name
     check_verdicts(compilation, reference, graph)
+
+
+@settings(max_examples=40)
+@given(social_validities())
+def test_what_holds_of_every_social_commitment(sample: Sample) -> None:
+    note(sample.text)
+    compilation = compiled(sample.text)
+    for result in compilation.verify(compilation.questions(), "symbolic"):
+        assert result.answer != "fails", result.question.name
 
 
 @given(conditional_validities())

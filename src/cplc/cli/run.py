@@ -169,7 +169,7 @@ class Run:
     def _is_unexpected(self, result: Result) -> bool:
         if result.answer == "unknown":
             return False
-        if self.strict and (result.answer == "vacuous" or result.remarks):
+        if self.strict and (result.answer == "vacuous" or any(remark.is_warning for remark in result.remarks)):
             return True
         return not result.as_expected and (self.strict or not result.question.advisory)
 
@@ -201,7 +201,9 @@ class Run:
             return "unknown"
         if self._is_unexpected(result):
             return "not as expected"
-        warned = result.answer == "vacuous" or result.remarks or not result.as_expected
+        warned = (
+            result.answer == "vacuous" or any(remark.is_warning for remark in result.remarks) or not result.as_expected
+        )
         return "with a warning" if warned else "as expected"
 
     def _write_whole(self) -> None:

@@ -42,7 +42,8 @@ def export(target: str, request: Request) -> Export:
             f"`--to {target}` is for protocols, in which one step is taken at a time; a model in ISPL, in which all "
             f"agents act at once, goes to {', '.join(f'`{one}`' for one in modules)}"
         )
-    formulas = tuple(replace(one, formula=expanded(one.formula)) for one in request.formulas)
-    request = replace(request, formulas=formulas)
+    if target != "json":
+        formulas = tuple(replace(one, formula=expanded(one.formula)) for one in request.formulas)
+        request = replace(request, formulas=formulas)
     found: Export = importlib.import_module(f"cplc.export.{modules[target]}").export(request)
     return replace(found, notes=(*request.left_out, *found.notes))

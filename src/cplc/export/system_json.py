@@ -95,6 +95,8 @@ def system_data(system: System) -> dict[str, object]:
                 "addressee": claim.addressee,
                 "variable": claim.variable,
                 "content": expr_data(claim.content),
+                "formula": claim.formula,
+                "on_course": expr_data(claim.on_course),
                 "views": dict(claim.views),
             }
             for claim in system.claims
@@ -209,6 +211,9 @@ def formula_data(formula: Formula) -> list[object]:
         case f.Conditional(channel, operation, antecedent, consequent, other, party):
             third = [] if other is None else [_offering(other), party]
             return [operation, _offering(channel), *third, formula_data(antecedent), formula_data(consequent)]
+        case f.SociallyCommits(pair, bindings, operand, trigger):
+            then = None if trigger is None else formula_data(trigger)
+            return ["socially commits", pair, [*map(_binding, bindings)], formula_data(operand), then]
         case f.KnownFrom(observed, operand, observer):
             return ["known from", [*map(expr_data, observed)], formula_data(operand), observer]
         case f.Knows(mode, agents, operand):
@@ -217,6 +222,10 @@ def formula_data(formula: Formula) -> list[object]:
             return ["adjacent", formula_data(operand), same, choice, "back" if back else "on"]
         case _:
             return [_word(formula), *map(formula_data, f.children(formula))]
+
+
+def _binding(binding: f.Binding) -> dict[str, object]:
+    return {"name": binding.name, "where": formula_data(binding.where), "keeping": formula_data(binding.keeping)}
 
 
 def _channel(channel: f.Channel) -> dict[str, object]:

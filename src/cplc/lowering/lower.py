@@ -23,6 +23,7 @@ from cplc.semantics.terms import (
     Stands,
     Strategic,
     Term,
+    is_about_runs,
 )
 from cplc.system import expr as e
 from cplc.system.model import (
@@ -106,8 +107,10 @@ def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
                 claim.maker,
                 claim.addressee,
                 claim.name,
-                condition(claim.content, reading),
+                e.FALSE if is_about_runs(claim.content) else condition(claim.content, reading),
                 views=tuple(_views(book, claim.name)),
+                formula=content_text(claim.content) if is_about_runs(claim.content) else "",
+                on_course=_on_course(claim.name, book, reading),
                 span=claim.span,
             )
             for claim in model.claims

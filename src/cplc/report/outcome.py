@@ -21,7 +21,11 @@ def standing(result: Result) -> Standing:
         return "unknown"
     if not result.as_expected:
         return "with a warning" if result.question.advisory else "not as expected"
-    return "with a warning" if result.answer == "vacuous" or result.remarks else "as expected"
+    return (
+        "with a warning"
+        if result.answer == "vacuous" or any(remark.is_warning for remark in result.remarks)
+        else "as expected"
+    )
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cplc.records import dataclass
 from cplc.report.reasons import deciding, reasons, said
 from cplc.report.strategy import is_strategy
@@ -14,9 +16,13 @@ from cplc.system.formula import (
     OnPaths,
     Path,
     Release,
+    SociallyCommits,
     Until,
     WeakUntil,
+    able,
+    comes_to,
     ctl_path,
+    subformulas,
 )
 from cplc.system.model import System
 from cplc.system.trace import Evidence, Run
@@ -46,9 +52,10 @@ def story(system: System, evidence: Evidence) -> Story:
     run = evidence.run
     marks: list[tuple[int, str]] = []
     asides: list[tuple[int, Evidence]] = []
+    written = _social_commitments(evidence.formula)
     start, current = 0, evidence
     while True:
-        for position, text in _marks(system, current):
+        for position, text in _marks(system, current, written):
             if not any(at == start + position and text in known for at, known in marks):
                 marks.append((start + position, text))
         telling = [(position, part) for position, part in current.parts if tells(part)]
@@ -78,9 +85,19 @@ def decisive(system: System, evidence: Evidence) -> list[tuple[Formula, bool]]:
     return deciding(Facts.of(system, evidence), evidence.formula, evidence.holds)
 
 
-def _marks(system: System, evidence: Evidence) -> list[tuple[int, str]]:
+def _social_commitments(formula: Formula) -> dict[Formula, str]:
+    """Return what is said of a run that shows how a social commitment in the formula comes out, by its expansion."""
+    texts: dict[Formula, str] = {}
+    for social in (part for part in subformulas(formula) if isinstance(part, SociallyCommits)):
+        debtor, _, creditor = social.pair.partition(" -> ")
+        texts[able(social)] = f"on this run {debtor} keeps all that binds it to {creditor}"
+        texts[comes_to(social)] = f"{texts[able(social)]}, and {said(social.operand, False)}"
+    return texts
+
+
+def _marks(system: System, evidence: Evidence, written: Mapping[Formula, str]) -> list[tuple[int, str]]:
     """Return what the evidence says of the first state of its run, of the last, and of those that matter between."""
-    first = (0, said(evidence.formula, evidence.holds))
+    first = (0, written.get(evidence.formula) or said(evidence.formula, evidence.holds))
     match evidence.formula:
         case KnownFrom():  # the commitment that it is part of has been named
             return []

@@ -148,7 +148,8 @@ def _about(result: Result) -> Iterator[str]:
 
 
 def _remark(system: System, remark: Remark, style: Style) -> Iterator[str]:
-    yield f"{style('warning', 'warning')}: {remark.message}"
+    word: tuple[str, Part] = ("warning", "warning") if remark.is_warning else ("because", "faint")
+    yield f"{style(*word)}: {remark.message}"
     if remark.state is not None:
         described = ", ".join(_described(remark.system or system, remark.state)) or "the initial state"
         yield f"  for example where {described}"

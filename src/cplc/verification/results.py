@@ -70,7 +70,7 @@ class Excluded:
 
 RemarkCode = Literal[
     "vacuous-implication", "over-nothing", "trivial", "no-fair-run", "unrealizable-fairness",
-    "not-serial", "never-fulfilled", "content-does-not-last", "independent-atom", "advisory",
+    "not-serial", "not-keepable", "never-fulfilled", "content-does-not-last", "independent-atom", "advisory",
 ]  # fmt: skip
 
 
@@ -85,6 +85,11 @@ class Remark:
     system: System | None = field(default=None, repr=False, compare=False)
     """The system that has these variables."""
     excluded: Excluded | None = None
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether something may be wrong with the question; otherwise it explains the answer."""
+        return self.code != "not-keepable"
 
 
 @dataclass(frozen=True)

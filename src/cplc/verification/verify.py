@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.records import dataclass
-from cplc.system.formula import Commits, Conditional, Formula, Fulfils, Taken, subformulas
+from cplc.system.expr import Const, Read, conj, equal
+from cplc.system.formula import And, Atom, Commits, Conditional, Formula, Fulfils, SociallyCommits, Taken, subformulas
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move
 from cplc.verification.acting import with_actions
@@ -183,7 +184,10 @@ class _Answering:
             evidence=evidence,
             blame=blamed,
             no_return=no_return,
-            remarks=self._trivial(False) + self._of_commitments(parts, holds=False) + left_out,
+            remarks=self._trivial(False)
+            + self._of_commitments(parts, holds=False)
+            + self._not_keepable(first, evidence)
+            + left_out,
             reason=problem or undecided,
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
         )
@@ -294,6 +298,7 @@ class _Answering:
             remarks = (
                 vacuous
                 + self._of_commitments(parts, holds=True)
+                + self._not_keepable(parts[0], None)
                 + (tuple(self._independent(parts)) if self.vacuity else ())
             )
         except ResourceExhausted as limit:
@@ -389,6 +394,27 @@ class _Answering:
 
     def _met(self, deciding: Formula) -> _Met:
         return _Met(self.exploration, deciding, self.assuming)
+
+    def _not_keepable(self, part: Part, evidence: Evidence | None) -> tuple[Remark, ...]:
+        """Return which promises exclude each other, where a social commitment is false for them."""
+        if not any(isinstance(one, SociallyCommits) for one in subformulas(part.formula)):
+            return ()
+        from cplc.verification.keeping import conflicts_everywhere, conflicts_shown
+
+        with suppress(ResourceExhausted):
+            shown = () if evidence is None else tuple(conflicts_shown(part.formula, evidence, self._is_so))
+            everywhere = conflicts_everywhere(self._met(part.formula), part.formula, self._is_so)
+            return shown or tuple(replace(one, system=self.exploration.system) for one in everywhere)
+        return ()
+
+    def _is_so(self, formula: Formula, state: State) -> bool:
+        """Whether the formula holds in a reachable state, or in one that agrees with it as far as this matters."""
+        engine = self.exploration.engine_for(formula)
+        names = [name for name in engine.system.variable if name in state]
+        here = conj(equal(Read(name), Const(state[name])) for name in names)
+        if isinstance(engine, Engine):
+            return not engine.is_empty(engine.both(engine.where(here), engine.satisfying(formula, self.assuming)))
+        return engine.example(And((Atom(here, "this state"), formula)), self.assuming) is not None
 
     def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:
         """Return why the formula has its value, replayed; on runs where these roles keep going."""
