@@ -73,7 +73,7 @@ def test_commitment_is_promised_and_fulfilment_is_fulfilled(sample: Sample) -> N
         content = InState(one.name, frozenset({"fulfilled"}))
         committed = logic.satisfying(Social("C", one.debtor, one.creditor, content))
         fulfilled = logic.satisfying(Social("Fu", one.debtor, one.creditor, content))
-        assert committed == {n for n, world in enumerate(worlds) if is_promised(world, one.name)}
+        assert committed == {n for n, world in enumerate(worlds) if is_promised(logic.reference, world, one.name)}
         assert fulfilled == {n for n, world in enumerate(worlds) if world.env[one.name].state == "fulfilled"}
         pair = f"{one.debtor} -> {one.creditor}"
         assert holds(compilation, f"AG (Fu({pair}, fulfilled({one.name})) <-> fulfilled({one.name}))")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.reference.promises import is_kept, is_promised
+from tests.reference.semantics import Reference
 from tests.reference.states import World
 
 from cplc.semantics import terms as t
@@ -23,9 +24,9 @@ _ENDS = {"CaS": "withdrawn", "ReS": "released", "DeS": "delegated", "AsS": "assi
 class Channel:
     """What each state says of the commitments of one channel."""
 
-    def __init__(self, worlds: Sequence[World], names: Sequence[str]) -> None:
+    def __init__(self, reference: Reference, worlds: Sequence[World], names: Sequence[str]) -> None:
         self.states = [tuple(world.env[name].state for name in names) for world in worlds]
-        self.standing = [tuple(_standing(world, name) for name in names) for world in worlds]
+        self.standing = [tuple(_standing(reference, world, name) for name in names) for world in worlds]
         self._everywhere: dict[Standing, set[int]] = {}
         for number, there in enumerate(self.standing):
             self._everywhere.setdefault(there, set()).add(number)
@@ -84,9 +85,9 @@ def satisfying(
             return found if other is None else found & other.strong(p, q)
 
 
-def _standing(world: World, name: str) -> str:
-    if is_promised(world, name):
-        return "kept" if is_kept(world, name) else "in force"
+def _standing(reference: Reference, world: World, name: str) -> str:
+    if is_promised(reference, world, name):
+        return "kept" if is_kept(reference, world, name) else "in force"
     life = world.env[name]
     state = life.former if life.state == "pending" else life.state
     return "offered" if state == "conditional" else "nothing"

@@ -8,7 +8,7 @@ what groups can enforce by `tests/reference/runs.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 
 from tests.reference.conditional import Channel, satisfying
@@ -101,11 +101,12 @@ class Logic:
                 return self._committed(formula, sat(body))
             case t.Social("Fu", body=body):
                 names = self._names(formula)
-                kept = self._where(lambda world: all(is_promised(world, c) == is_kept(world, c) for c in names))
+                promised, kept_there = self._ends(names)
+                kept = frozenset(n for n in self.all if promised[n] == kept_there[n])
                 return kept & self._committed(formula, sat(body))
             case t.Conditional(modality, between, other, antecedent, consequent):
-                channel = Channel(self._worlds, self._names(between))
-                third = None if other is None else Channel(self._worlds, self._names(other))
+                channel = Channel(self.reference, self._worlds, self._names(between))
+                third = None if other is None else Channel(self.reference, self._worlds, self._names(other))
                 return satisfying(modality, channel, third, sat(antecedent), sat(consequent))
             case t.Social("SC" | "SCc"):
                 return SocialCommitments(self.reference, self.field, self._worlds).satisfying(formula)
@@ -163,11 +164,17 @@ class Logic:
         parties = formula.debtor, formula.creditor
         return tuple(c.name for c in self.reference.model.commitments if (c.debtor, c.creditor) == parties)
 
+    def _ends(self, names: Sequence[str]) -> tuple[list[tuple[bool, ...]], list[tuple[bool, ...]]]:
+        """Return for each state which commitments are promised there, and which are kept."""
+        return (
+            [tuple(is_promised(self.reference, world, name) for name in names) for world in self._worlds],
+            [tuple(is_kept(self.reference, world, name) for name in names) for world in self._worlds],
+        )
+
     def _committed(self, formula: t.Social, body: States) -> States:
         """Return where something is promised, and the body holds wherever exactly that is promised and kept."""
         names = self._names(formula)
-        promised = [tuple(is_promised(world, name) for name in names) for world in self._worlds]
-        kept = [tuple(is_kept(world, name) for name in names) for world in self._worlds]
+        promised, kept = self._ends(names)
         found: dict[tuple[bool, ...], set[int]] = {}
         for n in self.all:
             if promised[n] == kept[n]:

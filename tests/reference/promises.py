@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from tests.reference.semantics import Reference
 from tests.reference.states import World
 
 
 def is_in_force(world: World, commitment: str) -> bool:
     """Whether it is active, or pending and was active before."""
-    life = world.env[commitment]
-    return life.state == "active" or (life.state, life.former) == ("pending", "active")
+    return world.env[commitment].is_in_force
 
 
-def is_promised(world: World, commitment: str) -> bool:
+def is_on_course(reference: Reference, world: World, commitment: str) -> bool:
+    """Whether it is in force, and its content about runs holds if nothing more ever happens."""
+    life, content = world.env[commitment], reference.watched.get(commitment)
+    if content is None or not life.is_in_force:
+        return False
+    return content.rests(life.remainder, frozenset(leaf for leaf in content.asked if reference.holds(leaf, world)))
+
+
+def is_promised(reference: Reference, world: World, commitment: str) -> bool:
     """Whether it is in force or kept."""
-    return is_in_force(world, commitment) or is_kept(world, commitment)
+    return is_in_force(world, commitment) or is_kept(reference, world, commitment)
 
 
-def is_kept(world: World, commitment: str) -> bool:
+def is_kept(reference: Reference, world: World, commitment: str) -> bool:
     """Whether it is fulfilled, or in force and on course."""
-    return world.env[commitment].state == "fulfilled"
+    return world.env[commitment].state == "fulfilled" or is_on_course(reference, world, commitment)

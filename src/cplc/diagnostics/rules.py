@@ -62,6 +62,9 @@ NOT_A_STATE_CONDITION = Rule(
     "not-a-state-condition", "a guard, fact or condition that asks more than the present state"
 )
 NOT_A_CONTENT = Rule("not-a-content", "a promise with an operator that no promise can have")
+DECIDED_AT_ONCE = Rule(
+    "decided-at-once", "a claim whose content is decided by the state in which it is made", severity="warning"
+)
 UNDECIDED_CONTENT = Rule("undecided-content", "a promise that nothing that happens ever keeps or breaks")
 UNSEEN = Rule("unseen", "a guard on what its agent cannot see")
 FOREIGN_VARIABLE = Rule("foreign-variable", "an assignment to the variable of another role")
@@ -78,6 +81,15 @@ UNTOLD_COUNTERPARTY = Rule(
     "untold-counterparty", "a message that changes a commitment without the other side knowing", severity="warning"
 )
 UNTOLD_CREDITOR = Rule("untold-creditor", "a commitment whose creditor never hears of it", severity="warning")
+NEVER_ACTIVE = Rule("never-active", "a commitment whose antecedent never makes it active", severity="warning")
+TRIVIAL_CONTENT = Rule("trivial-content", "a promise of what holds anyway", severity="warning")
+FOREIGN_CONTENT = Rule("foreign-content", "a promise that only others can keep", severity="warning")
+UNSEEN_ANTECEDENT = Rule("unseen-antecedent", "an antecedent that the debtor does not see", severity="warning")
+STALE_CONTENT = Rule("stale-content", "a promise that may be broken before it is active", severity="warning")
+STICKY_CONTENT = Rule(
+    "sticky-content", "a promise that is broken on return by what came while it was suspended", severity="warning"
+)
+UNOBSERVABLE_BREACH = Rule("unobservable-breach", "a breach that the creditor does not see", severity="warning")
 NEVER_CREATED = Rule("never-created", "a commitment that no message creates", severity="warning")
 NEVER_SENT = Rule("never-sent", "a message whose guard can never hold", severity="warning")
 UNMEETABLE_FAIRNESS = Rule(

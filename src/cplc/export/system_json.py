@@ -95,6 +95,8 @@ def system_data(system: System) -> dict[str, object]:
                 "addressee": claim.addressee,
                 "variable": claim.variable,
                 "content": expr_data(claim.content),
+                "formula": claim.formula,
+                "on_course": expr_data(claim.on_course),
                 "views": dict(claim.views),
             }
             for claim in system.claims

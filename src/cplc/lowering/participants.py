@@ -16,7 +16,7 @@ from cplc.semantics.model import CheckedModel, Message
 from cplc.semantics.terms import TRUE, Apply, FactRef, InState, Stands, Term, Value
 from cplc.system import expr as e
 from cplc.system.expr import Expr
-from cplc.system.model import System
+from cplc.system.model import Commitment, System
 from cplc.system.participant import Belief, Decision, Event, Goal, Participant, Worth
 
 KEPT: Final = ("null", "fulfilled", "expired", "withdrawn", "released", "delegated", "assigned")
@@ -109,9 +109,7 @@ class _Lowering:
             name=declared.name,
             agents=declared.roles,
             conforming=e.conj(
-                e.one_of(
-                    e.Read(commitment.variable), [state for state in KEPT if state in self._possible(commitment.name)]
-                )
+                self._conforms(commitment)
                 for commitment in self.system.commitments
                 if commitment.debtor in declared.roles
             ),
@@ -122,6 +120,11 @@ class _Lowering:
             beliefs=tuple(self._belief(belief) for belief in declared.beliefs),
             decisions=tuple(self._decision(decision) for decision in declared.decisions),
         )
+
+    def _conforms(self, commitment: Commitment) -> e.Expr:
+        """Return when the commitment is closed as it should be, not there, or on course."""
+        kept = [state for state in KEPT if state in self._possible(commitment.name)]
+        return e.disj((e.one_of(e.Read(commitment.variable), kept), commitment.on_course))
 
     def _goals(self, goal: m.Goal) -> Iterator[Goal]:
         """Yield the goal, or the parts of it that must all hold."""

@@ -198,11 +198,15 @@ def _instantiated(
         return None
     checked = Ground(world, unroller).checked(templates[signature], values, channels)
     check_operations(world, checked.messages)
-    if not problems.errors and checked.about_runs:
+    if not problems.errors and (checked.about_runs or checked.claims):
         from cplc.semantics.content_checks import check_contents
 
         check_contents(world, checked)
     if not problems.errors:
         check_commitments(world, checked)
+        if checked.commitments:
+            from cplc.semantics.content_lints import Promises
+
+            Promises(checked).report(world)
         Guards(checked).report(problems)
     return None if problems.fatal else (checked, world, frame)

@@ -399,17 +399,8 @@ def atoms(term: Term) -> Iterator[Term]:
     """Yield the atoms of a condition; facts count as such."""
     stack = [term]
     while stack:
-        match stack.pop():
-            case t.Apply(_, operands):
-                stack.extend(reversed(operands))
-            case t.OverPaths(_, path) | t.Strategic(_, path):
-                stack.append(path)
-            case t.Social(body=body, trigger=trigger):
-                stack.append(body)
-                stack.extend(() if trigger is None else (trigger,))
-            case t.Knowledge(body=body):
-                stack.append(body)
-            case t.Conditional(antecedent=antecedent, consequent=consequent):
-                stack += (consequent, antecedent)
-            case other:
-                yield other
+        part = stack.pop()
+        if isinstance(part, t.Apply | t.OverPaths | t.Strategic | t.Social | t.Knowledge | t.Conditional):
+            stack.extend(reversed(t.operands_of(part)))
+        else:
+            yield part

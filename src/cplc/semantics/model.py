@@ -289,7 +289,9 @@ class CheckedModel:
     def has_ticks(self) -> bool:
         """Whether time passes: something has a deadline, or a content counts ticks."""
         timed = (c.within is not None or c.expires is not None for c in self.commitments)
-        return any(timed) or any(counts_ticks(c.consequent) for c in self.commitments)
+        return any(timed) or any(
+            map(counts_ticks, (*(c.consequent for c in self.commitments), *(c.content for c in self.claims)))
+        )
 
     @cached_property
     def claim(self) -> dict[str, Claim]:

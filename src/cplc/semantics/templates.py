@@ -234,7 +234,7 @@ class Templates:
     def _claim(self, symbol: tree.ClaimSymbol, scope: Scope) -> Iterator[statements.Claim]:
         maker = self._expressions.names.role(symbol.node.maker, scope)
         addressee = self._expressions.names.role(symbol.node.addressee, scope)
-        content = self._expressions.condition(symbol.node.content, scope, Purpose.STATE)
+        content = self._expressions.content(symbol.node.content, scope)
         if maker is not None and addressee is not None:
             yield statements.Claim(symbol, maker, addressee, content)
 

@@ -1,0 +1,268 @@
+"""Promises that do not say what they seem to say, as far as their text and the guards of messages show it.
+
+A warning is given once, where all instances of a declaration deserve it. Only what is surely so counts: facts are seen
+through, and what variables may decide otherwise is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note, Rule
+from cplc.semantics import model
+from cplc.semantics import terms as t
+from cplc.semantics.terms import Term, is_about_runs
+from cplc.semantics.world import World
+
+Finding = tuple[Rule, str, Note]
+
+
+class Promises:
+    """Looks at the commitments of one model."""
+
+    def __init__(self, checked: model.CheckedModel) -> None:
+        self._model = checked
+        self._creating: dict[str, list[str]] = {}
+        self._suspended: set[str] = set()
+        self._handed_over: set[str] = set()
+        for message in checked.messages:
+            for operation in message.operations:
+                if operation.verb == "create":
+                    self._creating.setdefault(operation.commitment, []).append(message.name)
+                if operation.verb == "suspend":
+                    self._suspended.add(operation.commitment)
+                if operation.target is not None:
+                    self._handed_over |= {operation.commitment, operation.target}
+        self._needed: dict[str, frozenset[str]] = {}
+
+    def report(self, world: World) -> None:
+        found: dict[tuple[object, Rule], list[tuple[model.Commitment, Finding]]] = {}
+        instances: dict[object, int] = {}
+        for commitment in self._model.commitments:
+            instances[commitment.span] = instances.get(commitment.span, 0) + 1
+            seen: set[str] = set()
+            for finding in self._findings(commitment):
+                if finding[0].code not in seen:
+                    seen.add(finding[0].code)
+                    found.setdefault((commitment.span, finding[0]), []).append((commitment, finding))
+        for (span, rule), alike in found.items():
+            if len(alike) == instances[span]:
+                commitment, (_, message, note) = alike[0]
+                world.problems.report(rule, commitment.span, message, note)
+
+    def _findings(self, commitment: model.Commitment) -> Iterator[Finding]:
+        yield from self._never_active(commitment)
+        yield from self._trivial(commitment)
+        yield from self._foreign(commitment)
+        yield from self._unseen(commitment)
+        if is_about_runs(commitment.consequent):
+            yield from self._stale(commitment)
+            yield from self._sticky(commitment)
+            yield from self._unobservable(commitment)
+
+    # --- conditions and contents alike
+
+    def _never_active(self, commitment: model.Commitment) -> Iterator[Finding]:
+        name, condition = commitment.name, commitment.antecedent
+        late = f"; its deadline of {commitment.within} ticks never runs" if commitment.within is not None else ""
+        if self._plain(condition) == t.FALSE:
+            yield rules.NEVER_ACTIVE, f"The antecedent of `{name}` is never true{late}", Note("let it name a message")
+        elif not is_about_runs(commitment.consequent) and self._plain(condition) == self._plain(commitment.consequent):
+            message = f"`{name}` is fulfilled by its own antecedent, so it is never active{late}"
+            yield rules.NEVER_ACTIVE, message, Note("nothing is promised: name what the debtor does in return")
+
+    def _trivial(self, commitment: model.Commitment) -> Iterator[Finding]:
+        name, content = commitment.name, commitment.consequent
+        if is_about_runs(content):
+            from cplc.semantics.contents import compiled
+
+            if compiled(content, self._model).monitor.decided[0] is True:
+                message = f"What `{name}` promises holds whatever happens"
+                yield rules.TRIVIAL_CONTENT, message, Note("say what the debtor is to do, or is not to do")
+        elif not isinstance(content, t.Const) and self._at_first(content) is True:
+            message = f"What `{name}` promises holds from the start, so it is fulfilled when it is made"
+            yield rules.TRIVIAL_CONTENT, message, Note("`G p` promises that it stays so, as in `G !leak`")
+
+    def _foreign(self, commitment: model.Commitment) -> Iterator[Finding]:
+        """A consequent that some message of others has to make true, and none of the debtor."""
+        if commitment.name in self._handed_over or self._plain(commitment.antecedent) == self._plain(
+            commitment.consequent
+        ):
+            return
+        helping = [atom for atom, helps in self._atoms(commitment.consequent) if helps]
+        hindering = [atom for atom, helps in self._atoms(commitment.consequent) if not helps]
+        messages = {name for atom in helping for name in _messages(atom)}
+        unclear = any(isinstance(atom, t.Var | t.InState) for atom in (*helping, *hindering))
+        if hindering or unclear or not messages:
+            return
+        senders = {self._model.message[name].sender for name in messages}
+        if not any(self._contributes(commitment, name) for name in messages):
+            who = " or ".join(f"`{sender}`" for sender in sorted(senders))
+            message = f"Only {who} can bring about what `{commitment.debtor}` promises in `{commitment.name}`"
+            yield rules.FOREIGN_CONTENT, message, Note("let the debtor promise what it does itself, or delegate it")
+
+    def _contributes(self, commitment: model.Commitment, name: str) -> bool:
+        """Whether the debtor sends the message, or one that it waits for and that does not just make the promise."""
+        making = {before for made in self._creating.get(commitment.name, ()) for before in self._needs(made)}
+        return any(self._model.message[one].sender == commitment.debtor for one in {name} | self._needs(name) - making)
+
+    def _unseen(self, commitment: model.Commitment) -> Iterator[Finding]:
+        """An antecedent that comes true without the debtor, and of which no message ever tells it."""
+        if commitment.name in self._handed_over:
+            return
+        told = {name for m in self._model.messages if m.receiver == commitment.debtor for name in self._needs(m.name)}
+        for atom, helps in self._atoms(commitment.antecedent):
+            for name in _messages(atom):
+                declared = self._model.message[name]
+                if helps and commitment.debtor not in (declared.sender, declared.receiver) and name not in told:
+                    message = f"`{commitment.debtor}` does not see `{name}`, which makes `{commitment.name}` active"
+                    hint = Note(f"let a message tell `{commitment.debtor}`, and name that one in the antecedent")
+                    yield rules.UNSEEN_ANTECEDENT, message, hint
+                    return
+
+    # --- contents about runs
+
+    def _stale(self, commitment: model.Commitment) -> Iterator[Finding]:
+        """A message that breaks it by having been received, and may have been before it is active."""
+        starts = set(self._activating(commitment))
+        for name in self._breaking(commitment):
+            if starts.isdisjoint(self._needs(name) - {name}):
+                message = f"`{name}` may come before `{commitment.name}` is active, which is then broken at once"
+                hint = Note(f"`does({name})` is about the step alone, and is only watched from then on")
+                yield rules.STALE_CONTENT, message, hint
+                return
+
+    def _activating(self, commitment: model.Commitment) -> Iterator[str]:
+        """Yield the messages after each of which alone it may become active, at the earliest."""
+        for atom, helps in self._atoms(commitment.antecedent):
+            if helps:
+                yield from _messages(atom)
+        if commitment.antecedent == t.TRUE or commitment.name in self._handed_over:
+            yield from self._creating.get(commitment.name, ())
+
+    def _breaking(self, commitment: model.Commitment) -> Iterator[str]:
+        """Yield the messages that have been received where the state alone decides the content false."""
+        for atom, helps in self._atoms(commitment.consequent):
+            if not helps and isinstance(atom, t.Happened):
+                yield atom.message
+
+    def _sticky(self, commitment: model.Commitment) -> Iterator[Finding]:
+        if commitment.name in self._suspended and (name := next(iter(self._breaking(commitment)), None)):
+            message = f"`{name}` breaks `{commitment.name}` even if it comes while that is suspended, on its return"
+            yield rules.STICKY_CONTENT, message, Note(f"`does({name})` does not count while it is suspended")
+
+    def _unobservable(self, commitment: model.Commitment) -> Iterator[Finding]:
+        creditor = commitment.creditor
+        for atom, helps in self._atoms(commitment.consequent):
+            for name in _messages(atom):
+                declared = self._model.message[name]
+                if not helps and creditor not in (declared.sender, declared.receiver):
+                    message = f"`{creditor}` does not see `{name}`, by which `{commitment.name}` is broken"
+                    hint = Note(f"let a message tell `{creditor}`, who could not claim anything otherwise")
+                    yield rules.UNOBSERVABLE_BREACH, message, hint
+                    return
+
+    # --- terms
+
+    def _plain(self, term: Term) -> Term:
+        return self._plain(self._model.fact[term.fact].meaning) if isinstance(term, t.FactRef) else term
+
+    def _atoms(self, term: Term, helps: bool = True) -> Iterator[tuple[Term, bool]]:
+        """Yield the atoms, each with whether it helps to make the term true; both where it may do either."""
+        match term:
+            case t.FactRef(fact):
+                yield from self._atoms(self._model.fact[fact].meaning, helps)
+            case t.Apply("!", (operand,)):
+                yield from self._atoms(operand, not helps)
+            case t.Apply("->", (left, right)):
+                yield from self._atoms(left, not helps)
+                yield from self._atoms(right, helps)
+            case t.Apply("<->", operands):
+                for operand in operands:
+                    yield from self._atoms(operand, True)
+                    yield from self._atoms(operand, False)
+            case t.Apply("R", (left, right)):
+                yield from self._atoms(left, helps)
+                yield from self._atoms(right, helps)
+            case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", operands):
+                for operand in operands:
+                    yield from self._atoms(operand, helps)
+            case t.Apply(_, operands):
+                for operand in operands:
+                    yield from self._atoms(operand, helps)
+            case t.Const():
+                pass
+            case _:
+                yield term, helps
+
+    def _at_first(self, term: Term) -> bool | None:
+        """Return the value of a condition before anything has happened; None if it is not known."""
+        match term:
+            case t.Const(bool() as value):
+                return value
+            case t.FactRef(fact):
+                return self._at_first(self._model.fact[fact].meaning)
+            case t.Happened():
+                return False
+            case t.InState(_, states):
+                return "null" in states
+            case t.Apply("!", (operand,)):
+                inner = self._at_first(operand)
+                return None if inner is None else not inner
+            case t.Apply("&" | "|" as op, operands):
+                values = [self._at_first(operand) for operand in operands]
+                decisive = op == "|"
+                return decisive if decisive in values else None if None in values else not decisive
+            case t.Apply("->", (left, right)):
+                return self._at_first(t.Apply("|", (t.Apply("!", (left,)), right)))
+            case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", operands) if any(map(_has_payload, operands)):
+                return False
+            case _:
+                return None
+
+    def _needs(self, name: str) -> frozenset[str]:
+        """Return the messages that have come before a message for sure, itself among them."""
+        if name not in self._needed:
+            found, pending = {name}, [name]
+            while pending:
+                guard = self._model.message[pending.pop()].guard
+                fresh = set(self._demanded(guard)) - found
+                found |= fresh
+                pending += fresh
+            self._needed[name] = frozenset(found)
+        return self._needed[name]
+
+    def _demanded(self, guard: Term) -> Iterable[str]:
+        match guard:
+            case t.FactRef(fact):
+                yield from self._demanded(self._model.fact[fact].meaning)
+            case t.Apply("&", operands):
+                for operand in operands:
+                    yield from self._demanded(operand)
+            case t.Apply("|", operands):
+                yield from frozenset.intersection(*(frozenset(self._demanded(operand)) for operand in operands))
+            case t.Happened(message):
+                yield message
+            case t.InState(commitment, states) if "null" not in states:
+                yield from self._creating.get(commitment, ()) if len(self._creating.get(commitment, ())) == 1 else ()
+            case _:
+                pass
+
+
+def _messages(atom: Term) -> Iterator[str]:
+    match atom:
+        case t.Happened(message) | t.Field(message, _) | t.Does("take", message):
+            yield message
+        case _:
+            pass
+
+
+def _has_payload(term: Term) -> bool:
+    match term:
+        case t.Field():
+            return True
+        case t.Apply(_, operands):
+            return any(map(_has_payload, operands))
+        case _:
+            return False
