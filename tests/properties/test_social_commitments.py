@@ -81,7 +81,7 @@ def is_acyclic(graph: Graph) -> bool:
         gone |= ending
 
 
-def keeps(run: Sequence[World], name: str, *, offered: bool) -> bool:
+def keeps(reference: Reference, run: Sequence[World], name: str, *, offered: bool) -> bool:
     """Whether the run keeps a commitment that binds where it begins."""
     for world in run:
         state = world.env[name].state
@@ -90,7 +90,7 @@ def keeps(run: Sequence[World], name: str, *, offered: bool) -> bool:
         if state not in OPEN:
             return False
     last = run[-1]
-    return (is_in_force(last, name) and is_kept(last, name)) or (offered and not is_in_force(last, name))
+    return (is_in_force(last, name) and is_kept(reference, last, name)) or (offered and not is_in_force(last, name))
 
 
 Question = tuple[Plan, tuple[str, str], f.Formula, str | None]
@@ -147,7 +147,7 @@ def judged(
             counted += 1
             assume(counted < RUNS)
             passed = [worlds[n] for n in run]
-            if not all(keeps(passed, name, offered=trigger is not None) for name in binding):
+            if not all(keeps(reference, passed, name, offered=trigger is not None) for name in binding):
                 continue
 
             if trigger is None or is_so(reference, passed, f.Finally(f.Atom(TRUE, trigger))):
