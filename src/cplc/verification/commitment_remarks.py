@@ -23,7 +23,8 @@ from cplc.system.formula import (
     OnPaths,
     subformulas,
 )
-from cplc.system.model import Commitment, State, System
+from cplc.system.kept import kept_for_system
+from cplc.system.model import Commitment, State, Step, System
 from cplc.system.printer import formula_text
 from cplc.verification.interpreter import holds
 from cplc.verification.results import Remark
@@ -94,9 +95,10 @@ def _stays_true(commitment: Commitment, system: System) -> bool:
     flags = reads(content)
     if not _is_monotone(content):
         return False
-    for step in system.steps:
-        if any(one.commitment == commitment.name and one.verb in _FULFILLING for one in step.operations):
-            return False
+    writers, fulfilled = _effects(system)
+    if commitment.name in fulfilled:
+        return False
+    for step in {id(step): step for flag in flags for step in writers.get(flag, ())}.values():
         updates = dict(step.updates)
         state = updates.get(commitment.variable)
         if isinstance(state, Const) and state.value != "fulfilled":
@@ -104,6 +106,18 @@ def _stays_true(commitment: Commitment, system: System) -> bool:
         if not flags.isdisjoint(step.free) or any(updates.get(flag, TRUE) != TRUE for flag in flags):
             return False
     return True
+
+
+@kept_for_system
+def _effects(system: System) -> tuple[dict[str, list[Step]], set[str]]:
+    """Return the steps that write each variable, and the commitments that operations fulfil."""
+    writers: dict[str, list[Step]] = {}
+    fulfilled: set[str] = set()
+    for step in system.steps:
+        for name in step.writes:
+            writers.setdefault(name, []).append(step)
+        fulfilled.update(one.commitment for one in step.operations if one.verb in _FULFILLING)
+    return writers, fulfilled
 
 
 def _is_monotone(content: Expr) -> bool:
