@@ -34,7 +34,7 @@ protocol Ping {
 def _exported(properties: str) -> Export:
     compilation = compile(_TEXT % properties)
     assert compilation.ok, compilation.diagnostics
-    return compilation.export("ispl", compilation.questions())
+    return compilation.export("ispl", compilation.declared_questions())
 
 
 # --- in other words

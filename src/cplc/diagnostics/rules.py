@@ -109,6 +109,7 @@ MISREAD_FORMULA = Rule(
     "misread-formula", "a formula without parentheses that is easily taken for another one", severity="warning"
 )
 UNKNOWN_CHECK = Rule("unknown-check", "a built-in check that does not exist")
+SWITCHED_OFF_CHECK = Rule("switched-off-check", "a built-in check that cannot be switched off, or is also asked")
 DUPLICATE_PROPERTY = Rule("duplicate-property", "two properties of one name", severity="warning")
 
 # --- participants
