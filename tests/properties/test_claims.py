@@ -90,7 +90,10 @@ def declared(draw: st.DrawFn, one: Kept, messages: Sequence[Message], earlier: S
         )
 
     if one.is_claim:
-        return f"claim {one.name} = claim({one.first}, {one.second}, {condition()})"
+        forms = ["F ({})", "F ({})", "F ({})", "G ({})", "G !({})", "({}) U ({})", "{}", "F ({}) | F ({})"]
+        form = draw(st.sampled_from([*forms, f"G !does({draw(st.sampled_from(messages)).name})"]))
+        content = form.format(*(condition() for _ in range(form.count("{}"))))
+        return f"claim {one.name} = claim({one.first}, {one.second}, {content})"
     within = draw(st.sampled_from(["", "", " within 1"]))
     return f"commitment {one.name} = C({one.first}, {one.second}, {condition()}, {condition()}){within}"
 

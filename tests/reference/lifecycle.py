@@ -65,7 +65,7 @@ class Life(NamedTuple):
 
     @property
     def is_in_force(self) -> bool:
-        return self.state == "active" or (self.state == "pending" and self.former == "active")
+        return self.state in ("active", "open") or (self.state == "pending" and self.former == "active")
 
 
 NULL = Life()
@@ -221,7 +221,8 @@ class Ledger:
         moved_with = claim if self._keeps_arguments else None
         self._enter(name, self.lives[name]._replace(standing=standing, moved_with=moved_with))
         if claim is not None and claim in self.lives:
-            self._enter(claim, Life("open"))
+            again = self.lives[claim]._replace(standing=dialogue.FIRST, moved_with=None)
+            self._enter(claim, again if self._is_open(claim) else Life("open"))
         return True
 
     def _begun(self, name: str) -> Life:
@@ -263,7 +264,7 @@ class Ledger:
         return True
 
     def settle(self) -> None:
-        """Apply the automatic rules: each claim is judged once, after all that its content rests on."""
+        """Apply the automatic rules: what a monitor watches comes after all that its content rests on."""
         waiting = {name for name in self.lives if name in self.model.claim or name in self._watched}
         self._settle_all_but(waiting)
         while waiting:
@@ -271,24 +272,8 @@ class Ledger:
             # Only those about runs may hand over to each other in a circle.
             ready = ready or waiting & set(self._watched)
             assert ready, f"claims rest on each other: {waiting}"
-            for name in ready:
-                if name in self.model.claim:
-                    self._judge(name)
             waiting -= ready
             self._settle_all_but(waiting)
-
-    def _judge(self, name: str) -> None:
-        """Close a claim that was and is there, if this step makes its content true or false."""
-        content = self.model.claim[name].content
-        if not {self._before[name].state, self.lives[name].state} <= dialogue.CLAIM_OPEN:
-            return
-        match self._was(content), self._holds(content, self):
-            case False, True:
-                self._enter(name, Life("satisfied"))
-            case True, False:
-                self._enter(name, Life("violated"))
-            case _:
-                pass
 
     def _settle_all_but(self, waiting: set[str]) -> None:
         """Apply the rules of commitments that do not rest on those waiting until nothing changes."""
@@ -296,7 +281,7 @@ class Ledger:
         while changed:
             changed = False
             for name in self.lives:
-                if name in self.model.claim or self._rests_on(name) & waiting:
+                if self._rests_on(name) & waiting:
                     continue
                 after = self._settled(name)
                 if after != self.lives[name]:
@@ -305,7 +290,10 @@ class Ledger:
 
     def _settled(self, name: str) -> Life:
         """Apply the first automatic rule that fits: consequent, then whom it waits for, then antecedent."""
-        life, commitment = self.lives[name], self.model.commitment[name]
+        life = self.lives[name]
+        if name in self.model.claim:
+            return _closed(life, self._verdict(name)) if life.is_in_force else life
+        commitment = self.model.commitment[name]
         if name in self._watched:
             if life.is_in_force and (closed := _closed(life, self._verdict(name))) != life:
                 return closed
@@ -350,6 +338,8 @@ class Ledger:
 
 def _closed(life: Life, verdict: bool | None) -> Life:
     """Close what is decided; while pending, a breach waits."""
+    if life.state == "open" and verdict is not None:
+        return Life("satisfied" if verdict else "violated")
     if verdict is True:
         return Life("fulfilled")
     return Life("violated") if verdict is False and life.state == "active" else life

@@ -374,16 +374,18 @@ class Reference:
     @cached_property
     def has_deadlines(self) -> bool:
         timed = any(c.within is not None or c.expires is not None for c in self.model.commitments)
-        return timed or any(counts_ticks(c.consequent) for c in self.model.commitments)
+        contents = [c.consequent for c in self.model.commitments] + [c.content for c in self.model.claims]
+        return timed or any(map(counts_ticks, contents))
 
     @cached_property
     def watched(self) -> dict[str, Watched]:
         """The contents about runs."""
-        return {
+        found = {
             name: Watched(one.consequent, self.model)
             for name, one in self.model.commitment.items()
             if about_runs(one.consequent)
         }
+        return found | {name: Watched(one.content, self.model) for name, one in self.model.claim.items()}
 
     def _ticked(self, state: State) -> State:
         before, world = self.world(state), self.world(state)
@@ -430,7 +432,9 @@ class Reference:
 
     def _read_restart(self, world: World, scope: str) -> None:
         """A restart elsewhere is one more event for contents about runs; nothing else is looked at."""
-        lasting = {name for name in self.watched if not self._is_within(self.model.commitment[name].scope, scope)}
+        scopes = {one.name: one.scope for one in self.model.commitments}
+        scopes |= {one.name: one.scope for one in self.model.claims}
+        lasting = {name for name in self.watched if not self._is_within(scopes[name], scope)}
         before = World(self.model, self.names, self.views, world.state())
         ledger = self._env_ledger(before, world)
         ledger.read(OTHER)

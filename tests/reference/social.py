@@ -12,6 +12,7 @@ from functools import partial, reduce
 
 from tests import naive_paths as way
 from tests.naive_paths import Path
+from tests.reference.contents import about_runs
 from tests.reference.dialogue import CLAIM_OPEN, STANDING_AFTER
 from tests.reference.lifecycle import OPEN, Life
 from tests.reference.promises import is_in_force, is_on_course
@@ -84,12 +85,10 @@ class SocialCommitments:
                 return life.state in OPEN and (
                     not is_in_force(world, name) or is_on_course(self.reference, world, name)
                 )
-            case "contrary":
-                return not self.reference.holds(self.reference.model.claim[name].content, world)
-            case "content" if name in self.reference.model.commitment:
-                return self.reference.holds(self.reference.model.commitment[name].consequent, world)
-            case "content":
-                return self.reference.holds(self.reference.model.claim[name].content, world)
+            case "content at rest" | "contrary at rest":
+                watched = self.reference.watched[name]
+                leaves = frozenset(leaf for leaf in watched.asked if self.reference.holds(leaf, world))
+                return watched.rests(life.remainder, leaves) is (what.what == "content at rest")
             case state_name:
                 return life.state == state_name
 
@@ -107,10 +106,10 @@ class SocialCommitments:
         for claim in model.claims:
             name = claim.name
             if (claim.maker, claim.addressee) == pair:
-                yield self._claimed(name, lambda life: True, "satisfied", "content")
+                yield self._claimed(name, lambda life: True, "satisfied", "content at rest")
             if (claim.addressee, claim.maker) == pair:
-                yield self._claimed(name, lambda life: life.standing == "accepted", "satisfied", "content")
-                yield self._claimed(name, lambda life: life.standing == "refused", "violated", "contrary")
+                yield self._claimed(name, lambda life: life.standing == "accepted", "satisfied", "content at rest")
+                yield self._claimed(name, lambda life: life.standing == "refused", "violated", "contrary at rest")
         yield from self._arguments(pair)
 
     def _promise(self, name: str) -> Promise:
@@ -143,14 +142,20 @@ class SocialCommitments:
             first, second = self.reference.both(name)
             if pair != ((second, first) if verb == "attack" else (first, second)):
                 continue
-            subject = _seen(name, "content") if name in self.reference.model.claim else self._performed(name)
+            subject = self._content(name)
             said = way.no(subject) if verb == "attack" else subject
             yield Promise(
-                name, partial(_argued, name, verb, target), way.Next(way.implies(_seen(target, "content"), said))
+                name, partial(_argued, name, verb, target), way.Next(way.implies(self._content(target), said))
             )
 
-    def _performed(self, name: str) -> Path:
-        return way.eventually(_seen(name, "content"), None)
+    def _content(self, name: str) -> Path:
+        """Return what is said of a run: the content of a claim, or that a commitment comes to be performed."""
+        model = self.reference.model
+        if name in model.claim:
+            return path_of(model.claim[name].content)
+        consequent = model.commitment[name].consequent
+        said = path_of(consequent)
+        return said if about_runs(consequent) else way.eventually(said, None)
 
 
 def _argued(name: str, verb: str, target: str, world: World) -> bool:

@@ -103,7 +103,7 @@ def lifecycle(system: System, one: Commitment | Claim, title: str) -> Graph:
 
 def _content(one: Commitment | Claim) -> str:
     if isinstance(one, Claim):
-        return _short(expr_text(one.content))
+        return _short(one.formula or expr_text(one.content))
     return f"if {_short(expr_text(one.antecedent))} then {_short(content_text(one))}"
 
 

@@ -87,7 +87,7 @@ def _standings(system: System) -> Iterator[Node]:
         lines = (one.name, f"{one.debtor} → {one.creditor}", what, *limits)
         yield Node(one.name, lines, "shape=box, style=rounded")
     for claim in system.claims:
-        lines = (claim.name, f"{claim.maker} → {claim.addressee}", _short(expr_text(claim.content)))
+        lines = (claim.name, f"{claim.maker} → {claim.addressee}", _short(claim.formula or expr_text(claim.content)))
         yield Node(claim.name, lines, 'shape=box, style="rounded,dashed"')
 
 

@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator
 
 from cplc.lowering import dialogue
 from cplc.lowering.book import OPEN, former_of
-from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.promises import in_force, on_course
+from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
+from cplc.semantics.terms import Term, is_about_runs
 from cplc.system import expr as e
 from cplc.system import formula as f
 from cplc.system.expr import Expr, Read, conj, disj, equal, negate
@@ -93,28 +94,26 @@ def _open(system: System, name: str) -> Expr:
 
 def _claims(model: CheckedModel, system: System, debtor: str, creditor: str) -> Iterator[Binding]:
     """Yield how claims bind the debtor to the creditor: as their maker, by an answer, and by arguments with them."""
-    reading = Reading(model, terminal=system.terminal)
     for claim in model.claims:
-        content = condition(claim.content, reading)
         name = claim.name
         if (claim.maker, claim.addressee) == (debtor, creditor):
-            yield _stands(system, name, _open_claim(system, name), name, ("satisfied", content))
+            yield _stands(system, name, _open_claim(system, name), name, so=True)
         elif (claim.addressee, claim.maker) == (debtor, creditor):
-            accepted, refused = _moved(system, name, "accepted"), _moved(system, name, "refused")
-            yield _stands(system, name, accepted, f"the acceptance of {name}", ("satisfied", content))
-            yield _stands(system, name, refused, f"the refusal of {name}", ("violated", negate(content)))
+            yield _stands(system, name, _moved(system, name, "accepted"), f"the acceptance of {name}", so=True)
+            yield _stands(system, name, _moved(system, name, "refused"), f"the refusal of {name}", so=False)
     yield from _arguments(model, system, debtor, creditor)
 
 
-def _stands(system: System, name: str, where: Atom, what: str, content: tuple[str, Expr]) -> Binding:
-    """Return how a claim binds in these states to a content: it is open until the content comes true, or is true."""
-    standing = _open_claim(system, name)
-    end, so = content
+def _stands(system: System, name: str, where: Atom, what: str, *, so: bool) -> Binding:
+    """Return how a claim binds in these states to its content, or to the contrary: open until that is decided."""
+    is_open, on_course = _open_claim(system, name), system.claim[name].on_course
+    end = "satisfied" if so else "violated"
     goal = _atom(_is_in(system, name, (end,)), f"{end}({name})")
-    lasting = _atom(conj((standing.condition, so)), f"{standing.text} on course")
+    text = f"{is_open.text} {'' if so else 'not '}on course"
+    lasting = _atom(conj((is_open.condition, on_course if so else negate(on_course))), text)
     goals: list[Formula] = [one for one in (goal,) if one != NEVER]
     goals += [] if lasting == NEVER else [f.Globally(lasting)]
-    keeping = f.Until(standing, goals[0] if len(goals) == 1 else f.Or(tuple(goals))) if goals else NEVER
+    keeping = f.Until(is_open, goals[0] if len(goals) == 1 else f.Or(tuple(goals))) if goals else NEVER
     return Binding(what, where, keeping)
 
 
@@ -122,26 +121,55 @@ def _arguments(model: CheckedModel, system: System, debtor: str, creditor: str) 
     """Yield how arguments bind who makes them: the claim that is used speaks for, or against, what it is about."""
     operations = (operation for message in model.messages for operation in message.operations)
     made = {(one.verb, one.commitment, one.target): None for one in operations if one.target in model.claim}
-    reading = Reading(model, terminal=system.terminal)
     for verb, name, target in made:
         assert target is not None
         maker = model.parties[name][verb == "attack"]
         if (maker, model.parties[name][verb != "attack"]) != (debtor, creditor):
             continue
-        content = _content(model, name, reading)
+        content = _content(model, system, name)
         contrary = f.Not(content) if verb == "attack" else content
-        argument = _content(model, target, reading)
+        argument = _content(model, system, target)
         where = _moved(system, name, MOVES[verb], target)
         keeping = f.Next(f.Implies(argument, contrary))
         word = {"attack": "attack on", "justify": "justification of", "defend": "defence of"}[verb]
         yield Binding(f"the {word} {name} with {target}", where, keeping)
 
 
-def _content(model: CheckedModel, name: str, reading: Reading) -> Formula:
-    """Return what a claim says, and what is to come of a commitment."""
+def _content(model: CheckedModel, system: System, name: str) -> Formula:
+    """Return what a claim says of a run, and what is to come of a commitment."""
+    from cplc.lowering.formulas import lower_formula
+
     if name in model.claim:
-        return Atom(condition(model.claim[name].content, reading), f"content of {name}")
-    return f.Finally(Atom(condition(model.commitment[name].consequent, reading), f"content of {name}"))
+        return lower_formula(_by_steps(model.claim[name].content), model, system)
+    consequent = model.commitment[name].consequent
+    said = lower_formula(_by_steps(consequent), model, system)
+    return said if is_about_runs(consequent) else f.Finally(said)
+
+
+def _by_steps(content: Term) -> Term:
+    """Return a content without bounds in ticks: they are counted by the ticks themselves."""
+    match content:
+        case t.Apply("F" | "G" | "U" as op, operands, int(bound)):
+            parts = tuple(map(_by_steps, operands))
+            if op == "G":
+                return t.Apply("!", (_within(t.TRUE, t.Apply("!", parts), bound),))
+            left, right = parts if op == "U" else (t.TRUE, parts[0])
+            return _within(left, right, bound)
+        case t.Apply(op, operands, bound):
+            return t.Apply(op, tuple(map(_by_steps, operands)), bound)
+        case _:
+            return content
+
+
+def _within(left: Term, right: Term, ticks: int) -> Term:
+    """Return ``left U right`` within so many ticks."""
+    tick = t.Does("tick", "")
+    waiting = t.Apply("&", (left, t.Apply("!", (tick,))))
+    reached = t.Apply("U", (waiting, right))
+    for _ in range(ticks):
+        later = t.Apply("&", (left, tick, t.Apply("X", (reached,))))
+        reached = t.Apply("U", (waiting, t.Apply("|", (right, later))))
+    return reached
 
 
 def _open_claim(system: System, name: str) -> Atom:

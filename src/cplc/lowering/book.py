@@ -53,7 +53,7 @@ class Book:
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What is moved on to the claims of arguments about it, where its standing does not say which one was used."""
     contents: Mapping[str, Content] = field(default_factory=dict)
-    """Commitments that are about runs, and what they promise."""
+    """Commitments that are about runs, and what they promise; claims, and what they say."""
 
     def variables(self, commitment: str, keeper: str | None) -> Iterable[tuple[str, str, tuple[Value, ...]]]:
         """Yield name, kind and domain of every variable that the keeper has of the commitment or claim."""
@@ -65,6 +65,8 @@ class Book:
             yield standing_of(name), "standing", possible
         if keeper is None and (argued := self.arguments.get(commitment)):
             yield argument_of(name), "argument", (NOTHING, *argued)
+        if commitment in self.contents and len(domain := self.monitor_states(commitment)) > 1:
+            yield monitor_of(name), "monitor", domain
         if declared is None:
             return
         if deadlines := [k for k in (declared.within, declared.expires) if k is not None]:
@@ -73,8 +75,6 @@ class Book:
             yield former_of(name), "former", LIVE
         if targets := self.retained.get(commitment):
             yield follows_of(name), "follows", ("none", *targets)
-        if commitment in self.contents and len(domain := self.monitor_states(commitment)) > 1:
-            yield monitor_of(name), "monitor", domain
 
     def monitor_states(self, name: str) -> tuple[int, ...]:
         """Return the states that its monitor may be in between steps: a verdict waits only while pending."""
@@ -139,12 +139,16 @@ def make_book(model: CheckedModel, viewers: dict[str | None, frozenset[str]]) ->
     contents = {
         name: _compiled(c.consequent, model) for name, c in model.commitment.items() if name in model.about_runs
     }
+    contents |= {claim.name: _compiled(claim.content, model) for claim in model.claims}
     breakable = {name for name, content in contents.items() if False in content.monitor.decided}
     possible = {
         name: _possible(commitment, involving[name], name in suspended, name in retained, name in breakable)
         for name, commitment in model.commitment.items()
     }
-    possible |= {claim.name: dialogue.possible_states(claim, involving[claim.name]) for claim in model.claims}
+    possible |= {
+        claim.name: dialogue.possible_states(claim, involving[claim.name], contents[claim.name].monitor.decided)
+        for claim in model.claims
+    }
     moved_on = {name: dialogue.standings(name, involving[name]) for name in model.moved_on}
     arguments = {name: dialogue.arguments(name, involving[name]) for name in model.moved_on}
     return Book(model, viewers, possible, retained, frozenset(suspended), moved_on, arguments, contents)
@@ -196,7 +200,7 @@ def conditions_of(declared: Commitment | Claim) -> tuple[Term, ...]:
         case Commitment():
             return declared.antecedent, declared.consequent
         case Claim():
-            return (declared.content,)
+            return tuple(state_parts(declared.content)) if is_about_runs(declared.content) else (declared.content,)
 
 
 def depends_on(book: Book, name: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from cplc.automata.monitor import Monitor
+from cplc.lowering import dialogue
 from cplc.lowering.book import Book, follows_of, former_of, monitor_of
 from cplc.lowering.cases import NO, YES, Outcome
 from cplc.lowering.expressions import Reading, condition
@@ -88,7 +89,7 @@ def is_on_course(ledger: Ledger, name: str) -> Outcome:
 
 
 def on_course(book: Book, name: str, reading: Reading) -> Expr:
-    """Return when the commitment is in force and its content holds if nothing more happens, over states of `Env`."""
+    """Return when it is in force and its content holds if nothing more happens, over states of `Env`; claims: open."""
     if name not in book.contents:
         return e.FALSE
     content = book.contents[name]
@@ -100,6 +101,9 @@ def on_course(book: Book, name: str, reading: Reading) -> Expr:
         here = _chosen(monitor, verdicts, truths, e.ite)
         at = e.equal(e.Read(monitor_of(name)), e.Const(state)) if len(states) > 1 else e.TRUE
         resting = e.disj((resting, e.conj((at, here))))
+    if name in book.model.claim:
+        is_open = e.equal(e.Read(name), e.Const("open")) if "open" in book.possible[name] else e.FALSE
+        return e.conj((is_open, resting))
     in_force = [e.equal(e.Read(name), e.Const("active"))] if "active" in book.possible[name] else []
     if "pending" in book.possible[name]:
         waiting = e.equal(e.Read(name), e.Const("pending"))
@@ -153,6 +157,8 @@ def _was_pending(ledger: Ledger, name: str) -> Outcome:
 
 
 def _in_force_before(ledger: Ledger, name: str) -> Outcome:
+    if name in ledger.book.model.claim:
+        return ledger.was_in(name, dialogue.OPEN)
     active = ledger.was_in(name, ("active",))
     return ledger.cases.either(active, _was_pending(ledger, name)) if name in ledger.book.suspended else active
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from cplc.lowering.book import Book, conditions_of, depends_on
 from cplc.lowering.lifecycle import Ledger
 from cplc.records import dataclass
-from cplc.semantics.model import CheckedModel, Commitment, Variable
-from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, InState, Sent, Term, Var
+from cplc.semantics.model import CheckedModel, Claim, Commitment, Variable
+from cplc.semantics.terms import Apply, FactRef, Field, Happened, InFlight, InState, Sent, Stands, Term, Var
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,9 @@ class Dependence:
         """Commitments whose conditions can come true outside any effect; every effect looks at them again.
 
         That is so where a condition reads what a sending or a restart elsewhere changes, or can become true
-        because a message is reset. Claims are judged by what an effect itself changes, and so never go stale.
+        because a message is reset.
         """
-        return tuple(
-            c.name for c in self._model.commitments if self._can_go_stale(c) or self._follows_a_restart(c.name)
-        )
+        return tuple(c.name for c in self._model.lives if self._can_go_stale(c) or self._follows_a_restart(c.name))
 
     def is_stable(self, name: str) -> bool:
         """Whether what a content about runs mentions changes only where the monitors look."""
@@ -67,14 +65,17 @@ class Dependence:
     def outlasting(self, scope: str) -> tuple[str, ...]:
         """Return the commitments about runs that a restart of the scope is an event for: those outside of it."""
         inside = self.inside(scope) if self.book.contents else frozenset()
-        return tuple(name for name in self.book.contents if self._model.commitment[name].scope not in inside)
+        return tuple(name for name in self.book.contents if self._declared(name).scope not in inside)
 
-    def _can_go_stale(self, commitment: Commitment) -> bool:
+    def _declared(self, name: str) -> Commitment | Claim:
+        return self._model.commitment.get(name) or self._model.claim[name]
+
+    def _can_go_stale(self, commitment: Commitment | Claim) -> bool:
         about_runs = commitment.name in self.book.contents
         for number, term in enumerate(conditions_of(commitment)):
             for atom, helps in _atoms(term, self._model, True):
                 # What a content about runs mentions may matter in both directions.
-                positive = helps and not (about_runs and number)
+                positive = helps and not (about_runs and (number or isinstance(commitment, Claim)))
                 match atom:
                     case Sent() | InFlight():
                         return True
@@ -85,7 +86,7 @@ class Dependence:
                     case Happened(message) | Field(message, _):
                         if not positive and self._can_vanish(message, commitment):
                             return True
-                    case InState(other) if self._begins_anew(other, commitment):
+                    case InState(other) | Stands(other) if self._begins_anew(other, commitment):
                         return True
                     case _:
                         pass
@@ -118,17 +119,17 @@ class Dependence:
         """Return the scope and all that it contains."""
         return frozenset(name for name, line in self._lineage.items() if scope in line)
 
-    def _can_vanish(self, message: str, commitment: Commitment) -> bool:
+    def _can_vanish(self, message: str, commitment: Commitment | Claim) -> bool:
         if message in self._reset:
             return True
         mine = self.around(commitment.scope)
         return any(s in self._restarting and s not in mine for s in self.around(self._model.message[message].scope))
 
-    def _begins_anew(self, other: str, commitment: Commitment) -> bool:
+    def _begins_anew(self, other: str, commitment: Commitment | Claim) -> bool:
         """Whether a restart takes back a commitment or claim without taking back the one that looks at it."""
         mine = self.around(commitment.scope)
-        declared = self._model.commitment.get(other) or self._model.claim[other]
-        return any(s in self._restarting and s not in mine for s in self.around(declared.scope))
+        scopes = self.around(self._declared(other).scope)
+        return any(s in self._restarting and s not in mine for s in scopes)
 
     def restarts(self, scope: str, variable: Variable) -> bool:
         """Whether a restart of the scope takes the variable back, as a part's own or that of a role it binds."""
@@ -140,7 +141,7 @@ class Dependence:
     def _roles(self) -> dict[str, frozenset[str]]:
         return {scope.name: frozenset(scope.roles) for scope in self._model.scopes}
 
-    def _restarted_alone(self, variable: Variable, commitment: Commitment) -> bool:
+    def _restarted_alone(self, variable: Variable, commitment: Commitment | Claim) -> bool:
         mine = self.around(commitment.scope)
         return any(scope not in mine and self.restarts(scope, variable) for scope in self._restarting)
 

@@ -6,10 +6,10 @@ commitment is still owed. An argument (justify, defend, attack) is made with a c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
-from cplc.lowering.cases import Outcome
+from cplc.lowering.cases import NO, Outcome
 from cplc.semantics.model import CheckedModel, Claim, Operation
 from cplc.semantics.vocabulary import CLAIM_CLOSED, OPEN_STATES, STANDINGS
 from cplc.system.standings import MOVES, NOTHING, UNANSWERED
@@ -26,13 +26,17 @@ def open_states(model: CheckedModel, name: str) -> Iterable[str]:
     return OPEN if name in model.claim else OPEN_STATES
 
 
-def possible_states(claim: Claim, operations: Iterable[Operation]) -> tuple[str, ...]:
-    """Return the lifecycle states that these operations, and its content, can bring it into."""
+def possible_states(
+    claim: Claim, operations: Iterable[Operation], verdicts: Collection[bool | None]
+) -> tuple[str, ...]:
+    """Return the lifecycle states that these operations, and what its monitor may decide, can bring it into."""
     verbs = {operation.verb for operation in operations if operation.commitment == claim.name}
     argued = any(operation.target == claim.name for operation in operations)
     if "create" not in verbs and not argued:
         return ("null",)
-    return tuple(state for state in STATES if state != "withdrawn" or "withdraw" in verbs)
+    reached = {"null", *OPEN, *(["withdrawn"] if "withdraw" in verbs else [])}
+    reached |= {state for state, verdict in (("satisfied", True), ("violated", False)) if verdict in verdicts}
+    return tuple(state for state in STATES if state in reached)
 
 
 def standings(name: str, operations: Iterable[Operation]) -> tuple[str, ...]:
@@ -78,6 +82,7 @@ def put_forward(ledger: Ledger, claim: str, when: Outcome) -> None:
 def create(ledger: Ledger, claim: str, when: Outcome) -> None:
     ledger.note("create", claim, when)
     ledger.move(claim, when, "open")
+    ledger.unsettled[claim] = None
 
 
 def perform(ledger: Ledger, operation: Operation) -> Outcome:
@@ -92,11 +97,14 @@ def perform(ledger: Ledger, operation: Operation) -> Outcome:
     return when
 
 
-def judge(ledger: Ledger, name: str) -> None:
-    """Close a claim that was open before the step and still is, if its content comes out otherwise."""
-    content = ledger.book.model.claim[name].content
-    both, negate = ledger.cases.both, ledger.cases.negate
-    stands = both(ledger.was_in(name, OPEN), ledger.is_in(name, OPEN))
-    was, is_so = ledger.truth_before(content, name), ledger.truth(content, name)
-    ledger.move(name, both(stands, negate(was), is_so), "satisfied")
-    ledger.move(name, both(stands, was, negate(is_so)), "violated")
+def decide(ledger: Ledger, claim: str, *, on_entering: bool) -> None:
+    """Close an open claim whose content is decided, by what was read and, if asked, by the state that is entered."""
+    from cplc.lowering.content_monitors import decided
+
+    is_open = ledger.is_in(claim, OPEN)
+    if is_open == NO:
+        return
+    true = decided(ledger, claim, True, on_entering=on_entering)
+    false = decided(ledger, claim, False, on_entering=on_entering)
+    ledger.move(claim, ledger.cases.both(is_open, false), "violated")
+    ledger.move(claim, ledger.cases.both(is_open, true), "satisfied")

@@ -295,7 +295,7 @@ class Ledger:
                 before = dict(self.values)
                 for name in together:
                     if name in self.book.model.claim:
-                        dialogue.judge(self, name)
+                        self.decide(name)
                     else:
                         self._settle(name)
                 if self.values == before:
@@ -323,7 +323,10 @@ class Ledger:
         advance(self, commitment, step, stable=stable)
 
     def decide(self, commitment: str, *, on_entering: bool = True) -> None:
-        """Close a commitment about runs that its monitor decides; what is pending is only fulfilled."""
+        """Close a claim or commitment about runs that its monitor decides; what is pending is only fulfilled."""
+        if commitment in self.book.model.claim:
+            dialogue.decide(self, commitment, on_entering=on_entering)
+            return
         from cplc.lowering.content_monitors import decided
 
         both, active = self.cases.both, self.is_in(commitment, ("active",))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from cplc.engines.interface import ResourceExhausted
 from cplc.logs.events import Event, Garbage
-from cplc.lowering.text import atom_text, content_text
+from cplc.lowering.text import content_text
 from cplc.monitoring import findings as f
 from cplc.monitoring.cases import Case, Totals, Waiting
 from cplc.monitoring.chronicle import Chronicle
@@ -82,7 +82,7 @@ class Monitor:
                 f"`{late}` counts ticks, which a log with times does not tell: leave the length of a tick out"
             )
         self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
-        self._asks |= {one.name: atom_text(one.content) for one in self._model.claims}
+        self._asks |= {one.name: content_text(one.content) for one in self._model.claims}
         self._resolver = Resolver(self._machine, players)
         self._skew = _nanoseconds(skew)
         self._deliveries = deliveries

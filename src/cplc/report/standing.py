@@ -75,7 +75,7 @@ def _name(one: Commitment | Claim) -> str:
 
 def _meaning(system: System, one: Commitment | Claim, state: State) -> str:
     if isinstance(one, Claim):
-        return expr_text(one.content)
+        return one.formula or expr_text(one.content)
     match state[one.variable]:
         case "conditional":
             said = f"if {expr_text(one.antecedent)}, {one.debtor} owes {content_text(one)}"

@@ -198,7 +198,7 @@ def _instantiated(
         return None
     checked = Ground(world, unroller).checked(templates[signature], values, channels)
     check_operations(world, checked.messages)
-    if not problems.errors and checked.about_runs:
+    if not problems.errors and (checked.about_runs or checked.claims):
         from cplc.semantics.content_checks import check_contents
 
         check_contents(world, checked)

@@ -6,33 +6,50 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import model
 from cplc.semantics.contents import MAX_LETTERS, Content, TooManyLetters, TooManyStates, compiled
+from cplc.semantics.terms import Term
 from cplc.semantics.world import World
+from cplc.source import Span
 
 
 def check_contents(world: World, checked: model.CheckedModel) -> None:
     """Report contents about runs that no monitor can watch."""
     for commitment in checked.commitments:
         if commitment.name in checked.about_runs:
-            _monitored(world, commitment, checked)
+            _monitored(world, commitment.name, commitment.consequent, commitment.span, checked)
+    warned: set[Span] = set()
+    for claim in checked.claims:
+        content = _monitored(world, claim.name, claim.content, claim.span, checked)
+        if content is not None and claim.span not in warned and _is_decided_when_made(content):
+            warned.add(claim.span)
+            message = f"The content of `{claim.name}` is decided by the state in which it is made"
+            hint = Note("`F p` says that p is so now or later, `G p` that it stays so")
+            world.problems.report(rules.DECIDED_AT_ONCE, claim.span, message, hint)
 
 
-def _monitored(world: World, commitment: model.Commitment, checked: model.CheckedModel) -> Content | None:
+def _is_decided_when_made(content: Content) -> bool:
+    """Whether the state after the step that makes the claim satisfies or violates it, whichever that is."""
+    monitor = content.monitor
+    if monitor.decided[0] is not None:
+        return True
+    return all(monitor.on_entering(0, holding) is not None for holding in range(len(monitor.holding)))
+
+
+def _monitored(world: World, name: str, said: Term, span: Span, checked: model.CheckedModel) -> Content | None:
     """Return the content with its monitor; report one that is too large, or that nothing ever decides."""
-    name, span = commitment.name, commitment.span
     try:
-        content = compiled(commitment.consequent, checked)
+        content = compiled(said, checked)
     except TooManyLetters:
         hint = Note("name what it mentions by facts of messages, or split it into several commitments")
-        message = f"What `{name}` promises mentions more than {MAX_LETTERS} combinations of values"
+        message = f"What `{name}` says mentions more than {MAX_LETTERS} combinations of values"
         world.problems.report(rules.TOO_LARGE, span, message, hint)
         return None
     except TooManyStates:
         hint = Note("use smaller bounds in ticks, or split it into several commitments")
-        world.problems.report(rules.TOO_LARGE, span, f"The monitor of what `{name}` promises is too large", hint)
+        world.problems.report(rules.TOO_LARGE, span, f"The monitor of what `{name}` says is too large", hint)
         return None
     if not content.monitor.is_ever_decided:
         hint = Note("bound what is to happen: `F<=k ticks p` in place of `F p`")
-        message = f"Nothing that happens ever keeps or breaks what `{name}` promises"
+        message = f"Nothing that happens ever decides what `{name}` says"
         world.problems.report(rules.UNDECIDED_CONTENT, span, message, hint)
         return None
     return content

@@ -266,6 +266,8 @@ class CheckedModel:
     fairness: tuple[Fairness, ...]
     properties: tuple[Property, ...]
     checks: tuple[Check, ...]
+    switched_off: tuple[str, ...] = ()
+    """The usual checks that the file does not want to be asked."""
     claims: tuple[Claim, ...] = ()
     participants: tuple[Participant, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
@@ -289,7 +291,9 @@ class CheckedModel:
     def has_ticks(self) -> bool:
         """Whether time passes: something has a deadline, or a content counts ticks."""
         timed = (c.within is not None or c.expires is not None for c in self.commitments)
-        return any(timed) or any(counts_ticks(c.consequent) for c in self.commitments)
+        return any(timed) or any(
+            map(counts_ticks, (*(c.consequent for c in self.commitments), *(c.content for c in self.claims)))
+        )
 
     @cached_property
     def claim(self) -> dict[str, Claim]:

@@ -155,7 +155,8 @@ class World:
     def has_ticks(self) -> bool:
         """Whether time passes: something has a deadline, or a content counts ticks."""
         bodies = [job.body for job in self.commitments.values()]
-        return any(body.within or body.expires or tree.counts_ticks(body.consequent) for body in bodies)
+        timed = any(body.within or body.expires or tree.counts_ticks(body.consequent) for body in bodies)
+        return timed or any(tree.counts_ticks(job.body.content) for job in self.claims.values())
 
     def claims_between(self, one: str, other: str) -> bool:
         """Whether a claim of one of the two to the other is declared."""

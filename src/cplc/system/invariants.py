@@ -114,7 +114,7 @@ def _conditions(system: System) -> Iterator[tuple[str, Expr]]:
     yield from ((f"commitment `{c.name}`", c.consequent) for c in system.commitments)
     yield from ((f"commitment `{c.name}`", c.antecedent) for c in system.commitments)
     yield from ((f"commitment `{c.name}`", c.on_course) for c in system.commitments)
-    yield from ((f"claim `{c.name}`", c.content) for c in system.claims)
+    yield from ((f"claim `{c.name}`", part) for c in system.claims for part in (c.content, c.on_course))
     yield "the initial condition", system.start
     yield from (("a fairness condition", condition) for condition in system.fairness)
     yield from ((f"hazard `{text}`", condition) for text, condition, _ in system.hazards)

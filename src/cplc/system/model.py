@@ -119,8 +119,13 @@ class Claim:
     variable: str
     """The variable of its state."""
     content: Expr
+    """The condition that decides it when it is made; none where the content is about runs."""
     views: tuple[tuple[str, str], ...] = ()
     """Role and variable of each view that is kept of it."""
+    formula: str = ""
+    """The content, where it is about runs."""
+    on_course: Expr = FALSE
+    """It is open, and its content holds if nothing more ever happens."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
 

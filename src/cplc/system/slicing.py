@@ -248,7 +248,7 @@ def declared_within(system: System, kept: frozenset[str], messages: Iterable[tup
         claims=tuple(
             replace(claim, views=tuple(view for view in claim.views if view[1] in kept))
             for claim in system.claims
-            if claim.variable in kept and _within(kept, claim.content)
+            if claim.variable in kept and _within(kept, claim.content, claim.on_course)
         ),
         hazards=tuple(hazard for hazard in system.hazards if reads(hazard[1]) <= kept),
     )
