@@ -161,8 +161,8 @@ def _views(book: Book, name: str) -> Iterator[tuple[str, str]]:
 
 
 def all_views(model: CheckedModel) -> frozenset[View]:
-    """Return the views of both parties of every commitment."""
-    return frozenset((party, name) for name in model.commitment for party in model.parties[name])
+    """Return the views of both parties of every commitment and claim."""
+    return frozenset((party, name) for name in model.parties for party in model.parties[name])
 
 
 def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
