@@ -247,7 +247,7 @@ def _variables(book: Book, local: set[View]) -> Iterator[Variable]:
                 continue
             seen = keeper is not None and (keeper, life.name) in local
             for name, kind_, domain in book.variables(life.name, keeper):
-                owner = keeper if seen and keeper is not None and kind_ in ("view", "standing") else "Env"
+                owner = keeper if seen and keeper is not None and kind_ in ("view", "standing", "age") else "Env"
                 yield Variable(name, domain, (domain[0],), kind_, owner, life.name)  # type: ignore[arg-type]
 
 

@@ -16,10 +16,41 @@ from cplc.source import Span
 
 def check_operations(world: World, messages: Iterable[model.Message]) -> None:
     for message in messages:
+        _check_ages(world, message)
         for operation in message.operations:
             if _is_permitted(world, message, operation):
                 _check_target(world, message, operation)
                 _check_told(world, message, operation)
+
+
+def _check_ages(world: World, message: model.Message) -> None:
+    """Report ages that a guard does not compare with a number, and those in assignments: nobody counts so far."""
+    loose = [term for update in (*message.updates, *message.receipt) for term in _ages(update.value)]
+    loose += _loose_ages(message.guard)
+    if loose:
+        text = f"`age({loose[0].commitment})` is not compared with a number"
+        hint = Note("a guard asks `age(c) < 3`, with a number that is known before the protocol runs")
+        world.problems.report(rules.NOT_CONSTANT, message.span, text, hint)
+
+
+def _ages(term: t.Term) -> list[t.Age]:
+    match term:
+        case t.Age():
+            return [term]
+        case t.Apply(_, operands):
+            return [age for operand in operands for age in _ages(operand)]
+        case _:
+            return []
+
+
+def _loose_ages(guard: t.Term) -> list[t.Age]:
+    match guard:
+        case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", (t.Age(), t.Const()) | (t.Const(), t.Age())):
+            return []
+        case t.Apply(_, operands):
+            return [age for operand in operands for age in _loose_ages(operand)]
+        case _:
+            return _ages(guard)
 
 
 def _is_permitted(world: World, message: model.Message, operation: model.Operation) -> bool:
