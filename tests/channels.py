@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cplc.system.channels import shared_variables
 from cplc.system.expr import Expr, conj, disj, negate
-from cplc.system.formula import Channel, Commits, Formula, Fulfils
+from cplc.system.formula import Channel, Commits, Formula, Fulfils, Offer, Offering
 from cplc.system.model import System
 
 
@@ -29,3 +29,16 @@ def promises(name: str, ends: Sequence[tuple[Expr, Expr]]) -> Channel:
     debtors = tuple(debtor for debtor, _ in ends)
     caught_up = conj(disj((negate(debtor), creditor)) for debtor, creditor in ends)
     return Channel(name, debtors, disj(debtors), caught_up)
+
+
+def offering(name: str, ends: Sequence[tuple[Expr, Expr]], others: Sequence[tuple[Expr, Expr]]) -> Offering:
+    """Return the channel of these promises, with conditions that say offered and ended where one is not promised."""
+    offers = tuple(
+        Offer(f"{name}{number}", conj((negate(debtor), offered)), debtor, creditor, _closed(debtor, offered, ended))
+        for number, ((debtor, creditor), (offered, ended)) in enumerate(zip(ends, others, strict=True))
+    )
+    return Offering(promises(name, ends), offers)
+
+
+def _closed(debtor: Expr, offered: Expr, ended: Expr) -> Expr:
+    return conj((negate(debtor), negate(offered), ended))

@@ -204,6 +204,8 @@ class Naive:
             case f.Fulfils(channel, operand):
                 committed = states(f.Commits(channel, operand))
                 return frozenset().union(*(self.accessible_by(channel, state) for state in committed))
+            case f.Conditional():
+                return self._conditional(formula, states(formula.antecedent), states(formula.consequent))
             case f.SociallyCommits(_, bindings, operand, trigger):
                 return self._socially_commits(bindings, operand, trigger, assuming)
             case f.KnownFrom(observed, operand):
@@ -220,6 +222,57 @@ class Naive:
                 )
             case _:
                 raise AssertionError(f"said of a path, not of a state: {formula}")
+
+    def _conditional(self, formula: f.Conditional, p: States, q: States) -> States:
+        """Return where a modality of conditional commitment holds, by the definition over pairs of states."""
+        channel, everywhere = formula.channel, frozenset(self.reachable)
+
+        def weak(offering: f.Offering, *, counted: bool = False) -> States:
+            return frozenset(
+                state
+                for state in everywhere
+                if self._offers_or_promises(offering, state, counted)
+                and self._led_to(offering, state, counted) & p <= q
+            )
+
+        def strong(offering: f.Offering, *, counted: bool = False) -> States:
+            found = weak(offering, counted=counted)
+            return frozenset(state for state in found if self._led_to(offering, state, counted) & p)
+
+        kept = self.where(channel.promises.bound) & self.where(channel.promises.caught_up)
+        match formula.operation:
+            case "WCC":
+                return weak(channel)
+            case "SCC":
+                return strong(channel)
+            case "FuW":
+                return kept & weak(channel) & q
+            case "FuS":
+                return kept & strong(channel) & p
+            case _:
+                ended = frozenset[Frozen]().union(*(self.where(offer.ended) for offer in channel.offers))
+                found = (ended & strong(channel, counted=True)) - strong(channel) - p
+                return found if formula.other is None else found & strong(formula.other)
+
+    def _offers_or_promises(self, offering: f.Offering, state: Frozen, counted: bool) -> bool:
+        return state in self.where(offering.promises.bound) or any(
+            self._is_offered(offer, state, counted) for offer in offering.offers
+        )
+
+    def _is_offered(self, offer: f.Offer, state: Frozen, counted: bool) -> bool:
+        return state in self.where(offer.offered) or (counted and state in self.where(offer.ended))
+
+    def _led_to(self, offering: f.Offering, state: Frozen, counted: bool) -> States:
+        """Return the states in which what is promised here is kept, and what is offered here is offered or kept."""
+        found = self.where(offering.promises.caught_up)
+        offered = [offer for offer in offering.offers if self._is_offered(offer, state, counted)]
+        for offer in offered:
+            found &= self.where(offer.offered) | self.where(offer.kept)
+        for promised in offering.promises.promised:
+            if all(promised != offer.promised for offer in offered):
+                there = self.where(promised)
+                found &= there if state in there else frozenset(self.reachable) - there
+        return found
 
     def _socially_commits(
         self, bindings: tuple[f.Binding, ...], operand: Formula, trigger: Formula | None, assuming: frozenset[str]

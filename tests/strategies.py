@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from tests.channels import between, promises
+from tests.channels import between, offering, promises
 
 from cplc.system import expr as e
 from cplc.system import formula as f
@@ -293,6 +293,8 @@ def every_kind(system: System, p: Formula, q: Formula) -> list[Formula]:
         *(f.Knows("common", group, p) for group in (names[:2], names)),
         *(f.Commits(channel, p) for channel in some_channels(system)),
         *(f.Fulfils(channel, p) for channel in some_channels(system)),
+        *(f.Conditional(one, "WCC", p, q) for one in some_offerings(system)),
+        *(f.Conditional(one, "ReS", p, q) for one in some_offerings(system)),
     ]
 
 
@@ -310,7 +312,7 @@ def _atoms(shapes: Shapes) -> SearchStrategy[Formula]:
 def formulas(system: System) -> SearchStrategy[Formula]:
     """State formulas of every kind over a system."""
     agents = tuple(agent.name for agent in system.agents)
-    return _formulas(_shapes(system.variables), agents, some_channels(system))
+    return _formulas(_shapes(system.variables), agents, some_channels(system), some_offerings(system))
 
 
 def some_channels(system: System) -> tuple[f.Channel, ...]:
@@ -329,13 +331,40 @@ def some_channels(system: System) -> tuple[f.Channel, ...]:
     )
 
 
+def some_offerings(system: System) -> tuple[f.Offering, ...]:
+    """Return channels of promises that may be offered, kept and given up, by the values of some variables."""
+    values = [(variable.name, variable.domain) for variable in system.variables if len(variable.domain) > 1]
+    last: list[Expr] = [e.Equal(e.Read(name), e.Const(domain[-1])) for name, domain in values] or [e.TRUE]
+    least: list[Expr] = [e.Equal(e.Read(name), e.Const(domain[0])) for name, domain in values] or [e.TRUE]
+    one, other = (last[0], e.conj((last[0], least[-1]))), (last[-1], e.conj((last[-1], last[len(last) // 2])))
+    given_up = (least[len(least) // 2], last[len(last) // 2])
+    return (
+        offering("offers", [one], [given_up]),
+        offering("more", [one, other], [given_up, (least[0], least[-1])]),
+    )
+
+
+def conditionals(offerings: tuple[f.Offering, ...], inner: SearchStrategy[Formula]) -> SearchStrategy[f.Conditional]:
+    """Return formulas for every modality of conditional commitment."""
+    some, alone = st.sampled_from(offerings), ("WCC", "SCC", "FuW", "FuS", "CaS", "ReS")
+    return st.one_of(
+        st.builds(f.Conditional, some, st.sampled_from(alone), inner, inner),
+        st.builds(f.Conditional, some, st.sampled_from(("DeS", "AsS")), inner, inner, some, st.just("third")),
+    )
+
+
 @lru_cache(_KEPT)
-def _formulas(shapes: Shapes, agents: tuple[str, ...], channels: tuple[f.Channel, ...]) -> SearchStrategy[Formula]:
-    return st.recursive(_atoms(shapes), lambda inner: _compound(agents, channels, inner), max_leaves=5)
+def _formulas(
+    shapes: Shapes, agents: tuple[str, ...], channels: tuple[f.Channel, ...], offerings: tuple[f.Offering, ...]
+) -> SearchStrategy[Formula]:
+    return st.recursive(_atoms(shapes), lambda inner: _compound(agents, channels, offerings, inner), max_leaves=5)
 
 
 def _compound(
-    agents: tuple[str, ...], channels: tuple[f.Channel, ...], inner: SearchStrategy[Formula]
+    agents: tuple[str, ...],
+    channels: tuple[f.Channel, ...],
+    offerings: tuple[f.Offering, ...],
+    inner: SearchStrategy[Formula],
 ) -> SearchStrategy[Formula]:
     several = st.lists(inner, max_size=3).map(tuple)
     group = st.lists(st.sampled_from(agents), min_size=1, unique=True).map(tuple)
@@ -355,6 +384,7 @@ def _compound(
     choices += [
         st.builds(f.Commits, st.sampled_from(channels), inner),
         st.builds(f.Fulfils, st.sampled_from(channels), inner),
+        conditionals(offerings, inner),
     ]
     return st.one_of(choices)
 

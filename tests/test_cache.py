@@ -209,7 +209,7 @@ def test_damaged_entries_are_not_there(here: Path, verify: Verify, cache: Store)
 def _asked(path: Path) -> Any:
     compilation = load(str(path))
     assert isinstance(compilation, Compilation)
-    return compilation, compilation.questions()[0]
+    return compilation, compilation.declared_questions()[0]
 
 
 class _Evil:

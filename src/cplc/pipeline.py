@@ -5,13 +5,14 @@ Nothing heavy is imported before it is needed, so that `cplc --version` and `cpl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from cplc.asking import Answering, Asked, Channels, EngineName, Strategies, UnknownQuestion, named
+from cplc.asking import Answering, Asked, Channels, EngineName, Strategies, UnknownQuestion
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
 from cplc.file_access import MAX_SIZE, NotRegular, TooManyBytes, read_bytes
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from cplc.syntax import ast
     from cplc.system.model import System
     from cplc.verification.results import Question
+
+ADVISORY_UNLESS_NAMED = frozenset({"sound"})
+"""The usual checks whose failure is a warning where the file does not name them."""
 
 __all__ = [
     "Asked",
@@ -204,20 +208,50 @@ class Compilation(Answering):
 
     # --- questions
 
+    @property
+    def _outline(self) -> Iterator[tuple[str, Callable[[], Asked]]]:
+        """Yield each question of the file by name, and how to make it: making all of them takes long.
+
+        These are the model's own well-behaviour, the properties, the checks that the file names and the usual ones.
+        """
+        model = self.model
+        for asked in self._hazards:
+            yield asked.question.name, partial(_itself, asked)
+        for index, declared in enumerate(model.properties):
+            yield declared.name, partial(self._property, index)
+        for check in model.checks:
+            yield check.name, partial(self._check, check.name, check.expect_holds, check.span)
+        for name in self._usual:
+            yield name, partial(self._usual_check, name)
+
+    def declared_questions(self) -> tuple[Asked, ...]:
+        """Return what the file itself asks: its properties and the checks that it names, besides the hazards."""
+        number = len(self._hazards) + len(self.model.properties) + len(self.model.checks)
+        return tuple(make() for _, make in islice(self._outline, number))
+
+    @property
+    def _usual(self) -> tuple[str, ...]:
+        """The usual checks that the file neither names nor switches off."""
+        from cplc.semantics.vocabulary import USUAL_CHECKS
+
+        named = {check.name for check in self.model.checks}
+        return tuple(name for name in USUAL_CHECKS if name not in named and name not in self.model.switched_off)
+
     @cached_property
     def _asked(self) -> tuple[Asked, ...]:
-        """The model's own well-behaviour, the properties and the checks; default checks where there are none."""
-        from cplc.verification.checks import default_checks
+        return tuple(make() for _, make in self._outline)
 
-        model = self.model
-        checks: list[tuple[str, bool, Span | None]] = [(c.name, c.expect_holds, c.span) for c in model.checks]
-        if not model.properties and not model.checks:
-            checks = [(name, True, None) for name in default_checks(self.system)]
-        properties = [self._property(index) for index in range(len(model.properties))]
-        return (*self._hazards, *properties, *(self._check(*check) for check in checks))
+    def _usual_check(self, name: str) -> Asked:
+        """Return a check that the file does not name; it lies where what it finds is declared."""
+        asked = self._check(name, True, None)
+        places = [place if place and place.source == self.source else None for place in asked.question.places]
+        question = replace(asked.question, is_usual=True, advisory=name in ADVISORY_UNLESS_NAMED, places=tuple(places))
+        return replace(asked, question=question)
 
     @property
     def _hazards(self) -> tuple[Asked, ...]:
+        if not self.system.hazards:
+            return ()
         from cplc.verification.checks import in_range
 
         return tuple(Asked(question, self.system) for question in in_range(self.system))
@@ -252,21 +286,40 @@ class Compilation(Answering):
         return frozenset(views) - kept
 
     def _check(self, name: str, expect_holds: bool, span: Span | None) -> Asked:
+        from cplc.lowering.debts import debts_of
         from cplc.lowering.lower import all_views
         from cplc.verification.checks import build_check
 
         views = all_views(self.model) if name == "aligned" else ()
         system = self.system_with(self._observed(iter(views)))
         expected: Literal["holds", "fails"] = "holds" if expect_holds else "fails"
-        return Asked(build_check(name, system, expected=expected, span=span, uniform=self._uniform), system)
+        question = build_check(name, system, debts_of(system), expected=expected, span=span, uniform=self._uniform)
+        return Asked(question, system)
 
     @property
     def _uniform(self) -> bool:
         return self.strategies == "uniform"
 
     def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
-        """Return what the file asks, or the properties and checks of these names."""
-        return named(self._asked, names)
+        """Return what the file asks, or the properties and checks of these names and nothing else.
+
+        A usual check can be named even where the file switches it off; one that is named is never advisory for that.
+        """
+        from cplc.semantics.vocabulary import USUAL_CHECKS
+
+        if not names:
+            return self._asked
+        outline = list(self._outline)
+        for name in names:
+            if name not in (known := [*dict.fromkeys((*(known for known, _ in outline), *USUAL_CHECKS))]):
+                raise UnknownQuestion(name, known)
+        declared = {one.name for one in self.model.properties} | {one.name for one in self.model.checks}
+        declared |= {asked.question.name for asked in self._hazards}
+        usual = [name for name in USUAL_CHECKS if name in names and name not in declared]
+        return (
+            *(make() for name, make in outline if name in names and name in declared),
+            *(self._check(name, True, None) for name in usual),
+        )
 
     def formula_question(self, text: str, assuming: Sequence[str] = ()) -> Asked | tuple[Diagnostic, ...]:
         """Return the question that a formula of the command line asks, or what is wrong with it."""
@@ -343,9 +396,16 @@ class Compilation(Answering):
 
         def asking(model: CheckedModel) -> tuple[System, list[tuple[Question, System]]]:
             changed = replace(self, _changed=model, _systems={}, _divisions={})
-            return changed.system, [(asked.question, asked.system) for asked in changed.questions(names)]
+            asked = changed.questions(names)
+            # A usual check that is a warning notices nothing that would keep a file from passing.
+            errors = [one for one in asked if not (one.question.is_usual and one.question.advisory)]
+            return changed.system, [(one.question, one.system) for one in errors]
 
         return coverage(self.model, asking, engine, among)
+
+
+def _itself(asked: Asked) -> Asked:
+    return asked
 
 
 def is_ispl(name: str) -> bool:

@@ -33,7 +33,7 @@ def test_text(protocol: str, target: str, channels: Literal["async", "sync"], up
     compilation = load(str(_FOLDER / f"{protocol}.cpl"), channels=channels)
     assert isinstance(compilation, Compilation)
     assert compilation.ok
-    request = compilation.to_be_exported(compilation.questions())
+    request = compilation.to_be_exported(compilation.declared_questions())
     exported = export(target, replace(request, origin=replace(request.origin, source=f"{protocol}.cpl", version="1.0")))
     assert len(exported.written) + len(exported.notes) == len(request.formulas) + len(request.left_out)
     texts = {_SUFFIXES[target]: exported.text, **dict(exported.beside)}

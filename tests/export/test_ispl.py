@@ -7,12 +7,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engines.every_engine import members
-from tests.strategies import (
-    atoms,
-    roles,
-    some_channels,
-    systems,
-)
+from tests.strategies import atoms, conditionals, roles, some_channels, some_offerings, systems
 from tests.strategies_logic import Logic, logic_formulas
 
 from cplc import compile
@@ -39,7 +34,7 @@ protocol Ping {
 def _exported(properties: str) -> Export:
     compilation = compile(_TEXT % properties)
     assert compilation.ok, compilation.diagnostics
-    return compilation.export("ispl", compilation.questions())
+    return compilation.export("ispl", compilation.declared_questions())
 
 
 # --- in other words
@@ -54,6 +49,8 @@ def _social(draw: st.DrawFn, system: System) -> Formula:
     )
     if draw(st.booleans()):
         return f.Commits(channel, operand)
+    if draw(st.booleans()):
+        return draw(conditionals(some_offerings(system), st.just(operand) | atoms(system)))
     return f.Fulfils(channel, operand)
 
 

@@ -16,7 +16,7 @@ _EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.cpl"))
 def test_an_example_is_written_as_good_ispl(path: Path) -> None:
     compilation = load(str(path))
     assert isinstance(compilation, Compilation)
-    exported = compilation.export("ispl", compilation.questions())
+    exported = compilation.export("ispl", compilation.declared_questions())
     reading = IsplReading(Source("exported.ispl", exported.text))
     serious = [one.concise() for one in reading.diagnostics if one.is_error or one.code == "other-dialect"]
     assert serious == []

@@ -26,7 +26,7 @@ def _read(text: str) -> IsplReading:
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_protocols(case: Case) -> None:
     compilation = compiled(case)
-    asked = compilation.questions()
+    asked = compilation.declared_questions()
     request = compilation.to_be_exported(asked)
     exported = export("ispl", request)
     reading = _read(exported.text)

@@ -130,6 +130,14 @@ def channel_of(data: dict[str, Any]) -> f.Channel:
     return f.Channel(data["name"], promised, expr_of(data["bound"]), expr_of(data["caught up"]))
 
 
+def offering_of(data: dict[str, Any]) -> f.Offering:
+    offers = (
+        f.Offer(one["name"], *(expr_of(one[end]) for end in ("offered", "promised", "kept", "ended")))
+        for one in data["offers"]
+    )
+    return f.Offering(channel_of(data), tuple(offers))
+
+
 def formula_of(data: list[Any]) -> Formula:
     match data:
         case ["atom", condition, text]:
@@ -159,6 +167,11 @@ def formula_of(data: list[Any]) -> Formula:
             return f.Commits(channel_of(channel), formula_of(operand))
         case ["fulfils", channel, operand]:
             return f.Fulfils(channel_of(channel), formula_of(operand))
+        case [("DeS" | "AsS") as word, channel, other, party, antecedent, consequent]:
+            content = formula_of(antecedent), formula_of(consequent)
+            return f.Conditional(offering_of(channel), word, *content, offering_of(other), party)
+        case [("WCC" | "SCC" | "FuW" | "FuS" | "CaS" | "ReS") as word, channel, antecedent, consequent]:
+            return f.Conditional(offering_of(channel), word, formula_of(antecedent), formula_of(consequent))
         case ["socially commits", pair, bindings, operand, trigger]:
             things = tuple(
                 f.Binding(one["name"], formula_of(one["where"]), formula_of(one["keeping"])) for one in bindings
@@ -197,7 +210,7 @@ def _same(request: Request) -> None:
 def test_protocols() -> None:
     for case in cases():
         compilation = compiled(case)
-        _same(compilation.to_be_exported(compilation.questions()))
+        _same(compilation.to_be_exported(compilation.declared_questions()))
 
 
 @settings(max_examples=20)

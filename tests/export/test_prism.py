@@ -58,7 +58,7 @@ def _judged(exported: Export, folder: Path) -> tuple[int, dict[str, bool]]:
 def test_storm_agrees_on_files(path: Path, tmp_path: Path) -> None:
     compilation = load(str(path))
     assert isinstance(compilation, Compilation)
-    asked = compilation.questions()
+    asked = compilation.declared_questions()
     exported = compilation.export("prism", asked)
     states, verdicts = _judged(exported, tmp_path)
     if "which flips" not in exported.text:

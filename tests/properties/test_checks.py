@@ -14,6 +14,7 @@ from tests.naive import Naive
 from tests.naive_games import Game
 from tests.strategies_formulas import Sample, protocols
 
+from cplc.lowering.debts import debts_of
 from cplc.lowering.lower import all_views, lower
 from cplc.pipeline import Compilation
 from cplc.source import Source
@@ -98,21 +99,62 @@ def walked(system: System) -> Walk:
 # --- the definitions
 
 
-def deadlock_free(walk: Walk) -> bool:
-    def closes_by_ticks(known: Key) -> bool:
-        seen: set[Key] = set()
-        while known not in seen:
-            if walk.nothing_open(walk.states[known]):
-                return True
-            seen.add(known)
-            ticks = [after for step, after in walk.edges[known] if walk.system.steps[step].kind == "tick"]
-            known = ticks[0] if ticks else known
-        return False
+def in_force(walk: Walk, state: State, name: str) -> bool:
+    """Whether a commitment is active, or pending and was active before."""
+    value = state[name]
+    return value == "active" or (value == "pending" and state[f"{name}.former"] == "active")
 
-    return all(
-        not walk.in_flight(state) and closes_by_ticks(known)
+
+def stays_left_over(walk: Walk, known: Key, left_over: Callable[[State], bool]) -> bool:
+    """Whether nothing but ticks is possible from a state on, and leaves something over in every state."""
+    seen: set[Key] = set()
+    while known not in seen:
+        if not walk.is_terminal(known) or not left_over(walk.states[known]):
+            return False
+        seen.add(known)
+        ticks = [after for step, after in walk.edges[known] if walk.system.steps[step].kind == "tick"]
+        known = ticks[0] if ticks else known
+    return True
+
+
+def stood_for(state: State, name: str, counts: Callable[[str], bool]) -> bool:
+    """Whether a commitment waits for another one that counts."""
+    other = state.get(f"{name}.follows", "none")
+    return state[name] == "pending" and other != "none" and counts(str(other))
+
+
+def deadlock_free(walk: Walk) -> bool:
+    def left_over(state: State, name: str) -> bool:
+        is_suspended = state[name] == "pending" and state.get(f"{name}.follows", "none") == "none"
+        owed = in_force(walk, state, name) and not is_suspended
+        return owed and not stood_for(state, name, lambda other: in_force(walk, state, other))
+
+    return not any(
+        stays_left_over(walk, known, lambda state, name=one.name: left_over(state, name))  # type: ignore[misc]
+        for known in walk.states
+        for one in walk.system.commitments
+    )
+
+
+def no_dangling(walk: Walk) -> bool:
+    def left_over(state: State, name: str) -> bool:
+        return state[name] in OPEN and not stood_for(state, name, lambda other: state[other] in OPEN)
+
+    return not any(
+        stays_left_over(walk, known, lambda state, name=one.name: left_over(state, name))  # type: ignore[misc]
+        for known in walk.states
+        for one in walk.system.commitments
+    )
+
+
+def no_debt_forgotten(walk: Walk) -> bool:
+    return not any(
+        in_force(walk, state, one.name)
         for known, state in walk.states.items()
-        if walk.is_terminal(known)
+        for step, _ in walk.edges[known]
+        if walk.system.steps[step].kind == "restart"
+        for one in walk.system.commitments
+        if one.variable in walk.system.steps[step].writes
     )
 
 
@@ -132,14 +174,13 @@ def possible(walk: Walk, goal: Callable[[State], bool]) -> bool:
 
 
 def live(walk: Walk) -> bool:
-    def received(state: State, message: str) -> bool:
-        taken = (walk.system.steps[step] for step, _ in walk.edges[key(state)])
-        return any(step.event == message and step.kind in {"receive", "exchange"} for step in taken)
-
-    return all(
-        possible(walk, lambda state, name=message.name: received(state, name))  # type: ignore[misc]
-        for message in walk.system.messages
-    )
+    received = {
+        walk.system.steps[step].event
+        for moves in walk.edges.values()
+        for step, _ in moves
+        if walk.system.steps[step].kind in {"receive", "exchange"}
+    }
+    return received == {message.name for message in walk.system.messages}
 
 
 def fulfillable(walk: Walk) -> bool:
@@ -305,9 +346,8 @@ def honourable(walk: Walk) -> bool:
 DEFINITIONS: dict[str, Callable[[Walk], bool]] = {
     definition.__name__: definition
     for definition in (
-        deadlock_free, sound, live, fulfillable, resolvable, effective, consistent, robust, aligned, violable,
-        no_delegation_loop,
-        honourable,
+        deadlock_free, no_dangling, no_debt_forgotten, sound, live, fulfillable, resolvable, effective, consistent,
+        robust, aligned, violable, no_delegation_loop, honourable,
     )
 }  # fmt: skip
 
@@ -333,7 +373,7 @@ def test_checks_say_what_they_are_defined_to_say(engine: Literal["explicit", "sy
     verifiers = {id(system): Verifier(system, engine) for system in (with_views, unrestricted)}
     for name, definition in DEFINITIONS.items():
         system = unrestricted if name in ABOUT_RUNS else with_views
-        question = build_check(name, system)
+        question = build_check(name, system, debts_of(system))
         result = verifiers[id(system)].answer(question)
         if system.fairness and (question.system or system).fairness and not begins_fairly(system):
             assert result.answer == "unknown", name

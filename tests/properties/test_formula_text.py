@@ -206,7 +206,7 @@ def test_what_is_printed_can_be_asked_again(sample: Sample) -> None:
     """It says the same; once constants are folded, in the same words."""
     compilation = Compilation(Source("sample.cpl", sample.text), None)
     assume(compilation.model is not None)
-    for asked in compilation.questions():
+    for asked in compilation.declared_questions():
         if asked.question.kind == "property":
             again = compilation.formula_question(asked.question.text)
             assert not isinstance(again, tuple), (asked.question.text, again)

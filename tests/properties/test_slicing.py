@@ -252,6 +252,8 @@ def test_both_ends_of_a_channel_are_in_the_slice(data: st.DataObject) -> None:
     for part in state_subformulas(formula):
         if isinstance(part, f.Commits | f.Fulfils):
             assert kept >= part.channel.reads
+        if isinstance(part, f.Conditional):
+            assert kept >= part.channel.reads | (frozenset() if part.other is None else part.other.reads)
 
 
 # --- what would go wrong

@@ -21,7 +21,7 @@ def main() -> None:
     """Write one line for each protocol: the states, and how many verdicts agree of how many that are written."""
     _write("protocol", "states", *(judge.name for judge in _COLUMNS))
     for name, compilation in _protocols():
-        request = compilation.to_be_exported(compilation.questions())
+        request = compilation.to_be_exported(compilation.declared_questions())
         found = [_agreement(judge, compilation) for judge in _COLUMNS]
         _write(name, str(count_reachable(request.system)), *found)
 
@@ -42,7 +42,7 @@ def _protocols() -> Iterator[tuple[str, Compilation]]:
 
 def _agreement(judge: Judge, compilation: Compilation) -> str:
     """Return the states counted, how many verdicts agree, how many were given, and how many formulas there are."""
-    asked = compilation.questions()
+    asked = compilation.declared_questions()
     bare = replace(compilation.to_be_exported(asked), formulas=())
     try:
         states = judge.ask(export(judge.target, bare).text).states

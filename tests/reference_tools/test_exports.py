@@ -41,14 +41,14 @@ def test_examples(judge: Judge, path: Path, name: str) -> None:
     loaded = load(str(path))
     assert isinstance(loaded, Compilation)
     compilation = replace(loaded, protocol=name)
-    assert compare_protocol(judge, compilation, compilation.questions()) or not judge.says_all
+    assert compare_protocol(judge, compilation, compilation.declared_questions()) or not judge.says_all
 
 
 @_by_each
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_cases(judge: Judge, case: Case) -> None:
     compilation = compiled(case)
-    assert compare_protocol(judge, compilation, compilation.questions()) or not judge.says_all
+    assert compare_protocol(judge, compilation, compilation.declared_questions()) or not judge.says_all
 
 
 @_by_each
@@ -68,7 +68,7 @@ def test_random_systems(judge: Judge, data: st.DataObject) -> None:
 def test_random_protocols(judge: Judge, sample: Sample) -> None:
     compilation = compile(sample.text)
     assert compilation.ok
-    asked = tuple(one for one in compilation.questions() if one.question.kind == "property")
+    asked = tuple(one for one in compilation.declared_questions() if one.question.kind == "property")
     if judge.empty_quantifiers or not any(one.system.fairness for one in asked):
         with suppress(subprocess.TimeoutExpired):
             compare_protocol(judge, compilation, asked)

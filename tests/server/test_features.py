@@ -72,7 +72,7 @@ async def test_definition_references_highlight(editor: Editor) -> None:
 COMPLETIONS = [
     ("Seller -> b : offer   ", "Seller -> ¦ : offer", {"b", "Seller"}, {"after", "offer"}),
     ("after offer\n", "after ¦\n", {"offer", "stock"}, {"role", "AG", "sound"}),
-    ("means create goods", "means ¦", {"create", "violate", "release"}, {"goods", "accept"}),
+    ("means create goods", "means ¦", {"create", "violate", "accept"}, {"goods", "test"}),
     ("means create goods", "means create ¦", {"goods"}, {"pay", "create"}),
     ("check sound, live", "check sound, ¦", {"live", "aligned"}, {"offer"}),
     ("expect fails", "expect ¦", {"holds", "fails"}, {"offer"}),
@@ -94,6 +94,8 @@ COMPLETIONS = [
     ("  check", "  agent X plays Seller { chooses ship | ¦ }\n  check", {"cancel"}, {"Seller"}),
     ("  check", "  agent X plays Seller { }\n  analyze ¦\n  check", {"X"}, {"pay"}),
     ("  check", "  agent X plays Seller { }\n  analyze X: ¦ > 0.5\n  check", {"benefit"}, {"pay"}),
+    ("cpl 2\n", "¦\n", {"cpl 2", "protocol"}, {"role"}),
+    ("AG (active", "AG (does(¦) & active", {"idle", "tick"}, {"sound"}),
     ("check sound", "use ¦\n  check sound", {"Shop"}, {"pay"}),
 ]
 
@@ -204,6 +206,9 @@ FIXES = [
         "std.properties",
     ),
     ("after offer", "after told", "told", "Declare the message `told`", "Seller -> b : told"),
+    ("cpl 2\n\n", "", "protocol", "Write `cpl 2`", "cpl 2\n\n// A shop."),
+    ("AG (active", "A□(active", "□", "Replace by `G `", "AG (active"),
+    ("AG (active", "AG (K_b(pay[x]) & active", "K_b", "Replace by `K(b, pay[x])`", "AG (K(b, pay[x]) & active"),
     ("create goods", "create good", "good\n", "Replace by `goods`", "create goods"),
     (
         "  check",

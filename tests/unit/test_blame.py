@@ -32,7 +32,9 @@ RELAY = """protocol Relay(n: 1..3 = 2) {
 def answers(properties: str, engine: str = "symbolic", source: str = RELAY) -> list[Result]:
     compilation = Compilation(Source("relay.cpl", source % properties))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
-    return list(compilation.verify(compilation.questions(), "explicit" if engine == "explicit" else "symbolic"))
+    return list(
+        compilation.verify(compilation.declared_questions(), "explicit" if engine == "explicit" else "symbolic")
+    )
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])

@@ -46,6 +46,22 @@ TIMED = PROMISE.format(options="within 2")
 BOTH = PROMISE.format(options="within 2 expires 1")
 DONE = "  A -> B : done  after go\n"
 
+STOPPED_DUE = DUE.replace("after offer", "after offer  unless stop") + "  A -> B : stop\n"
+STOPPED_TIMED = TIMED.replace("after offer", "after offer  unless stop") + "  A -> B : stop\n"
+STOPPED_BOTH = BOTH.replace("after offer", "after offer  unless stop") + "  A -> B : stop\n"
+RETAINED = """
+  commitment c = C(A, C1, true, done)
+  commitment d = C(B, C1, true, done)
+  A -> C1 : offer  means create c
+  A -> B : pass  after offer  means delegate c to d retaining
+"""
+SUSPENDED = """
+  commitment c = C(A, B, true, done)
+  A -> B : offer  means create c
+  B -> A : wait   after offer  means suspend c
+  A -> B : done   after offer  unless wait
+"""
+
 CASES: list[tuple[str, str, str]] = [
     # --- deadlock_free
     ("deadlock_free", DUE + "  A -> B : done  after offer", "holds"),
@@ -55,10 +71,39 @@ CASES: list[tuple[str, str, str]] = [
         PROMISE.format(options="") + "  A -> B : done  after go  unless sorry\n  A -> B : sorry",
         "fails",
     ),
-    # Time alone violates what is active; but what is conditional stays open unless it expires.
+    # Time alone violates what is active.
     ("deadlock_free", TIMED + "  A -> B : done  if false", "holds"),
-    ("deadlock_free", TIMED.replace("after offer", "after offer  unless stop") + "  A -> B : stop\n" + DONE, "fails"),
-    ("deadlock_free", BOTH.replace("after offer", "after offer  unless stop") + "  A -> B : stop\n" + DONE, "holds"),
+    # Nobody took up the offer: nothing is owed.
+    ("deadlock_free", STOPPED_DUE + DONE, "holds"),
+    # Time makes a repair possible, so that nobody is stuck while it passes.
+    (
+        "deadlock_free",
+        "  commitment c = C(A, B, true, done) within 2\n  commitment d = C(A, B, true, repaired)\n"
+        "  A -> B : offer  means create c, create d\n  A -> B : done  if false\n"
+        "  A -> B : repaired  if violated(c)",
+        "holds",
+    ),
+    # A delegate stands for the debtor who waits for it; suspension is up to the creditor.
+    ("deadlock_free", RETAINED + "  B -> C1 : done  if false", "fails"),
+    ("deadlock_free", RETAINED + "  B -> C1 : done", "holds"),
+    ("deadlock_free", SUSPENDED, "holds"),
+    # --- no_dangling: what is conditional stays open unless it expires, and so does what is suspended.
+    ("no_dangling", TIMED + "  A -> B : done  if false", "holds"),
+    ("no_dangling", STOPPED_TIMED + DONE, "fails"),
+    ("no_dangling", STOPPED_BOTH + DONE, "holds"),
+    ("no_dangling", SUSPENDED, "fails"),
+    # --- no_debt_forgotten
+    ("no_debt_forgotten", DUE + DONE, "holds"),
+    ("no_debt_forgotten", DUE + DONE + "  A -> B : again  after done  restart", "holds"),
+    ("no_debt_forgotten", DUE + DONE + "  A -> B : again  after go  restart", "fails"),
+    (
+        "no_debt_forgotten",
+        DUE + DONE + "  A -> B : again  after offer  unless go  restart\n  choice again | done",
+        "fails",
+    ),
+    ("no_debt_forgotten", DUE + DONE + "  B -> A : no  after offer  unless go  restart\n  choice go | no", "holds"),
+    ("no_debt_forgotten", RETAINED + "  B -> C1 : done  restart\n", "holds"),
+    ("no_debt_forgotten", RETAINED + "  B -> C1 : done\n  B -> C1 : again  after pass  restart", "fails"),
     # --- sound
     ("sound", DUE + DONE + "  A -> B : fail  after go  means violate c\n  choice done | fail", "holds"),
     ("sound", DUE + DONE + "  A -> B : fail  after go  means violate c", "fails"),
@@ -199,7 +244,7 @@ def test_an_assignment_out_of_range_is_found_without_being_asked_for(engine: Eng
     )
     compilation = Compilation(Source("p.cpl", text))
     assert compilation.ok
-    range_result, live = compilation.verify(compilation.questions(), engine)
+    range_result, live = compilation.verify(compilation.questions(["in_range", "live"]), engine)
     assert (range_result.question.kind, range_result.answer) == ("model", "fails")
     assert range_result.findings == ("receiving `more` assigns a value out of range",)
     assert live.answer == "holds"
@@ -250,7 +295,7 @@ def _as_expression(formula: Formula) -> Expr:
 def test_goals_of_checks_are_formulas_to_paste() -> None:
     compilation = Compilation(Source("p.cpl", _PROMISES))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
-    questions = compilation.questions()
+    questions = compilation.declared_questions()
     assert not any("the consequent of" in formula_text(question.question.formula) for question in questions)
     (honourable,) = (question for question in questions if question.question.name == "honourable")
     text = formula_text(honourable.question.formula)
@@ -264,7 +309,7 @@ def test_goals_of_checks_are_formulas_to_paste() -> None:
             Source("p.cpl", _PROMISES.replace("check consistent, honourable", f"property pasted: EF {goal}"))
         )
         assert pasted.ok, [diagnostic.concise() for diagnostic in pasted.diagnostics]
-        (question,) = pasted.questions()
+        (question,) = pasted.questions(["pasted"])
         match question.question.formula:
             case OnPaths("E", Finally(operand), None):
                 assert _as_expression(operand) == compilation.system.commitment[commitment].consequent

@@ -46,7 +46,7 @@ def _result(compilation: Compilation, units: int | None = None) -> Result:
     """Return the first result, with a budget of so many units of work."""
     allowance = default_allowance if units is None else (lambda _: Budget(units))
     every = EverySize(compilation, allowance=allowance)
-    result, *_ = every.verify(compilation.questions())
+    result, *_ = every.verify(compilation.declared_questions())
     return result
 
 
@@ -236,11 +236,14 @@ protocol Last(n: 1..7 = 2) {
   role Cus[n]
   for c in Cus { c -> Hub : ask   on receipt Hub.last := c }
   property low: AG Hub.last < 6
+  check none
 }
 """)
     every = EverySize(compilation)
-    assert [one.question.name for one in compilation.questions()] == ["low"]
-    results = {result.question.name: result for result in every.verify(every.of_any_size(compilation.questions()))}
+    assert [one.question.name for one in compilation.declared_questions()] == ["low"]
+    results = {
+        result.question.name: result for result in every.verify(every.of_any_size(compilation.declared_questions()))
+    }
     assert {name: result.answer for name, result in results.items()} == {"in_range": "fails", "low": "holds"}
     assert results["in_range"].sizes is not None
     assert results["in_range"].sizes.failing == 6
@@ -249,7 +252,7 @@ protocol Last(n: 1..7 = 2) {
 def test_range_question_remains_when_the_scan_of_sizes_exceeds_its_budget() -> None:
     compilation = _poll("property p: EF ack[1]", guard="if Hub.seen < 6 & c != 3")
     every = EverySize(compilation, allowance=lambda _: Budget(1))
-    results = list(every.verify(every.of_any_size(compilation.questions())))
+    results = list(every.verify(every.of_any_size(compilation.declared_questions())))
     assert [(result.question.name, result.answer) for result in results] == [("in_range", "unknown"), ("p", "unknown")]
 
 
@@ -314,13 +317,13 @@ def test_range_that_another_parameter_bounds() -> None:
 
 def test_independent_atoms_are_looked_for_at_the_size_that_is_shown() -> None:
     compilation = _poll("property p: AG (vote[1] | !vote[1] -> EF (ack[1] | Hub.seen < 6))", greatest=3)
-    (result,) = EverySize(compilation, vacuity=True).verify(compilation.questions())
+    (result,) = EverySize(compilation, vacuity=True).verify(compilation.declared_questions())
     assert result.answer == "holds"
     assert "independent-atom" in {remark.code for remark in result.remarks}
 
 
-def test_proof_for_sizes_that_ask_the_question() -> None:
-    """Without members there is no commitment, so the default check `sound` is not asked."""
+def test_sizes_that_do_not_ask_the_question_are_named() -> None:
+    """Without members there is nobody to ask it of."""
     compilation = compile("""
 protocol Optional(n: 0..9 = 0) sync {
   role Hub
@@ -329,13 +332,16 @@ protocol Optional(n: 0..9 = 0) sync {
     commitment duty = C(Hub, c, ask, ship)
     c -> Hub : ask
     Hub -> c : ship   after ask   means create duty
+    property answered: AG (ask -> EF ship)
   }
 }
 """)
     every = EverySize(compilation)
-    results = {result.question.name: result for result in every.verify(every.of_any_size(compilation.questions()))}
-    sound = results["sound"]
-    assert sound.answer == "holds"
-    assert sound.sizes is not None
-    assert (sound.sizes.scope, sound.sizes.not_asked) == ("every size", (0,))
-    assert _text(sound).startswith("holds for every n from 1 on: verified for n = 1 to 2, the rest proved by a cutoff")
+    results = {
+        result.question.name: result for result in every.verify(every.of_any_size(compilation.declared_questions()))
+    }
+    answered = results["answered[1]"]
+    assert answered.answer == "holds"
+    assert answered.sizes is not None
+    assert (answered.sizes.scope, answered.sizes.not_asked) == ("declared sizes", (0,))
+    assert _text(answered).startswith("holds for n = 1 to 9: ")

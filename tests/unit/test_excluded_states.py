@@ -36,7 +36,7 @@ STEP = "Seller -> Buyer : refuse"
 def answered(text: str = TEXT) -> tuple[Asked, Result]:
     compilation = Compilation(Source("shop.cpl", text))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
-    (asked,) = compilation.questions()
+    (asked,) = compilation.declared_questions()
     (result,) = compilation.verify((asked,))
     return asked, result
 

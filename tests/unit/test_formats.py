@@ -182,6 +182,7 @@ _FAMILY = """protocol Family(n: 1..6 = 2, top: 1..9 = 4) sync {
   property some: AG (vote[1] -> EF Hub.seen > 0)
   property voted: AG EF (forall c in Cus: vote[c])
   property below: AG Hub.seen < 4
+  check none
 }
 """
 
@@ -276,7 +277,8 @@ def test_the_page_shows_the_text_of_the_user_as_text(said: Callable[..., str]) -
 def test_the_chart_draws_what_crosses_and_what_never_arrives(said: Callable[..., str]) -> None:
     Path("shop.cpl").write_text(
         "protocol P {\n  role A\n  role B\n  A -> B : ping\n  B -> A : pong\n"
-        "  property crossed: !EF (inflight(ping) & inflight(pong) & EF (ping & inflight(pong)))\n}\n",
+        "  property crossed: !EF (inflight(ping) & inflight(pong) & EF (ping & inflight(pong)))\n"
+        "  check none\n}\n",
         encoding="utf-8",
     )
     page = said("html")

@@ -46,13 +46,13 @@ def _desk(asked: str, given: str = "") -> Compilation:
 def _proof(compilation: Compilation, sizes: Iterable[int] = (2, 3, 4)) -> str | None:
     """Return the first proof that the only question holds at every size, if it holds at these."""
     instances = Sizes(compilation, "n")
-    (asked,) = compilation.questions()
+    (asked,) = compilation.declared_questions()
     attempts = (Induction(instances).proof(asked.question, size) for size in sizes)
     return next((proof.reason for proof in attempts if proof is not None), None)
 
 
 def _result(compilation: Compilation) -> Result:
-    (result,) = EverySize(compilation, "n").verify(compilation.questions())
+    (result,) = EverySize(compilation, "n").verify(compilation.declared_questions())
     return result
 
 

@@ -33,7 +33,7 @@ TEXT = """protocol Due {
 def answers() -> dict[str, Result]:
     compilation = Compilation(Source("due.cpl", TEXT))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
-    return {result.question.name: result for result in compilation.verify(compilation.questions())}
+    return {result.question.name: result for result in compilation.verify(compilation.declared_questions())}
 
 
 def test_a_result_as_data() -> None:
@@ -158,7 +158,7 @@ FORGETTING = """protocol Forget {
 
 def test_a_restart_that_erases_a_debt_is_shown_in_data_and_page() -> None:
     compilation = Compilation(Source("forget.cpl", FORGETTING))
-    (result,) = compilation.verify(compilation.questions())
+    (result,) = compilation.verify(compilation.declared_questions())
     story = result_data(result)["story"]
     assert isinstance(story, dict)
     assert story["steps"][-1]["changes"] == ["c: active -> null (forgotten by a new round)"]

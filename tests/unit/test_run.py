@@ -25,7 +25,7 @@ def test_a_verdict_is_not_lost_with_the_run_that_would_show_it(
 ) -> None:
     compilation = Compilation(Source("p.cpl", TEXT))
     run = Run("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
-    asked = compilation.questions()
+    asked = compilation.declared_questions()
     run.take(Questions(asked))
     run.settle(asked[0].question, answer)  # type: ignore[arg-type]
     run.stop("the time limit of 1 s was reached")
@@ -37,7 +37,7 @@ def test_a_verdict_is_not_lost_with_the_run_that_would_show_it(
 def test_verified_sizes_are_reported_when_the_run_is_stopped(capsys: pytest.CaptureFixture[str]) -> None:
     compilation = Compilation(Source("p.cpl", TEXT))
     run = Run("p.cpl", {}, "text", "never", False, "failures", asks_formula=False)
-    asked = compilation.questions()
+    asked = compilation.declared_questions()
     run.take(Questions(asked))
     sizes = SizeCoverage("n", 1, 12, verified=(1, 2, 3))
     run.take_note(Result(asked[0].question, "unknown", "", 0.0, compilation.system, sizes=sizes))

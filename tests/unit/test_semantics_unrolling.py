@@ -301,7 +301,7 @@ def test_protocols_that_are_not_asked_for_are_checked_all_the_same() -> None:
 
 
 def test_a_wrong_property_leaves_the_model_its_meaning() -> None:
-    analysis = analysed("protocol P { role A role B A -> B : m property p: EF n property q: EF m check none }")
+    analysis = analysed("protocol P { role A role B A -> B : m property p: EF n property q: EF m check nothing }")
     assert analysis.model is not None
     assert [property_.name for property_ in analysis.model.properties] == ["q"]
     assert {diagnostic.code for diagnostic in analysis.diagnostics} == {"unknown-name", "unknown-check"}

@@ -208,7 +208,7 @@ def test_a_goal_that_one_state_does_not_show() -> None:
 
 
 def test_data() -> None:
-    served, *_, honourable = map(result_data, _results())
+    served, honourable = map(result_data, _results("full", "served", "honourable"))
     strategy = served["evidence"]["strategy"]  # type: ignore[index]
     assert {row["insists_on"] for row in strategy} == {"send ask", "send offer", "send pay", "send ship"}
     assert all(row["when"] and not row["sees_only_itself"] for row in strategy)

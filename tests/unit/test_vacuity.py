@@ -25,7 +25,7 @@ TEXT = """protocol P %s {
 def answer(formula: str, engine: Literal["explicit", "symbolic"], channels: str = "") -> Result:
     compilation = Compilation(Source("p.cpl", TEXT % (channels, formula)))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
-    (result,) = compilation.verify(compilation.questions(), engine)
+    (result,) = compilation.verify(compilation.declared_questions(), engine)
     return result
 
 
@@ -85,7 +85,7 @@ def test_a_state_that_sees_nothing_is_shown(engine: Literal["explicit", "symboli
 """
     compilation = Compilation(Source("p.cpl", text))
     assert compilation.ok
-    (result,) = compilation.verify(compilation.questions(), engine)
+    (result,) = compilation.verify(compilation.declared_questions(), engine)
     assert result.answer == "holds"
     (remark,) = result.remarks
     assert remark.code == "not-serial"
@@ -157,7 +157,7 @@ def test_an_implication_with_a_constant_side_says_nothing_only_if_it_does_so_eve
     for size, names in vacuous.items():
         compilation = Compilation(Source("p.cpl", text), parameters={"n": str(size)})
         assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
-        results = list(compilation.verify(compilation.questions()))
+        results = list(compilation.verify(compilation.declared_questions()))
         assert {result.question.name for result in results if result.answer == "vacuous"} == names, size
 
 
@@ -196,7 +196,7 @@ FAMILIES = """protocol P(n: 0..3 = 0) {
 def test_quantifiers_that_range_over_nothing(formula: str, quantifiers: list[str] | None) -> None:
     compilation = Compilation(Source("p.cpl", FAMILIES % formula))
     assert compilation.ok, [diagnostic.concise() for diagnostic in compilation.diagnostics]
-    asked = (*compilation.questions(), compilation.formula_question(formula))
+    asked = (*compilation.declared_questions(), compilation.formula_question(formula))
     for one in asked:
         assert not isinstance(one, tuple)
         (result,) = compilation.verify([one])

@@ -32,7 +32,7 @@ _compiled = Compilation(Source("m.cpl", _MODEL))
 
 
 def _result(answer: Answer, *, expects_failure: bool = False, advisory: bool = False, remarked: bool = False) -> Result:
-    formula = _compiled.questions()[0].question.formula
+    formula = _compiled.declared_questions()[0].question.formula
     question = Question(
         "p", "property", formula, "p", expected="fails" if expects_failure else "holds", advisory=advisory
     )
@@ -115,6 +115,8 @@ def test_the_same_is_available_from_python() -> None:
 
     compilation = cplc.compile(_MODEL, name="m.cpl")
     assert compilation.ok
-    assert [result.answer for result in cplc.verify(compilation)] == ["holds", "fails"]
+    asked = [(result.question.name, result.answer) for result in cplc.verify(compilation)]
+    assert asked[:2] == [("holds_and_should", "holds"), ("fails_and_should", "fails")]
+    assert [name for name, _ in asked[2:]] == ["live", "deadlock_free", "no_debt_forgotten", "sound"]
     assert [result.answer for result in cplc.verify(compilation, names=["fails_and_should"])] == ["fails"]
     assert not cplc.compile("protocol {").ok

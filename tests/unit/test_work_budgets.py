@@ -53,7 +53,7 @@ def test_budget_of_time_is_exhausted_after_its_deadline() -> None:
 
 @pytest.mark.parametrize("engine", ["symbolic", "explicit", "onthefly", "reduced"])
 def test_engine_charges_its_work_the_same_every_time(engine: EngineName) -> None:
-    (asked,) = compile(_MANY).questions()
+    (asked,) = compile(_MANY).declared_questions()
     budgets = [Budget(), Budget()]
     for budget in budgets:
         with limited_by(budget):
@@ -63,7 +63,7 @@ def test_engine_charges_its_work_the_same_every_time(engine: EngineName) -> None
 
 @pytest.mark.parametrize("engine", ["symbolic", "explicit", "onthefly", "reduced"])
 def test_engine_gives_up_when_the_budget_is_used_up(engine: EngineName) -> None:
-    (asked,) = compile(_MANY).questions()
+    (asked,) = compile(_MANY).declared_questions()
     with limited_by(Budget(_LEAST)):
         assert Verifier(asked.system, engine).decide(asked.question) == "unknown"
     assert Verifier(asked.system, engine).decide(asked.question) == "holds"

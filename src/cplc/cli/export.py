@@ -100,7 +100,7 @@ def command(
         if agent is not None:
             return _decision(compilation, agent), diagnostics
         if formula is None:
-            asked = questions_of(compilation, properties)
+            asked = questions_of(compilation, properties) if properties else compilation.declared_questions()
         else:
             question = compilation.formula_question(formula, assuming or ())
             if isinstance(question, tuple):

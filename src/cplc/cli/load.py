@@ -165,10 +165,7 @@ def questions_of(
 
 
 def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[Asked, ...]:
-    """Return what the file asks, or what is asked by these names; thresholds of participants come last.
-
-    A file that asks for thresholds asks something, and gets no default checks.
-    """
+    """Return what the file asks, or what is asked by these names; thresholds of participants come last."""
     model = compilation.model
     if not model.thresholds:
         return questions_of(compilation, names)
@@ -179,8 +176,6 @@ def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[Asked, ...
     analyses = [one for one in every if not names or one.question.name in names]
     others = [name for name in names if name not in known]
     questions = questions_of(compilation, others, known) if others or not names else ()
-    if not names and not model.properties and not model.checks:
-        questions = tuple(one for one in questions if one.question.kind == "model")
     return (*questions, *analyses)
 
 

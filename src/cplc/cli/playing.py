@@ -300,6 +300,8 @@ class _Play:
         for one in asked:
             question = one.question
             shown = self._verdict(one.system if question.system is None else question.system, question)
+            if question.is_usual and shown.verdict != "fails":
+                continue
             verdict = self._style(f"{_VERDICTS[shown.verdict]:<{width}}", _PARTS[shown.verdict])
             reason = f"  ({shown.reason})" if shown.reason else ""
             assuming = f" assuming {', '.join(sorted(question.assuming))}" if question.assuming else ""

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Questions:
-    """What is asked, and whether the file leaves it to us."""
+    """What is asked, and the usual checks that the file switches off."""
 
     asked: tuple[Asked, ...]
-    are_default: bool = False
+    switched_off: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,8 @@ class Run:
     """What there is to add to what is being worked on."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
     asked: tuple[Asked, ...] = ()
+    switched_off: tuple[str, ...] = ()
+    """The usual checks that the file switches off."""
     results: list[Result] = field(default_factory=list)
     settled: tuple[Question, Answer] | None = None
     """What is known of a question of which not all is; told by whoever answers it."""
@@ -68,6 +70,8 @@ class Run:
     interrupted: str | None = None
     error: str | None = None
     progress: output.Progress = field(init=False)
+    _plain: list[Result] = field(default_factory=list)
+    """Usual checks that hold and have not been shown yet."""
     _excluded: list[Excluded] = field(default_factory=list)
     """Sets of states without fair run whose runs have been shown."""
 
@@ -93,10 +97,7 @@ class Run:
             self.diagnostics.extend(event)
             output.write_diagnostics(event, form=self.form, colour=self.colour, err=True)
         elif isinstance(event, Questions):
-            self.asked = event.asked
-            if event.are_default and self.form == "text":
-                checks = ", ".join(asked.question.name for asked in event.asked if asked.question.kind == "check")
-                output.write(f"The file declares no property and no check; these are checked: {checks}\n\n")
+            self.asked, self.switched_off = event.asked, event.switched_off
         elif isinstance(event, Said):
             self.tell(event.text)
         else:
@@ -175,9 +176,12 @@ class Run:
 
     def _show(self, result: Result) -> None:
         match self.form:
+            case "text" if self.detail != "everything" and is_plain(result):
+                self._plain.append(result)
             case "text":
                 from cplc.report.text import plain, result_text
 
+                self._show_plain()
                 paint = output.result_colours if output.has_colour(self.colour) else plain
                 output.write(result_text(result, paint, detail=self.detail, shown=self._excluded))
                 self._excluded += [remark.excluded for remark in result.remarks if remark.excluded is not None]
@@ -188,8 +192,20 @@ class Run:
             case _:
                 pass
 
+    def _show_plain(self) -> None:
+        """Write the usual checks that hold, with nothing more to say of them, in one line."""
+        if self._plain:
+            from cplc.report.text import plain, usual_checks_text
+
+            paint = output.result_colours if output.has_colour(self.colour) else plain
+            output.write(usual_checks_text(self._plain, paint))
+            self._plain.clear()
+
     def _write_summary(self) -> None:
         """Count the answers, those that are as expected first."""
+        self._show_plain()
+        if self.switched_off:
+            output.write(f"switched off in the file: {', '.join(self.switched_off)}\n")
         if not self.results:
             return
         counts = Counter(map(self._verdict, self.results))
@@ -228,6 +244,7 @@ class Run:
                 "parameters": self.definitions,
                 "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(self.diagnostics)],
                 "results": [result_data(result) for result in self.results],
+                "switched_off": list(self.switched_off),
                 "interrupted": self.interrupted,
                 "error": self.error,
                 "exit": self.exit,
@@ -242,6 +259,14 @@ class Run:
             written = trace(result)
             if written is not None:
                 output.write_file(folder / f"{file_name(result.question.name)}.itf.json", written)
+
+
+def is_plain(result: Result) -> bool:
+    """Whether a usual check holds and there is nothing more to say of it."""
+    more = bool(result.remarks or result.notes or result.reason)
+    if (sizes := result.sizes) is not None:
+        more |= sizes.scope == "verified sizes" or bool(sizes.vacuous or sizes.not_asked)
+    return result.question.is_usual and result.answer == "holds" and not more
 
 
 def _bug(problem: Exception) -> str:

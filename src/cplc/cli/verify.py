@@ -229,9 +229,8 @@ def _asked(
     if formula is not None:
         question = compilation.formula_question(formula, assuming)
         return question if isinstance(question, tuple) else Questions((question,))
-    model = compilation.model
     asked = asked_of(compilation, properties)
-    return Questions(asked, are_default=not (model.properties or model.checks or model.thresholds))
+    return Questions(asked, () if properties else compilation.model.switched_off)
 
 
 def _every_size(

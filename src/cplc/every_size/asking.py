@@ -112,7 +112,8 @@ class Sizes:
         if compilation.ok:
             with suppress(UnknownQuestion):
                 (asked,) = compilation.questions((question.name,))
-                return asked
+                same = replace(asked.question, advisory=question.advisory, is_usual=question.is_usual)
+                return replace(asked, question=same)
             return Obstacle(f"it is not asked for {self.parameter} = {size}", self.place)
         error = next(one for one in compilation.diagnostics if one.is_error)
         return Obstacle(error.message, self.place)

@@ -208,9 +208,9 @@ def formula_data(formula: Formula) -> list[object]:
             return ["enforces", group, formula_data(goal), "uniform" if uniform else "full"]
         case f.Commits(channel, operand) | f.Fulfils(channel, operand):
             return [_word(formula), _channel(channel), formula_data(operand)]
-        case f.Conditional(channel, operation, antecedent, consequent, other):
-            offerings = [_offering(channel), *([] if other is None else [_offering(other)])]
-            return [operation, *offerings, formula_data(antecedent), formula_data(consequent)]
+        case f.Conditional(channel, operation, antecedent, consequent, other, party):
+            third = [] if other is None else [_offering(other), party]
+            return [operation, _offering(channel), *third, formula_data(antecedent), formula_data(consequent)]
         case f.SociallyCommits(pair, bindings, operand, trigger):
             then = None if trigger is None else formula_data(trigger)
             return ["socially commits", pair, [*map(_binding, bindings)], formula_data(operand), then]

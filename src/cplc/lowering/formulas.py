@@ -36,20 +36,10 @@ def lower_formula(term: Term, model: CheckedModel, system: System, uniform: bool
 
 def restricting_changes(term: Term) -> Iterator[t.Does]:
     """Yield the changes that every step of a run must make, or not make, by ``E{...}`` or ``A{...}``."""
-    match term:
-        case t.OverPaths(_, path, along):
-            if along is not None:
-                yield from _changes_in(along)
-            yield from restricting_changes(path)
-        case t.Apply(_, operands):
-            for operand in operands:
-                yield from restricting_changes(operand)
-        case t.Social(body=body) | t.Knowledge(body=body):
-            yield from restricting_changes(body)
-        case t.Strategic(_, path):
-            yield from restricting_changes(path)
-        case _:
-            pass
+    if isinstance(term, t.OverPaths) and term.along is not None:
+        yield from _changes_in(term.along)
+    for operand in t.operands_of(term):
+        yield from restricting_changes(operand)
 
 
 def _changes_in(action: Term) -> Iterator[t.Does]:

@@ -12,19 +12,7 @@ from cplc.lowering.text import content_text
 from cplc.lowering.vocabulary import copy_of, kept_by
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.model import Commitment as Declared
-from cplc.semantics.terms import (
-    Apply,
-    Conditional,
-    FactRef,
-    InState,
-    Knowledge,
-    OverPaths,
-    Social,
-    Stands,
-    Strategic,
-    Term,
-    is_about_runs,
-)
+from cplc.semantics.terms import FactRef, InState, Stands, Term, is_about_runs, operands_of
 from cplc.system import expr as e
 from cplc.system.model import (
     Agent,
@@ -172,20 +160,9 @@ def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
             yield view, commitment
         case FactRef(fact):
             yield from views_in(model.fact[fact].meaning, model)
-        case Apply(_, operands):
-            for operand in operands:
-                yield from views_in(operand, model)
-        case Social(body=body, trigger=trigger):
-            yield from views_in(body, model)
-            if trigger is not None:
-                yield from views_in(trigger, model)
-        case OverPaths(_, body) | Knowledge(_, _, body) | Strategic(_, body):
-            yield from views_in(body, model)
-        case Conditional(antecedent=antecedent, consequent=consequent):
-            yield from views_in(antecedent, model)
-            yield from views_in(consequent, model)
         case _:
-            pass
+            for operand in operands_of(term):
+                yield from views_in(operand, model)
 
 
 def _guard_views(model: CheckedModel) -> set[View]:

@@ -8,7 +8,7 @@ from cplc.printable import printable
 from cplc.report.reasons import said
 from cplc.report.story import decisive
 from cplc.report.text import expectation
-from cplc.report.wording import place, remark_text, shortened
+from cplc.report.wording import folded, place, remark_text, shortened
 from cplc.system.formula import And, Not
 from cplc.verification.results import Result
 
@@ -20,7 +20,8 @@ def concise(result: Result) -> str:
     verdict = f"{result.answer} {question.name}{expectation(result)}: {shortened(question.text)}"
     remarks = map(remark_text, result.remarks)
     sizes = "" if result.sizes is None else result.sizes.text
-    notes = (*_parts(result), sizes, *result.findings, *remarks, result.reason or "", "cached" if result.cached else "")
+    found = (*_parts(result), sizes, *result.findings, *folded(result.notes), *remarks)
+    notes = (*found, result.reason or "", "cached" if result.cached else "")
     return "; ".join((f"{where}: {verdict}" if where else verdict, *filter(None, notes)))
 
 

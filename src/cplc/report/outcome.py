@@ -8,7 +8,7 @@ from typing import Literal
 from cplc.diagnostics.core import Diagnostic
 from cplc.printable import printable
 from cplc.records import dataclass
-from cplc.report.wording import remark_text
+from cplc.report.wording import folded, remark_text
 from cplc.verification.results import Result
 
 Standing = Literal["as expected", "with a warning", "not as expected", "unknown"]
@@ -64,5 +64,6 @@ def remarks(result: Result) -> Iterator[str]:
     if result.reason:
         yield result.reason
     yield from result.findings
+    yield from (f"note: {note}" for note in folded(result.notes))
     for remark in result.remarks:
         yield remark_text(remark)

@@ -14,6 +14,7 @@ from cplc.report.wording import (
     HIDDEN,
     changes,
     counted,
+    folded,
     initial_values,
     joined,
     life_lines,
@@ -61,6 +62,25 @@ def result_text(
     return "".join(f"{line.rstrip()}\n" for line in _result(result, style, detail, shown))
 
 
+def usual_checks_text(results: Sequence[Result], style: Style = plain) -> str:
+    """Return that these usual checks hold, in one line for those that hold at the same sizes."""
+    lines = []
+    for where in dict.fromkeys(map(_sizes, results)):
+        same = [result for result in results if _sizes(result) == where]
+        names = ", ".join(style(result.question.name, "strong") for result in same)
+        cached = style("  (cached)", "faint") if all(result.cached for result in same) else ""
+        lines.append(f"{style('holds  ', 'good')} {names} (usual checks{where}){cached}\n")
+    return "".join(lines)
+
+
+def _sizes(result: Result) -> str:
+    if result.sizes is None:
+        return ""
+    fixed = "".join(f", {name} = {value}" for name, value in result.sizes.fixed)
+    every = "every size" if result.sizes.scope == "every size" else "every declared size"
+    return f" at {every} of {result.sizes.parameter}{fixed}"
+
+
 def evidence_text(system: System, evidence: Evidence, style: Style = plain) -> str:
     """Return the evidence alone."""
     return "".join(f"{line.rstrip()}\n" for line in _evidence(system, evidence, style, 0))
@@ -82,7 +102,10 @@ def _result(result: Result, style: Style, detail: Detail, shown_before: Collecti
                 yield f"    {line}"
     if result.engine and (detail == "everything" or result.engine_reason == QUICK):
         yield style(f"  engine {result.engine}: {result.engine_reason}", "faint")
-    shown = detail == "everything" or (detail == "failures" and result.answer == "fails")
+    is_aside = result.question.is_usual and result.question.advisory
+    shown = detail == "everything" or (detail == "failures" and result.answer == "fails" and not is_aside)
+    if is_aside and result.answer == "fails" and not shown:
+        yield f"  --property {result.question.name} shows a run"
     if shown and result.evidence is not None and tells(result.evidence):
         yield ""
         named = result.evidence.formula if result.findings else result.question.formula
@@ -129,6 +152,8 @@ _WORDS: dict[Answer, str] = {"holds": "holds", "fails": "fails", "vacuous": "vac
 
 def expectation(result: Result) -> str:
     """Return how the answer compares with what the file expects, where that is not plain."""
+    if result.question.advisory and result.answer != "unknown" and not result.as_expected:
+        return " (a warning)"
     if result.answer == "unknown" or result.question.expected == "holds":
         return ""
     return " (as expected)" if result.as_expected else " (expected to fail)"
@@ -145,6 +170,11 @@ def _about(result: Result) -> Iterator[str]:
         yield f"- {finding}"
     if len(result.findings) > _MOST_FINDINGS:
         yield f"- and {len(result.findings) - _MOST_FINDINGS} more"
+    notes = folded(result.notes)
+    for note in notes[:_MOST_FINDINGS]:
+        yield f"note: {printable(note)}"
+    if len(notes) > _MOST_FINDINGS:
+        yield f"note: and {len(notes) - _MOST_FINDINGS} more"
 
 
 def _remark(system: System, remark: Remark, style: Style) -> Iterator[str]:

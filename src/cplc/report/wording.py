@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
 from cplc.printable import printable
@@ -13,10 +14,10 @@ from cplc.system.rounds import Player
 from cplc.system.standings import UNANSWERED, standing_of, standing_text
 from cplc.system.trace import Move, Run
 from cplc.verification.interpreter import holds
-from cplc.verification.observers import ONLY_TIME
 from cplc.verification.results import Excluded, Remark
 
 _MOST_INITIAL = 12
+_INDEX = re.compile(r"\[[^\]]*\]")
 _LONGEST = 200
 _COLUMNS = 80
 HIDDEN = {"parity", "former", "follows", "argument", "monitor"}
@@ -65,7 +66,7 @@ def step_text(system: System, before: State, move: Move) -> str:
         case "restart":
             return f"{step.event} starts a new round"
         case "tick":
-            return ONLY_TIME if step.name == ONLY_TIME else "time passes"
+            return "time passes"
 
 
 def _received(system: System, step: Step, after: State) -> str:
@@ -266,6 +267,17 @@ def _ticks(system: System, name: str, ticks: Value, after: State) -> str:
     if kept is not None:
         limit = kept.within if after[kept.variable] == "active" else kept.expires
     return f"{ticks} ticks" if limit is None else f"{ticks} of {limit} ticks"
+
+
+def folded(notes: Iterable[str]) -> list[str]:
+    """Return the notes, those once that differ only in which member of a family they name."""
+    alike: dict[str, list[str]] = {}
+    for note in notes:
+        alike.setdefault(_INDEX.sub("[]", note), []).append(note)
+    return [
+        same[0] if len(same) == 1 else f"{same[0]}; so may {counted(len(same) - 1, 'other member')}"
+        for same in alike.values()
+    ]
 
 
 def shortened(text: str) -> str:

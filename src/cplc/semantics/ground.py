@@ -15,9 +15,10 @@ from cplc.semantics.resolve import Resolver, Watch, where
 from cplc.semantics.terms import Term, Value, is_about_runs
 from cplc.semantics.unroll import Unroller, may_coincide
 from cplc.semantics.visibility import Viewer, described
-from cplc.semantics.vocabulary import CHECKS
+from cplc.semantics.vocabulary import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
 from cplc.semantics.world import MOST_IN_FAMILY, Frame, Job, Values, World
 from cplc.source import Span
+from cplc.syntax import ast
 
 MOST_FACTS_DEEP = 150
 """How many facts may stand inside each other; what comes after recurses."""
@@ -70,6 +71,7 @@ class Ground:
             fairness=tuple(self._fairness()),
             properties=properties,
             checks=tuple(self._checks()),
+            switched_off=self._switched_off(),
             claims=claims,
             participants=participants,
             thresholds=thresholds,
@@ -365,12 +367,23 @@ class Ground:
             found.update(dict.fromkeys(agent.name for agent in agents))
         return found
 
-    def _checks(self) -> Iterator[model.Check]:
+    def _check_items(self) -> Iterator[ast.CheckItem]:
+        """Yield what the protocol itself says of checks; what its parts say is for themselves."""
         for job in self._world.others:
             if isinstance(job.body, statements.Check) and not job.frame.path:
-                for item in job.body.node.checks:
-                    if item.name.text in CHECKS:
-                        yield model.Check(item.name.text, item.expect == "holds", span=item.name.span)
+                yield from job.body.node.checks
+
+    def _checks(self) -> Iterator[model.Check]:
+        for item in self._check_items():
+            if item.name.text in CHECKS and not item.is_off:
+                yield model.Check(item.name.text, item.expect == "holds", span=item.name.span)
+
+    def _switched_off(self) -> tuple[str, ...]:
+        items = tuple(self._check_items())
+        named = {item.name.text for item in items if not item.is_off}
+        off = {item.name.text for item in items if item.is_off}
+        off |= set(USUAL_CHECKS) - named if NO_USUAL_CHECKS in named else set()
+        return tuple(name for name in USUAL_CHECKS if name in off)
 
     def formula(self, frame: Frame, values: Values, found: tree.Tree) -> Term:
         return Resolver(self._world, frame, values).term(found)
@@ -399,17 +412,8 @@ def atoms(term: Term) -> Iterator[Term]:
     """Yield the atoms of a condition; facts count as such."""
     stack = [term]
     while stack:
-        match stack.pop():
-            case t.Apply(_, operands):
-                stack.extend(reversed(operands))
-            case t.OverPaths(_, path) | t.Strategic(_, path):
-                stack.append(path)
-            case t.Social(body=body, trigger=trigger):
-                stack.append(body)
-                stack.extend(() if trigger is None else (trigger,))
-            case t.Knowledge(body=body):
-                stack.append(body)
-            case t.Conditional(antecedent=antecedent, consequent=consequent):
-                stack += (consequent, antecedent)
-            case other:
-                yield other
+        part = stack.pop()
+        if isinstance(part, t.Apply | t.OverPaths | t.Strategic | t.Social | t.Knowledge | t.Conditional):
+            stack.extend(reversed(t.operands_of(part)))
+        else:
+            yield part

@@ -93,12 +93,12 @@ def changes_in(file: ast.File) -> Iterator[Change]:
                 yield Change("`SC`", span, "is about every run on which promises are kept, not about some run")
             case ast.Social("C" | "Fu" as modality, span=span):
                 yield Change(f"`{modality}`", span, "is about declared commitments, not about messages sent")
-            case ast.Does(verb, subject, span=span) if verb is not None and verb.text in (*VERBS, *CLAIM_VERBS):
-                yield _done(verb, subject, span)
+            case ast.Does(verb, span=span, by=None) if verb is not None and verb.text in (*VERBS, *CLAIM_VERBS, "test"):
+                yield _done(verb, span)
             case ast.Means(operations):
                 yield from _tests(node, operations)
             case ast.Claim(span=span):
-                explanation = "has a content about runs, and stays open when it is accepted or refused"
+                explanation = "has a content about runs; a move changes its standing and leaves it open"
                 yield Change("`claim`", _head(span, "claim"), explanation)
             case _:
                 pass
@@ -123,7 +123,7 @@ def _of_protocol(protocol: ast.Protocol) -> Iterator[Change]:
         yield Change("`protocol`", _head(protocol.span, "protocol"), text)
 
 
-def _done(verb: ast.Name, subject: ast.Ref, span: Span) -> Change:
+def _done(verb: ast.Name, span: Span) -> Change:
     text = "is true of every change it names, automatic ones too; `does(message operation …)` is about messages alone"
     if verb.text == "test":
         return Change("`does(test …)`", span, "is gone: ask for `satisfied` or `violated`")

@@ -266,6 +266,8 @@ class CheckedModel:
     fairness: tuple[Fairness, ...]
     properties: tuple[Property, ...]
     checks: tuple[Check, ...]
+    switched_off: tuple[str, ...] = ()
+    """The usual checks that the file does not want to be asked."""
     claims: tuple[Claim, ...] = ()
     participants: tuple[Participant, ...] = ()
     thresholds: tuple[Threshold, ...] = ()

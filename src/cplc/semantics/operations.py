@@ -154,10 +154,29 @@ def check_commitments(world: World, checked: model.CheckedModel) -> None:
         elif commitment.name in created:
             text = f"`{commitment.creditor}` takes part in no message that has to do with `{commitment.name}`"
             world.report(rules.UNTOLD_CREDITOR, commitment.span, text)
+    _report_refused(world, checked)
     made = {claim.span for claim in checked.claims if claim.name in created}
     for claim in checked.claims:
         if claim.span not in made:
             world.report(rules.NEVER_CREATED, claim.span, f"No message creates `{claim.name}`")
+
+
+def _report_refused(world: World, checked: model.CheckedModel) -> None:
+    """Warn of commitments that can be refused and that nobody can give up: a refusal is no end.
+
+    Only where it is so for every instance, once for all of them.
+    """
+    verbs: dict[str, set[str]] = {}
+    for message in checked.messages:
+        for operation in message.operations:
+            verbs.setdefault(operation.commitment, set()).add(operation.verb)
+    given_up = {c.span for c in checked.commitments if {"release", "withdraw"} & verbs.get(c.name, set())}
+    for commitment in checked.commitments:
+        if "refuse" in verbs.get(commitment.name, ()) and commitment.span not in given_up:
+            text = f"`{commitment.name}` can be refused, and stays in force: no message releases or withdraws it"
+            hint = Note("a refusal is a standing: who gives it up sends `release` or `withdraw`")
+            world.problems.report(rules.REFUSED_BUT_OWED, commitment.span, text, hint)
+            given_up.add(commitment.span)
 
 
 def _creditor_takes_part(world: World, commitment: model.Commitment) -> bool:

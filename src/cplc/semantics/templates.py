@@ -13,7 +13,7 @@ from cplc.semantics.expressions import Expressions, Purpose
 from cplc.semantics.model import ClaimVerb, Verb
 from cplc.semantics.problems import Problems
 from cplc.semantics.references import OwnLocal, Scope
-from cplc.semantics.vocabulary import CHECKS, CLAIM_VERBS, JOINED, VERBS
+from cplc.semantics.vocabulary import CHECKS, CLAIM_VERBS, JOINED, NO_USUAL_CHECKS, USUAL_CHECKS, VERBS
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -25,11 +25,14 @@ class Templates:
         self._problems = problems
         self._expressions = expressions
         self._property_names: dict[str, Span] = {}
+        self._checks: dict[tuple[str, bool], Span] = {}
+        """Each check that is named, and whether it is switched off there."""
         self._agents = Agents(problems, expressions)
 
     def template(self, signature: tree.Signature) -> statements.Template:
         scope = Scope(signature.unit, signature)
         self._property_names.clear()
+        self._checks.clear()
         return statements.Template(signature, tuple(self._bodies(signature.node.declarations, signature, scope)))
 
     def _bodies(
@@ -335,7 +338,19 @@ class Templates:
     def _check(self, node: ast.Check) -> Iterator[statements.Check]:
         for item in node.checks:
             name = item.name
+            if name.text == NO_USUAL_CHECKS and not item.is_off:
+                continue
             if name.text not in CHECKS:
                 notes = did_you_mean(name.text, CHECKS) or (Note("checks are " + ", ".join(CHECKS)),)
                 self._problems.report(rules.UNKNOWN_CHECK, name.span, f"No check is called `{name.text}`", *notes)
+                continue
+            if item.is_off and name.text not in USUAL_CHECKS:
+                message = f"`{name.text}` is asked only where it is named, so it cannot be switched off"
+                note = Note("the usual checks are " + ", ".join(USUAL_CHECKS))
+                self._problems.report(rules.SWITCHED_OFF_CHECK, name.span, message, note)
+            other = self._checks.get((name.text, not item.is_off))
+            if other is not None:
+                message = f"`{name.text}` is both asked and switched off"
+                self._problems.report(rules.SWITCHED_OFF_CHECK, name.span, message, Note("the other is here", other))
+            self._checks.setdefault((name.text, item.is_off), name.span)
         yield statements.Check(node)

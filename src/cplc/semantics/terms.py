@@ -203,6 +203,22 @@ TRUE = Const(True)
 FALSE = Const(False)
 
 
+def operands_of(term: Term) -> tuple[Term, ...]:
+    """Return the terms that a term is made of, in the order of the text; the actions of a quantifier are none."""
+    match term:
+        case Apply(_, operands):
+            return operands
+        case OverPaths(_, body) | Strategic(_, body) | Knowledge(_, _, body) | Social(body=body, trigger=None):
+            return (body,)
+        case Social(body=body, trigger=trigger):
+            assert trigger is not None
+            return (trigger, body)
+        case Conditional(antecedent=antecedent, consequent=consequent):
+            return (antecedent, consequent)
+        case _:
+            return ()
+
+
 def is_about_runs(term: Term) -> bool:
     """Whether more than the present state decides it."""
     match term:

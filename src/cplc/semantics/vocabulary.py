@@ -58,10 +58,14 @@ BY_DEBTOR: Final = BY_MAKER | {"fulfill", "violate", "expire", "delegate", "comp
 BY_CREDITOR: Final = BY_ADDRESSEE | {"release", "expire", "assign", "suspend", "reactivate"}
 
 CHECKS: Final = (
-    "sound", "live", "deadlock_free", "fulfillable", "resolvable", "effective", "consistent", "robust", "aligned",
-    "no_delegation_loop", "violable", "honourable",
+    "sound", "live", "deadlock_free", "no_debt_forgotten", "no_dangling", "fulfillable", "resolvable", "effective",
+    "consistent", "robust", "aligned", "no_delegation_loop", "violable", "honourable",
 )  # fmt: skip
 
+USUAL_CHECKS: Final = ("live", "deadlock_free", "no_debt_forgotten", "sound")
+"""The checks that every protocol is asked, unless its file switches them off."""
+NO_USUAL_CHECKS: Final = "none"
+"""What stands for all of them in `check none`."""
 OWN_STEPS: Final = ("tick", "idle")
 """Steps that no role takes: time passes, or nothing happens."""
 

@@ -20,14 +20,24 @@ from cplc.file_access import is_below, project_root
 from cplc.resources import shipped
 from cplc.semantics.agents import ASPECTS
 from cplc.semantics.index import Declared, Kind
-from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, CLAIM_VERBS, EVENTS, JOINED, STANDINGS, STATES, VERBS
+from cplc.semantics.vocabulary import (
+    CHECKS,
+    CLAIM_STATES,
+    CLAIM_VERBS,
+    EVENTS,
+    JOINED,
+    OWN_STEPS,
+    STANDINGS,
+    STATES,
+    VERBS,
+)
 from cplc.server.compiled import Compiled
 from cplc.server.context import ALL_VERBS, Context, context
 from cplc.server.hover import code, head
 from cplc.server.words import meaning
 from cplc.source import Span
 from cplc.syntax import ast
-from cplc.syntax.words import CLAUSES, DECLARATIONS, FORMS
+from cplc.syntax.words import CLAUSES, DECLARATIONS, FORMS, VERSION
 
 _Kinds = CompletionItemKind
 _ICONS: Final[dict[Kind, CompletionItemKind]] = {
@@ -272,6 +282,7 @@ class _Place:
             yield from self.roles()
             yield from _words(("send", "message", *sorted(ALL_VERBS)), _Kinds.Method)
             yield from self.of("part")
+            yield from _words(OWN_STEPS)
         else:
             yield from _words(("to", "with"))
 
@@ -352,8 +363,14 @@ class _Place:
         if self.at.block in ("protocol", "for"):
             yield from self.roles()
         top = ("protocol", "import", "define")
+        if not self.at.block and self.compiled.file.version is None and self._is_first():
+            yield CompletionItem(f"cpl {VERSION}", kind=_Kinds.Keyword, detail=meaning("cpl"))
         words = top if not self.at.block else sorted((DECLARATIONS | {"channel"}) - {"protocol", "import"})
         yield from (_word(word, _Kinds.Keyword, FORMS.get(word, "").replace("`", "")) for word in words)
+
+    def _is_first(self) -> bool:
+        """Whether no declaration stands before this place."""
+        return all(token.start >= self.at.start for token in self.compiled.tokens.code)
 
     def _in_statement(self) -> Iterator[CompletionItem]:
         at = self.at

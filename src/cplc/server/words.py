@@ -156,6 +156,8 @@ CONTEXTUAL: Final[dict[str, str]] = {
     "as": "the name by which it is known here",
     "assuming": "roles that keep going: they do not withhold for ever what they could send",
     "expect": "what the verdict ought to be",
+    "idle": "`does(idle)`: nothing happens in the step that the run takes next",
+    "tick": "`does(tick)`: time passes in the step that the run takes next",
     "expires": "`expires k`: expired after `k` ticks of being conditional",
     "holds": "the formula holds in every initial state",
     "fails": "the formula does not hold in every initial state",

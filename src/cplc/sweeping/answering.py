@@ -113,12 +113,10 @@ def questions(reading: Compilation | IsplReading, names: Sequence[str] = ()) -> 
         return reading.questions(names)
     from cplc.analysing import threshold_questions
 
-    model, every = reading.model, threshold_questions(reading)
+    every = threshold_questions(reading)
     known = {one.question.name for one in every}
     others = [name for name in names if name not in known]
     found = reading.questions(others) if others or not names else ()
-    if not names and not model.properties and not model.checks:
-        found = tuple(one for one in found if one.question.kind == "model")
     return (*found, *(one for one in every if not names or one.question.name in names))
 
 

@@ -267,10 +267,11 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class CheckItem:
-    """One built-in check, with what is expected of it."""
+    """One built-in check with what is expected of it, ``-live`` which is not to be asked, or ``none``."""
 
     name: Name
     expect: Literal["holds", "fails"] = "holds"
+    is_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Final, Literal, TypeVar
 
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.diagnostics.rules import SYNTAX
+from cplc.diagnostics.rules import SWITCHED_OFF_CHECK, SYNTAX
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.syntax import ast
@@ -226,7 +226,11 @@ class Conversion:
         )  # fmt: skip
 
     def _check_item(self, node: Any) -> ast.CheckItem:
-        return ast.CheckItem(self.name(node.name), self._expected(node))
+        name = self.name(node.name)
+        for expectation in node.expectations if node.off or name.text == "none" else ():
+            message = "Nothing can be expected of a check that is not asked"
+            self.problems.append(SWITCHED_OFF_CHECK.at(self.span(expectation), message))
+        return ast.CheckItem(name, self._expected(node), node.off)
 
     def _message(self, node: Any, span: Span) -> ast.Message:
         parameters = self._readable(node.parameters, self._payload)

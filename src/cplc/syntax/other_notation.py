@@ -64,7 +64,7 @@ _VERBS: Final = {
             "reactivate", "compensate", "accept", "refuse", "challenge", "justify", "attack", "defend",
         )
     },
-    "fulfil": "fulfill", "discharge": "fulfill", "cancel": "withdraw", "satisfy": "fulfill",
+    "fulfil": "fulfill", "discharge": "fulfill", "cancel": "withdraw", "satisfy": "satisfy",
 }  # fmt: skip
 _ARGUED: Final = frozenset({"justify", "attack", "defend"})
 

@@ -222,7 +222,8 @@ def _declaration(tree: ast.Declaration) -> list[str]:
         case ast.Property(doc=doc):
             return [*_doc(doc), _property(tree)]
         case ast.Check(checks):
-            return [f"check {', '.join(item.name.text + _expect(item.expect) for item in checks)}"]
+            items = (f"{'-' if item.is_off else ''}{item.name.text}{_expect(item.expect)}" for item in checks)
+            return [f"check {', '.join(items)}"]
         case ast.Fairness(condition):
             return [f"fairness {formula(condition)}"]
         case ast.Message(doc=doc):

@@ -7,7 +7,6 @@ speak of runs mean the fair ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
 from math import prod
@@ -16,20 +15,33 @@ from typing import Literal
 from cplc.records import dataclass
 from cplc.source import Span
 from cplc.system import expr as expressions
+from cplc.system.debts import Debts
 from cplc.system.expr import TRUE, Const, Equal, Expr, Read, conj, disj, is_false, negate, one_of, reads, replaced
-from cplc.system.formula import And, Atom, Enforces, Finally, Formula, Globally, Implies, Next, Not, OnPaths, Or
+from cplc.system.formula import (
+    And,
+    Atom,
+    Enforces,
+    Finally,
+    Formula,
+    Globally,
+    Implies,
+    KnownFrom,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+)
+from cplc.system.kept import kept_for_system
 from cplc.system.model import Claim, Commitment, Step, System
 from cplc.system.printer import expr_text
 from cplc.system.rounds import out_of_range
 from cplc.system.standings import standing_of
+from cplc.verification import debts as about_debts
 from cplc.verification.contents import are_consistent, can_be_honoured, is_kept, is_unsettled
-from cplc.verification.observers import ONLY_TIME, RENEWED, hands_over, with_hand_overs, with_only_time
+from cplc.verification.debts import OPEN, Listing, Part
+from cplc.verification.observers import RENEWED, hands_over, with_hand_overs
 from cplc.verification.results import Question
 
-Part = tuple[Formula, str]
-"""One operand of a check's conjunction, and what its failure means."""
-
-OPEN = ("conditional", "active", "pending")
 _MOST_CHOICES = 64
 """With more ways to choose than this it is not worked out when an assignment is made."""
 
@@ -38,21 +50,27 @@ _MOST_CHOICES = 64
 class _Asked:
     parts: tuple[Part, ...]
     system: System | None = None
+    listings: tuple[Listing, ...] = ()
+    places: tuple[Span | None, ...] = ()
+    """Where what each part is about is declared, if that is known."""
 
 
 @dataclass(frozen=True)
 class Check:
     name: str
     says: str
-    asks: Callable[[System], _Asked]
+    asks: Callable[[System, Debts], _Asked]
     advisory: bool = False
-    uniformly: Callable[[System], _Asked] | None = None
+    uniformly: Callable[[System, Debts], _Asked] | None = None
     """What it asks where everybody is to decide by what it sees itself."""
+    subject: str = "commitments"
+    """What there has to be in a protocol for the check to have something to check."""
 
 
 def build_check(
     name: str,
     system: System,
+    debts: Debts,
     *,
     expected: Literal["holds", "fails"] = "holds",
     span: Span | None = None,
@@ -60,24 +78,20 @@ def build_check(
 ) -> Question:
     """Return the question that a built-in check asks of the system."""
     check = CHECKS[name]
-    asked = (check.uniformly if uniform and check.uniformly else check.asks)(system)
+    asked = (check.uniformly if uniform and check.uniformly else check.asks)(system, debts)
     return Question(
         name=name,
         kind="check",
         formula=And(tuple(formula for formula, _ in asked.parts)),
-        text=check.says,
+        text=check.says if asked.parts else f"nothing to check, since there are no {check.subject}",
         expected=expected,
         advisory=check.advisory,
         span=span,
         system=asked.system,
         findings=tuple(meaning for _, meaning in asked.parts),
+        listings=asked.listings,
+        places=() if span is not None else asked.places or (None,) * len(asked.parts),
     )
-
-
-def default_checks(system: System) -> tuple[str, ...]:
-    """Return the checks of a file that asks nothing."""
-    with_commitments = ("sound", "fulfillable") if system.commitments else ()
-    return ("live", "deadlock_free", *with_commitments)
 
 
 IN_RANGE = "in_range"
@@ -218,7 +232,13 @@ def _some_time(formula: Formula) -> Formula:
 
 
 def _without_fairness(system: System) -> System | None:
-    return replace(system, fairness=()) if system.fairness else None
+    return _unrestricted(system) if system.fairness else None
+
+
+@kept_for_system
+def _unrestricted(system: System) -> System:
+    """Return the system without conditions of fairness: one for all checks, so that it is explored once."""
+    return system.without_conditions
 
 
 def _effects(system: System) -> Iterator[Step]:
@@ -229,47 +249,57 @@ def _effects(system: System) -> Iterator[Step]:
 # --- the checks
 
 
-def _deadlock_free(system: System) -> _Asked:
-    """Say that no terminal state has a commitment open that ticks alone do not close, or a message in flight.
-
-    Ticks can close commitments, open others and enable sends. What they do alone is seen after a step, possible in
-    any terminal state that is not settled, after which nothing else happens any more.
-    """
-    in_flight = disj(message.in_flight for message in system.messages)
-    owed = (conj((_is(one, *OPEN), negate(one.on_course))) for one in system.commitments)
-    unsettled = disj((in_flight, *owed))
-    stuck = Atom(conj((system.terminal, unsettled)), "terminal & (open commitments | messages in flight)")
-    meaning = "nobody can do anything any more, and a commitment is open or a message in flight"
-    if not any(step.kind == "tick" for step in system.steps):
-        return _Asked(((_always(Not(stuck)), meaning),), _without_fairness(system))
-    observed = with_only_time(replace(system, fairness=()), stuck.condition)
-    settled = Atom(negate(unsettled), "no open commitments, nothing in flight")
-    closing = Implies(Atom(Read(ONLY_TIME), ONLY_TIME), _some_time(settled))
-    return _Asked(((_always(closing), f"{meaning}; time alone does not close it"),), observed)
+def _deadlock_free(system: System, debts: Debts) -> _Asked:
+    parts, places = about_debts.parts_and_places(about_debts.left_owed(system, debts))
+    return _Asked(parts, _without_fairness(system), tuple(about_debts.dormant(system, debts)), places)
 
 
-def _sound(system: System) -> _Asked:
+def _no_dangling(system: System, debts: Debts) -> _Asked:
+    parts, places = about_debts.parts_and_places(about_debts.left_open(system, debts))
+    return _Asked(parts, _without_fairness(system), places=places)
+
+
+def _no_debt_forgotten(system: System, debts: Debts) -> _Asked:
+    parts, places = about_debts.parts_and_places(about_debts.forgotten(system, debts))
+    return _Asked(parts, _without_fairness(system), tuple(about_debts.taken_back(system)), places)
+
+
+def _sound(system: System, _: Debts) -> _Asked:
     parts: list[Part] = []
+    places: list[Span | None] = []
     for step in _effects(system):
         for operation in step.operations:
             vain = conj((step.guard, negate(operation.applicable)))
             text = f"{step.name} would {operation.act} in vain"
             parts.append((_never(vain, text), f"`{step.event}` can take effect when `{operation.act}` does not apply"))
-    return _Asked(tuple(parts), _without_fairness(system))
+            places.append(step.span)
+    return _Asked(tuple(parts), _without_fairness(system), places=tuple(places))
 
 
-def _live(system: System) -> _Asked:
+def _live(system: System, _: Debts) -> _Asked:
+    """Say of each message that some run from some initial state receives it."""
     receipts: dict[str, list[Expr]] = {}
     for step in _effects(system):
         receipts.setdefault(step.event, []).append(step.guard)
     parts: list[Part] = []
     for message in system.messages:
         possible = Atom(disj(receipts.get(message.name, ())), f"{message.name} can be received")
-        parts.append((_some_time(possible), f"`{message.name}` is never received"))
-    return _Asked(tuple(parts))
+        parts.append((_on_some_run(system, possible), f"`{message.name}` is never received"))
+    return _Asked(tuple(parts), places=tuple(message.span for message in system.messages))
 
 
-def _fulfillable(system: System) -> _Asked:
+def _on_some_run(system: System, formula: Formula) -> Formula:
+    """Return that a run from some initial state comes to the formula.
+
+    Knowledge of an observer that observes nothing is what holds in every reachable state, whatever state was the first.
+    """
+    comes = _some_time(formula)
+    if all(len(variable.initial) == 1 for variable in system.variables):
+        return comes
+    return Not(KnownFrom((), Not(comes), "nobody"))
+
+
+def _fulfillable(system: System, _: Debts) -> _Asked:
     return _Asked(
         tuple(
             (
@@ -281,12 +311,12 @@ def _fulfillable(system: System) -> _Asked:
     )
 
 
-def _resolvable(system: System) -> _Asked:
+def _resolvable(system: System, _: Debts) -> _Asked:
     meaning = "a state is reached from which some commitment stays open for ever, whatever is done"
     return _Asked(((_always(_some_time(_nothing_open(system))), meaning),))
 
 
-def _effective(system: System) -> _Asked:
+def _effective(system: System, _: Debts) -> _Asked:
     restarting = disj(step.guard for step in system.steps if step.kind == "restart")
     ended = Atom(disj((system.terminal, restarting)), "at an end")
     fulfilled = Or(tuple(is_kept(commitment) for commitment in system.commitments))
@@ -294,7 +324,7 @@ def _effective(system: System) -> _Asked:
     return _Asked(((success, "no run ends with a commitment fulfilled and none open"),))
 
 
-def _consistent(system: System) -> _Asked:
+def _consistent(system: System, _: Debts) -> _Asked:
     """Say of each two commitments that they are not open at once, unless their consequents can be true at once."""
     parts: list[Part] = []
     for one, other in combinations(system.commitments, 2):
@@ -309,7 +339,7 @@ def _consistent(system: System) -> _Asked:
     return _Asked(tuple(parts), _without_fairness(system))
 
 
-def _robust(system: System) -> _Asked:
+def _robust(system: System, _: Debts) -> _Asked:
     settled = _some_time(_nothing_open(system))
     return _Asked(
         tuple(
@@ -322,7 +352,7 @@ def _robust(system: System) -> _Asked:
     )
 
 
-def _aligned(system: System) -> _Asked:
+def _aligned(system: System, _: Debts) -> _Asked:
     """Say of each view, its standing included, that it is right when nothing is in flight that could change it.
 
     What else is in flight can be received before, and changes neither.
@@ -345,7 +375,7 @@ def _aligned(system: System) -> _Asked:
     return _Asked(tuple(parts), _without_fairness(system))
 
 
-def _no_delegation_loop(system: System) -> _Asked:
+def _no_delegation_loop(system: System, _: Debts) -> _Asked:
     """Say that no fair run hands commitments over for ever without making them anew.
 
     A new round, or a new life of the same commitment, is no loop.
@@ -358,7 +388,7 @@ def _no_delegation_loop(system: System) -> _Asked:
     return _Asked(((And(tuple(_always(Not(end)) for end in ends)), meaning),), with_hand_overs(system))
 
 
-def _violable(system: System) -> _Asked:
+def _violable(system: System, _: Debts) -> _Asked:
     """Say of each commitment without a deadline for its performance that it can be violated or expire."""
     return _Asked(
         tuple(
@@ -373,7 +403,7 @@ def _violable(system: System) -> _Asked:
     )
 
 
-def _honourable(system: System, *, uniform: bool = False) -> _Asked:
+def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _Asked:
     """Say of each active commitment that its debtor can bring the consequent about, whatever others do."""
     parts: list[Part] = []
     for commitment in system.commitments:
@@ -396,11 +426,27 @@ CHECKS: dict[str, Check] = {
     for check in (
         Check(
             "deadlock_free",
-            "no reachable terminal state in which a commitment is open or a message in flight",
+            "no reachable state in which a commitment is owed and nobody can act any more, however much time passes",
             _deadlock_free,
         ),
-        Check("sound", 'no message ever performs an operation whose "from" does not hold', _sound),
-        Check("live", "every message can be received in some run", _live),
+        Check(
+            "no_dangling",
+            "no reachable state in which a commitment is open and nobody can act any more, however much time passes",
+            _no_dangling,
+        ),
+        Check(
+            "no_debt_forgotten",
+            "no restart takes back a commitment that is owed",
+            _no_debt_forgotten,
+            subject="commitments that a restart takes back",
+        ),
+        Check(
+            "sound",
+            'no message ever performs an operation whose "from" does not hold',
+            _sound,
+            subject="operations",
+        ),
+        Check("live", "every message can be received in some run from some initial state", _live, subject="messages"),
         Check("fulfillable", "every commitment can be fulfilled in some run", _fulfillable),
         Check(
             "resolvable",

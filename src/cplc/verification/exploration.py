@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,10 +19,12 @@ from cplc.system.formula import (
     Finally,
     Formula,
     Fulfils,
+    Globally,
     KnownFrom,
     Knows,
     OnPaths,
     Or,
+    is_state_formula,
     subformulas,
 )
 from cplc.system.model import State, System
@@ -85,6 +87,7 @@ class Exploration:
         self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
         self._given_up: set[frozenset[str]] = set()
         self._reductions: dict[frozenset[str], Reduction] = {}
+        self._relevant: dict[Formula, frozenset[str]] = {}
 
     def engine_for(self, formula: Formula) -> AnyEngine:
         """Return the engine that knows all that the formula depends on."""
@@ -199,9 +202,16 @@ class Exploration:
         return self.method == "explicit" or self.system.is_synchronous
 
     def is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
-        """Whether the formula holds in every initial state; found once for all that differ only in their members."""
+        """Whether the formula holds in every initial state; found once for all that differ only in their members.
+
+        One of several conditions on independent slices always holds iff one of them always does: what can be reached
+        in each of them can be reached in all of them at once.
+        """
         if self._as_it_stands:
             return self._is_valid(formula, assuming)
+        groups = self._alternatives(formula)
+        if len(groups) > 1:
+            return any(self.is_valid(_always_some(group), assuming) for group in groups)
         return self._alike.answer(formula, assuming, lambda: self._is_valid(formula, assuming))
 
     def _is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
@@ -224,11 +234,26 @@ class Exploration:
                     pass
         return self.engine_deciding(formula, assuming).is_valid(formula, assuming)
 
+    def narrowest(self, formula: Formula) -> Formula:
+        """Return what decides that one of several conditions on independent slices always holds: the first of them."""
+        groups = () if self._as_it_stands else self._alternatives(formula)
+        return _always_some(groups[0]) if groups else formula
+
+    def _alternatives(self, formula: Formula) -> Sequence[tuple[Formula, ...]]:
+        """Return the conditions on independent slices of which one always has to hold, if that is what is said."""
+        match formula:
+            case OnPaths("A", Globally(Or(operands), None), None) if all(map(is_state_formula, operands)):
+                return self._independent(operands)
+            case _:
+                return ()
+
     def _independent(self, formulas: Iterable[Formula]) -> list[tuple[Formula, ...]]:
         """Return the formulas in groups that depend on disjoint slices."""
         groups: list[tuple[frozenset[str], tuple[Formula, ...]]] = []
         for formula in formulas:
-            variables = self.slices.relevant(formula)
+            variables = self._relevant.get(formula)
+            if variables is None:
+                variables = self._relevant[formula] = self.slices.relevant(formula)
             members: tuple[Formula, ...] = (formula,)
             apart = []
             for known, group in groups:
@@ -268,6 +293,10 @@ class Exploration:
             return engine.example(formula, assuming)
         found = engine.satisfying(formula, assuming)
         return None if engine.is_empty(found) else engine.pick(found)
+
+
+def _always_some(group: tuple[Formula, ...]) -> Formula:
+    return OnPaths("A", Globally(Or(group) if len(group) > 1 else group[0]))
 
 
 def _engine(system: System, method: Method) -> AnyEngine:

@@ -7,7 +7,7 @@ from cplc.system.expr import TRUE, Expr, Read, Value, one_of, reads
 from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, Implies, OnPaths
 from cplc.system.model import Commitment, System
 from cplc.system.trace import Evidence
-from cplc.verification.checks import OPEN
+from cplc.verification.debts import OPEN
 from cplc.verification.interpreter import holds
 from cplc.verification.results import NoReturn
 

@@ -1,31 +1,20 @@
 """Systems with something to look at that the protocol itself does not remember.
 
-An observer adds variables of `Env` that no guard of the protocol reads, or a step after which only time passes. The
-steps of the system keep their positions, and a run of the one, with the observer left out, is a run of the other.
+An observer adds variables of `Env` that no guard of the protocol reads. The steps of the system keep their positions,
+and a run of the one, with the observer left out, is a run of the other.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from cplc.system.expr import FALSE, Expr, Read, conj, disj, ite, negate
-from cplc.system.model import Operation, Step, System, Variable
+from cplc.system.expr import FALSE, Expr, Read, disj, ite, negate
+from cplc.system.model import Operation, System, Variable
 
-ONLY_TIME = "only time passes now"
 PASSED_ON = "passed on"
 RENEWED = "made anew"
 
 _HANDING_OVER = ("delegate", "assign")
-
-
-def with_only_time(system: System, stuck: Expr) -> System:
-    """Add a step by which, in a stuck state, everything ends but the ticks."""
-    over = Read(ONLY_TIME)
-    steps = tuple(
-        step if step.kind == "tick" else replace(step, guard=conj((negate(over), step.guard))) for step in system.steps
-    )
-    end = Step(ONLY_TIME, "tick", "Env", "", (), conj((negate(over), stuck)), ((ONLY_TIME, negate(FALSE)),))
-    return replace(system, variables=(*system.variables, _truth_value(ONLY_TIME)), steps=(*steps, end))
 
 
 def with_hand_overs(system: System) -> System:

@@ -36,6 +36,8 @@ class Question:
     title: str | None = None
     advisory: bool = False
     """A failure is a warning, not an error."""
+    is_usual: bool = False
+    """A check that every protocol is asked, and that the file does not name."""
     span: Span | None = field(default=None, compare=False, repr=False)
     system: System | None = field(default=None, compare=False, repr=False)
     """The system with something observed in it that only this question needs; None for the system as it is."""
@@ -45,6 +47,8 @@ class Question:
     """What there is to say of implications that a constant in the text makes true, so that the formula lacks them."""
     findings: tuple[str, ...] = field(default=(), repr=False)
     """Of a conjunction, what the failure of each operand means."""
+    listings: tuple[tuple[Formula, str], ...] = field(default=(), repr=False)
+    """Formulas that may fail without refuting anything, and the note that the result gets of each that does."""
     places: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
     """Where it lies if an operand fails; for a question that has no place itself."""
 
@@ -251,6 +255,8 @@ class Result:
     """Of a parameterised question, the sizes that this answer covers."""
     findings: tuple[str, ...] = ()
     """What fails, one sentence for each operand of the question's conjunction that does."""
+    notes: tuple[str, ...] = ()
+    """What is worth knowing and neither refutes nor warns: what stays dormant."""
     left_out: int = 0
     """How many variables the question does not depend on; the evidence leaves them out."""
     engine_reason: str = ""

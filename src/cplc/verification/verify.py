@@ -16,7 +16,19 @@ from typing import TYPE_CHECKING
 from cplc.engines.interface import Engine, ResourceExhausted
 from cplc.records import dataclass
 from cplc.system.expr import Const, Read, conj, equal
-from cplc.system.formula import And, Atom, Commits, Conditional, Formula, Fulfils, SociallyCommits, Taken, subformulas
+from cplc.system.formula import (
+    And,
+    Atom,
+    Commits,
+    Conditional,
+    Formula,
+    Fulfils,
+    Globally,
+    OnPaths,
+    SociallyCommits,
+    Taken,
+    subformulas,
+)
 from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move
 from cplc.verification.acting import with_actions
@@ -77,7 +89,8 @@ class Verifier:
         exploration = self._explored(question.system or self.system)
         system = exploration.system
         try:
-            result = _Answering(question, exploration, self._realizability, vacuity, settled).result()
+            answering = _Answering(question, exploration, self._realizability, vacuity, settled)
+            result = replace(answering.result(), notes=answering.notes())
         except ResourceExhausted as limit:
             result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
         except EvidenceError as error:
@@ -246,6 +259,15 @@ class _Answering:
             return None
         return None
 
+    def notes(self) -> tuple[str, ...]:
+        """Return what is worth knowing of a check, as far as the engine can decide it."""
+        notes: list[str] = []
+        for formula, note in self.question.listings:
+            with suppress(ResourceExhausted):
+                if not self.exploration.is_valid(formula, self.assuming):
+                    notes.append(note)
+        return tuple(notes)
+
     def answer(self) -> Answer:
         if self._lacking(self.assuming):
             return "unknown"
@@ -285,12 +307,17 @@ class _Answering:
     def _holding(self, parts: Sequence[Part]) -> Result:
         if not parts:
             return self._plain("holds", None)
-        engine = self.exploration.engine_deciding(parts[0].formula, self.assuming)
-        evidence, problem = None, None
-        try:
-            evidence = self._evidence(parts[0].formula)
-        except ResourceExhausted as limit:
-            problem = f"the run could not be made: {limit}"
+        first, evidence, problem = parts[0].formula, None, None
+        is_universal = isinstance(first, OnPaths) and isinstance(first.path, Globally)
+        if self.question.is_usual or (self.question.kind == "check" and is_universal):
+            # No run shows what always holds, and nobody asked for one; the slice that decides it is enough.
+            engine = self.exploration.engine_deciding(self.exploration.narrowest(first), self.assuming)
+        else:
+            engine = self.exploration.engine_deciding(first, self.assuming)
+            try:
+                evidence = self._evidence(first)
+            except ResourceExhausted as limit:
+                problem = f"the run could not be made: {limit}"
         vacuous: tuple[Remark, ...] = ()
         remarks: tuple[Remark, ...] = ()
         try:

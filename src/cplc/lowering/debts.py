@@ -1,0 +1,24 @@
+"""Debts of a lowered system: from the lifecycle states that `Env` keeps."""
+
+from __future__ import annotations
+
+from cplc.lowering.book import follows_of
+from cplc.lowering.promises import in_force, owed
+from cplc.system.debts import Debt
+from cplc.system.expr import FALSE, Const, Read, conj, equal
+from cplc.system.model import System
+
+
+def debts_of(system: System) -> dict[str, Debt]:
+    """Return when each commitment is owed, suspended, or waits for another one."""
+    return {commitment.name: _debt(system, commitment.name) for commitment in system.commitments}
+
+
+def _debt(system: System, name: str) -> Debt:
+    waiting = system.variable.get(follows_of(name))
+    targets = () if waiting is None else tuple(str(value) for value in waiting.domain if value != "none")
+    follows = Read(follows_of(name))
+    pending = equal(Read(name), Const("pending")) if "pending" in system.variable[name].domain else FALSE
+    suspended = pending if waiting is None else conj((pending, equal(follows, Const("none"))))
+    waits_for = tuple((target, conj((pending, equal(follows, Const(target))))) for target in targets)
+    return Debt(owed(system, name), in_force(system, name), suspended, waits_for)

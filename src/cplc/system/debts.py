@@ -1,0 +1,27 @@
+"""Debts: when a commitment is owed, and when others stand for it.
+
+A commitment is owed while it is in force and not on course. It is suspended while its creditor keeps it waiting. It is
+stood for while it waits for another one, to which it was delegated `retaining`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cplc.records import dataclass
+from cplc.system.expr import Expr
+
+
+@dataclass(frozen=True)
+class Debt:
+    """The states in which one commitment is a debt, over the variables of `Env`."""
+
+    owed: Expr
+    in_force: Expr
+    suspended: Expr
+    waits_for: tuple[tuple[str, Expr], ...] = ()
+    """Each commitment that it may wait for, and when it does."""
+
+
+Debts = Mapping[str, Debt]
+"""The debt that each commitment of a system is, by its name."""

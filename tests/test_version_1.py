@@ -1,0 +1,73 @@
+"""Each example and library file of the first version: what is remarked on, how it is migrated, and what it then says.
+
+`tests/golden/version_1` has the files as they were, and beside each `.cpl` a `.txt` with what became of it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+from cplc.fixing import repaired
+from cplc.pipeline import Compilation
+from cplc.source import Source
+
+_ROOT = Path(__file__).parent / "golden" / "version_1"
+_FILES = sorted(_ROOT.glob("*/*.cpl"))
+_SLOW = {"persuasion.cpl"}
+"""Verified by the slow tests only."""
+
+
+def _compilation(path: Path, text: str) -> Compilation:
+    return Compilation(Source(path.name, text), path)
+
+
+def _before_and_after(path: Path) -> tuple[str, Compilation]:
+    """Return what is remarked on and changed, and the migrated file."""
+    text = path.read_text(encoding="utf-8")
+    before = _compilation(path, text)
+    migrated = repaired(before)
+    after = _compilation(path, migrated.text)
+    change = difflib.unified_diff(
+        text.splitlines(), migrated.text.splitlines(), "version 1", "version 2", "", "", 0, ""
+    )
+    left = [f"{remark.span}: {remark.message}" for remark in migrated.remarks]
+    remarks = [remark.message for remark in before.remarks]
+    mistakes = [problem.concise() for problem in after.diagnostics if problem.is_error]
+    return "\n".join([*remarks, "", *change, "", "left to the writer:", *left, "mistakes:", *mistakes, ""]), after
+
+
+def _unexpected(after: Compilation) -> str:
+    results = after.verify(after.questions())
+    names = [one.question.name for one in results if one.answer not in (one.question.expected, "vacuous")]
+    return f"not as expected: {', '.join(names) or 'nothing'}\n"
+
+
+def _compare(path: Path, content: str, *, update: bool) -> None:
+    if update:
+        path.write_text(content, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == content
+
+
+@pytest.mark.parametrize("path", _FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_file_of_version_1_is_migrated(path: Path, update_golden: bool) -> None:
+    content, after = _before_and_after(path)
+    _compare(path.with_suffix(".txt"), content, update=update_golden)
+    assert after.ok or not after.file.protocols
+    assert not after.remarks
+    assert after.source.text.startswith("cpl 2\n") or not content.strip().startswith("The file")
+    assert repaired(after).text == after.source.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.slow] if path.name in _SLOW else []) for path in _FILES],
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
+)
+def test_migrated_file_has_the_verdicts_that_are_known(path: Path, update_golden: bool) -> None:
+    _, after = _before_and_after(path)
+    if not after.file.protocols:
+        return
+    _compare(path.with_suffix(".verdicts.txt"), _unexpected(after), update=update_golden)
