@@ -178,7 +178,7 @@ class Resolver:
         match found:
             case (
                 tree.LiteralTree() | tree.ParameterValue() | tree.LoopValue() | tree.IndexOf() | tree.OwnParameter()
-                | tree.Payload() | tree.VariableOf() | tree.Apply(op="+" | "-" | "*" | "%")
+                | tree.Payload() | tree.VariableOf() | tree.AgeOf() | tree.Apply(op="+" | "-" | "*" | "%")
             ):  # fmt: skip
                 return self._operand(found)
             case _:
@@ -351,6 +351,10 @@ class Resolver:
                 return None if agent is None or agent.position is None else t.Const(agent.position)
             case tree.OwnParameter(name):
                 return t.Own(name)
+            case tree.AgeOf(commitment, span):
+                kept = self.instance(commitment)
+                self._world.asks_age = True
+                return None if kept is None else self._atom(t.Age(kept), span)
             case tree.Payload(message, parameter, span):
                 name_ = self.instance(message)
                 return None if name_ is None else self._atom(t.Field(name_, parameter), span)
