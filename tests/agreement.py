@@ -16,6 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass
 from random import Random
 from time import perf_counter
@@ -291,7 +292,8 @@ def compare_model(text: str, engines: Collection[str], methods: Collection[Engin
 
 
 def run(compare: Callable[[st.DataObject], None], examples: int, number: int, figures: Figures) -> None:
-    """Compare one batch; keep the smallest disagreement."""
+    """Compare one batch; keep the smallest disagreement. What is compared while it is made smaller does not count."""
+    counted: Figures | None = None
 
     @seed(number)
     @settings(
@@ -304,14 +306,24 @@ def run(compare: Callable[[st.DataObject], None], examples: int, number: int, fi
     )
     @given(st.data())
     def batch(data: st.DataObject) -> None:
-        compare(data)
+        nonlocal counted
+        try:
+            compare(data)
+        except Exception:
+            counted = counted or deepcopy(figures)
+            raise
 
+    wrong = ""
     try:
         batch()
     except Disagreement as apart:
-        figures.disagree(str(apart))
+        wrong = str(apart)
     except Exception as broken:
-        figures.disagree("\n".join([repr(broken), *getattr(broken, "__notes__", ())]))
+        wrong = "\n".join([repr(broken), *getattr(broken, "__notes__", ())])
+    if counted is not None:
+        vars(figures).update(vars(counted))
+    if wrong:
+        figures.disagree(wrong)
 
 
 def systems_compared(

@@ -90,11 +90,16 @@ def promise_sentences(result: Result) -> Iterator[str]:
 def violation_text(system: System, violation: Violation) -> str:
     """Return one violation as a clause."""
     what = f"{violation.by} violated {violation.name} towards {violation.towards} at step {violation.step}"
+    content = system.commitment[violation.name].content if violation.name in system.commitment else ""
+    if content:
+        what = f"{what}, having promised `{content}`"
     if violation.message is not None:
         message = system.message[violation.message]
         sent = f"`{message.sender} -> {message.receiver} : {message.name}`"
         return f"{what}, by {sent}" if message.sender == violation.by else f"{what}, when {sent} took effect"
     within = system.commitment[violation.name].within
+    if within is None:
+        return f"{what}: it can no longer be so"
     return f"{what}: its deadline of {counted(within or 0, 'tick')} ran out"
 
 

@@ -74,6 +74,8 @@ class Tally:
         self._kept: tuple[Commitment | Claim, ...] = (*self.system.commitments, *self.system.claims)
         self._taken = [0] * len(self.system.steps)
         self._effects = [effects_of(self.packing, self._kept, step) for step in self.system.steps]
+        self._now = 0
+        """The state that the run has come to."""
         self._last: dict[int, str] = {}
         """The state of each instance that there is."""
         self._on_course = {
@@ -85,13 +87,15 @@ class Tally:
 
     def begin(self, start: int) -> None:
         self._last = {}
+        self._now = start
         for position, one in enumerate(self._kept):
             value = str(self.packing.value(one.variable, start))
             if value != "null":
                 self._last[position] = value
 
-    def step(self, before: int, step: int, _after: int) -> None:
+    def step(self, before: int, step: int, after: int) -> None:
         self._taken[step] += 1
+        self._now = after
         effects = self._effects[step]
         if effects is None:
             return
@@ -120,7 +124,9 @@ class Tally:
         self.steps += length
         self.longest = max(self.longest, length)
         self._endings[ending] += 1
-        self._over.update(self._last.items())
+        for position, state in self._last.items():
+            is_on_course = position in self._on_course and self._on_course[position](self._now)
+            self._over[position, ON_COURSE if is_on_course else state] += 1
 
     @property
     def statistics(self) -> Statistics:

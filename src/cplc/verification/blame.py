@@ -25,7 +25,7 @@ from cplc.system.formula import (
 )
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Evidence, Run
-from cplc.verification.interpreter import Interpreter
+from cplc.verification.interpreter import Interpreter, holds
 from cplc.verification.replay import is_continuation, steps_along
 from cplc.verification.responsibility import avoidance
 from cplc.verification.results import Avoidance, Blame
@@ -47,7 +47,7 @@ class Violation:
     step: int
     """The number of the step that violates it."""
     message: str | None
-    """The message that does; None if a deadline runs out."""
+    """The message that does; None where time passes or a new round begins."""
 
 
 def violations(system: System, run: Run) -> tuple[Violation, ...]:
@@ -59,7 +59,8 @@ def violations(system: System, run: Run) -> tuple[Violation, ...]:
             if move.step is not None and before[one.variable] != "violated" == move.state[one.variable]:
                 step = system.steps[move.step]
                 by, towards = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-                violated.append(Violation(one.name, by, towards, number, None if step.kind == "tick" else step.event))
+                message = step.event if step.kind in ("receive", "exchange") else None
+                violated.append(Violation(one.name, by, towards, number, message))
     return tuple(violated)
 
 
@@ -216,15 +217,20 @@ def could_send(system: System, ending: Evidence) -> dict[str, tuple[str, ...]]:
 
 
 def _owed(system: System, ending: Evidence) -> tuple[str, ...]:
-    """Return the commitments that are in force all round the loop: active, or pending and active before."""
+    """Return the commitments that are owed all round the loop: active, or pending and active before, not on course."""
     run = ending.run
-    former = {one.about: one.name for one in system.variables if one.kind == "former"}
+    kept = {commitment.variable: commitment.name for commitment in system.commitments}
+    former = {
+        kept[one.name.removesuffix(".former")]: one.name
+        for one in system.variables
+        if one.kind == "former" and one.name.removesuffix(".former") in kept
+    }
 
     def is_in_force(commitment: Commitment, state: State) -> bool:
         lifecycle = state[commitment.variable]
         if lifecycle == "pending" and commitment.name in former:
             lifecycle = state[former[commitment.name]]
-        return lifecycle in ("active", "pending")
+        return lifecycle in ("active", "pending") and not holds(commitment.on_course, state)
 
     loop = run.states[run.loop or 0 :]
     return tuple(one.name for one in system.commitments if all(is_in_force(one, state) for state in loop))

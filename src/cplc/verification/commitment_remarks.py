@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cplc.records import dataclass
-from cplc.system.expr import Const, Read, conj, equal, negate, reads
+from cplc.system import expr
+from cplc.system.expr import TRUE, Const, Expr, Read, conj, equal, negate, reads
 from cplc.system.formula import (
     Atom,
     Channel,
@@ -22,7 +23,8 @@ from cplc.system.formula import (
     OnPaths,
     subformulas,
 )
-from cplc.system.model import Commitment, State, System
+from cplc.system.kept import kept_for_system
+from cplc.system.model import Commitment, State, Step, System
 from cplc.system.printer import formula_text
 from cplc.verification.interpreter import holds
 from cplc.verification.results import Remark
@@ -30,6 +32,8 @@ from cplc.verification.vacuity import Reachable
 
 _Social = Commits | Fulfils | Conditional
 _FULFILMENT = ("FuW", "FuS")
+_FULFILLING = ("fulfill", "delegate", "assign")
+"""Operations by which a commitment is fulfilled whatever its consequent says: by message, or through another one."""
 
 
 def never_fulfilled(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
@@ -68,7 +72,7 @@ def contents_that_do_not_last(
         if content_reads.isdisjoint(asked.get(commitment.name, ())) or commitment.variable in content_reads:
             continue
         states = system.variable.get(commitment.variable)
-        if states is None or "fulfilled" not in states.domain:
+        if states is None or "fulfilled" not in states.domain or _stays_true(commitment, system):
             continue
         is_fulfilled = equal(Read(commitment.variable), Const("fulfilled"))
         lost = Atom(conj((is_fulfilled, negate(commitment.consequent))), f"kept, and no longer so: {commitment.name}")
@@ -79,6 +83,52 @@ def contents_that_do_not_last(
                 f"`{commitment.name}` is fulfilled; ask `fulfilled({commitment.name})`"
             )
             yield Remark("content-does-not-last", message, reachable.example(lost))
+
+
+def _stays_true(commitment: Commitment, system: System) -> bool:
+    """Whether it can be seen without a search that the consequent holds wherever the commitment is fulfilled.
+
+    It is so if nothing but the consequent fulfils the commitment, and the consequent is a monotone formula over flags
+    that no step unsets, but for steps that leave the commitment in some other state, as restarts do.
+    """
+    content = commitment.consequent
+    flags = reads(content)
+    if not _is_monotone(content):
+        return False
+    writers, fulfilled = _effects(system)
+    if commitment.name in fulfilled:
+        return False
+    for step in {id(step): step for flag in flags for step in writers.get(flag, ())}.values():
+        updates = dict(step.updates)
+        state = updates.get(commitment.variable)
+        if isinstance(state, Const) and state.value != "fulfilled":
+            continue
+        if not flags.isdisjoint(step.free) or any(updates.get(flag, TRUE) != TRUE for flag in flags):
+            return False
+    return True
+
+
+@kept_for_system
+def _effects(system: System) -> tuple[dict[str, list[Step]], set[str]]:
+    """Return the steps that write each variable, and the commitments that operations fulfil."""
+    writers: dict[str, list[Step]] = {}
+    fulfilled: set[str] = set()
+    for step in system.steps:
+        for name in step.writes:
+            writers.setdefault(name, []).append(step)
+        fulfilled.update(one.commitment for one in step.operations if one.verb in _FULFILLING)
+    return writers, fulfilled
+
+
+def _is_monotone(content: Expr) -> bool:
+    """Whether it is true of more states only as more flags are set: it is built with *and* and *or*."""
+    match content:
+        case Read():
+            return True
+        case expr.And(operands) | expr.Or(operands):
+            return all(map(_is_monotone, operands))
+        case _:
+            return False
 
 
 def commitments_of(system: System, channel: str) -> tuple[Commitment, ...]:
