@@ -281,7 +281,8 @@ class Compilation(Answering):
 
     def _observed(self, views: Iterator[View]) -> frozenset[View]:
         """Return those views that are not part of the system anyway."""
-        kept = {(role, commitment.name) for commitment in self.system.commitments for role, _ in commitment.views}
+        kept = {(role, one.name) for one in self.system.commitments for role, _ in one.views}
+        kept |= {(role, one.name) for one in self.system.claims for role, _ in one.views}
         return frozenset(views) - kept
 
     def _check(self, name: str, expect_holds: bool, span: Span | None) -> Asked:

@@ -134,7 +134,10 @@ def guarded(draw: st.DrawFn, message: Message, earlier: Sequence[Message], kept:
     mine = [one for one in kept if message.sender in (one.first, one.second)]
     if mine and draw(st.integers(0, 3)) == 0:
         one = draw(st.sampled_from(mine))
-        clauses.append(f"{draw(st.sampled_from(['if', 'unless']))} {draw(st.sampled_from(one.states()))}({one.name})")
+        asked = f"{draw(st.sampled_from(one.states()))}({one.name})"
+        if draw(st.integers(0, 3)) == 0:
+            asked = f"age({one.name}) {draw(st.sampled_from(['<', '>=', '=', '!=']))} {draw(st.integers(0, 2))}"
+        clauses.append(f"{draw(st.sampled_from(['if', 'unless']))} {asked}")
     if draw(st.integers(0, 3)) == 0 and "A" in (message.sender, message.receiver):
         clauses.append(f"{'set' if message.sender == 'A' else 'on receipt'} A.v := !A.v")
     if draw(st.integers(0, 5)) == 0:

@@ -58,6 +58,8 @@ class Life(NamedTuple):
     """Ticks in the state that a deadline counts; while pending it stands still."""
     standing: str = dialogue.FIRST
     """The last move on it while it is open."""
+    age: int = 0
+    """Ticks since it was created, while it is open; counted by roles that ask."""
     moved_with: str | None = None
     """The claim of that move, if it is an argument."""
     remainder: int = 0
@@ -87,6 +89,7 @@ class Ledger:
         rests_on: Callable[[str], frozenset[str]],
         watched: Mapping[str, Watched],
         keeps_arguments: bool = True,
+        ages: Mapping[str, int] | None = None,
     ) -> None:
         self.model = model
         self.lives = dict(lives)
@@ -96,6 +99,7 @@ class Ledger:
         self._sees = sees
         self._holds = holds
         self._keeps_arguments = keeps_arguments
+        self._ages = ages or {}
         self.changes: set[Change] = set()
         """Every change made so far, and by what."""
         self._watched = {name: one for name, one in watched.items() if name in self.lives}
@@ -333,6 +337,10 @@ class Ledger:
             if due is not None:
                 clock = life.clock + 1
                 self._enter(name, Life(verdict) if clock >= due else life._replace(clock=clock))
+        for name, most in self._ages.items():
+            life = self.lives[name]
+            if self._is_open(name):
+                self.lives[name] = life._replace(age=min(life.age + 1, most))
         self.settle()
 
 

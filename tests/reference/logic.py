@@ -363,7 +363,7 @@ def _with_observers(
     asked = [
         mention for term in (formula, *(one.condition for one in model.fairness)) for mention in mentioned(model, term)
     ]
-    missing = {(at.commitment, at.view) for at in asked if at.view is not None} - set(reference.views)
+    missing = {(at.commitment, at.view) for at in asked if not isinstance(at, t.Age) and at.view} - set(reference.views)
     if missing:
         reference = Reference(model, {*reference.views, *missing})
         graph = reference.explore()

@@ -100,7 +100,9 @@ class Reference:
         needed, waiting = set(views), list(views)
         conditions = [condition for name in self.names for condition in self.conditions(name)]
         for condition in (*conditions, *(one.condition for one in self.model.fairness)):
-            waiting += [(m.commitment, m.view) for m in mentioned(self.model, condition) if m.view is not None]
+            waiting += [
+                (m.commitment, m.view) for m in mentioned(self.model, condition) if not isinstance(m, t.Age) and m.view
+            ]
         needed |= set(waiting)
         while waiting:
             name, role = waiting.pop()
@@ -154,6 +156,10 @@ class Reference:
                 copy = self.copy(world, name, eye)
                 names = [p.name for p in self.model.message[name].parameters]
                 return None if copy is None else copy.payload[names.index(parameter)]
+            case t.Age(name):
+                assert eye is not None
+                life = world.views[name, eye]
+                return life.age if self._is_open(name, life) else None
             case t.Own(parameter):
                 assert own is not None
                 return own[parameter]
@@ -360,6 +366,7 @@ class Reference:
             rests_on,
             self.watched,
             keeps_arguments=False,
+            ages={name: most for (viewer, name), most in self.ages.items() if viewer == role},
         )
 
     def _look(self, message: Message, before: World, world: World, role: str) -> None:
@@ -375,7 +382,26 @@ class Reference:
     def has_deadlines(self) -> bool:
         timed = any(c.within is not None or c.expires is not None for c in self.model.commitments)
         contents = [c.consequent for c in self.model.commitments] + [c.content for c in self.model.claims]
-        return timed or any(map(counts_ticks, contents))
+        return timed or bool(self.ages) or any(map(counts_ticks, contents))
+
+    @cached_property
+    def ages(self) -> dict[tuple[str, str], int]:
+        """Who asks in guards how old what is, and the number of ticks beyond which it tells nothing apart."""
+        found: dict[tuple[str, str], int] = {}
+
+        def look(term: Term, role: str) -> None:
+            if not isinstance(term, t.Apply):
+                return
+            asked = [one.commitment for one in term.operands if isinstance(one, t.Age)]
+            numbers = [int(one.value) for one in term.operands if isinstance(one, t.Const)]
+            for name in asked:
+                found[role, name] = max(found.get((role, name), 1), *(number + 1 for number in numbers))
+            for operand in term.operands:
+                look(operand, role)
+
+        for message in self.model.messages:
+            look(message.guard, message.sender)
+        return found
 
     @cached_property
     def watched(self) -> dict[str, Watched]:
@@ -469,5 +495,5 @@ class Reference:
         for name, viewer in self.local_views:
             if viewer == role:
                 life = world.views[name, role]
-                found["view", name] = life.state, life.standing
+                found["view", name] = life.state, life.standing, life.age
         return found

@@ -9,10 +9,10 @@ from cplc.semantics.model import CheckedModel
 from cplc.semantics.terms import Term, Value
 
 
-def mentioned(model: CheckedModel, term: Term) -> Iterator[t.InState | t.Stands]:
+def mentioned(model: CheckedModel, term: Term) -> Iterator[t.InState | t.Stands | t.Age]:
     """Yield every mention of a commitment's state, those inside facts included."""
     match term:
-        case t.InState() | t.Stands():
+        case t.InState() | t.Stands() | t.Age():
             yield term
         case t.FactRef(fact):
             yield from mentioned(model, model.fact[fact].meaning)

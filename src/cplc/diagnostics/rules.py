@@ -62,6 +62,9 @@ NOT_A_STATE_CONDITION = Rule(
     "not-a-state-condition", "a guard, fact or condition that asks more than the present state"
 )
 NOT_A_CONTENT = Rule("not-a-content", "a promise with an operator that no promise can have")
+REFUSED_BUT_OWED = Rule(
+    "refused-but-owed", "a commitment that can be refused, but neither released nor withdrawn", severity="warning"
+)
 DECIDED_AT_ONCE = Rule(
     "decided-at-once", "a claim whose content is decided by the state in which it is made", severity="warning"
 )

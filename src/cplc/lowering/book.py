@@ -11,7 +11,7 @@ from cplc.lowering import dialogue
 from cplc.lowering.vocabulary import kept_by
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation
-from cplc.semantics.terms import Apply, FactRef, InState, Stands, Term, Value, is_about_runs, state_parts
+from cplc.semantics.terms import Age, Apply, FactRef, InState, Stands, Term, Value, is_about_runs, state_parts
 from cplc.system.standings import NOTHING, argument_of, standing_of
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class Book:
         yield name, kind if keeper is None else "view", self.possible[commitment]
         if possible := self.standings.get(commitment):
             yield standing_of(name), "standing", possible
+        if keeper is not None and (keeper, commitment) in self.model.ages:
+            yield age_of(name), "age", tuple(range(self.model.ages[keeper, commitment] + 1))
         if keeper is None and (argued := self.arguments.get(commitment)):
             yield argument_of(name), "argument", (NOTHING, *argued)
         if commitment in self.contents and len(domain := self.monitor_states(commitment)) > 1:
@@ -92,12 +94,16 @@ class Book:
         others: dict[str, tuple[Value, ...]] = {}
         for commitment in commitments:
             for name, kind, domain in self.variables(commitment, keeper):
-                (clocks if kind == "clock" else others)[name] = domain
+                (clocks if kind in ("clock", "age") else others)[name] = domain
         return Kept(commitments, clocks, others)
 
 
 def clock_of(name: str) -> str:
     return f"{name}.clock"
+
+
+def age_of(name: str) -> str:
+    return f"{name}.age"
 
 
 def former_of(name: str) -> str:
@@ -213,7 +219,7 @@ def depends_on(book: Book, name: str) -> tuple[str, ...]:
 def states_in(term: Term, model: CheckedModel) -> Iterable[str]:
     """Yield the commitments and claims whose lifecycle state the term mentions."""
     match term:
-        case InState(commitment) | Stands(commitment):
+        case InState(commitment) | Stands(commitment) | Age(commitment):
             yield commitment
         case FactRef(fact):
             yield from states_in(model.fact[fact].meaning, model)

@@ -11,6 +11,7 @@ from cplc.lowering.vocabulary import copy_of, field_of, kept_by, parity_of
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Message
 from cplc.semantics.terms import (
+    Age,
     Apply,
     Const,
     FactRef,
@@ -91,6 +92,15 @@ class Reading:
             return e.FALSE, e.Const(0)
         return e.TRUE, self.read(name)
 
+    def age(self, commitment: str) -> tuple[Expr, Expr]:
+        """Return when it is open, and the ticks since it was created."""
+        state = self.state(commitment, None)
+        if state is None:
+            return e.FALSE, e.Const(0)
+        assert isinstance(state, e.Read)
+        is_open = e.one_of(state, sorted(dialogue.open_states(self.model, commitment)))
+        return is_open, e.Read(f"{state.variable}.age")
+
     def stands(self, term: Stands) -> Expr:
         """Return when the standing is one of these; only ``unanswered`` does not imply that it is open."""
         state = self.state(term.commitment, term.view)
@@ -137,7 +147,7 @@ def condition(term: Term, reading: Reading) -> Expr:
             return reading.stands(term)
         case FactRef(fact):
             return condition(reading.model.fact[fact].meaning, reading)
-        case Field() | Own() | Var():
+        case Field() | Own() | Var() | Age():
             return e.conj(_value(term, reading))
         case Apply("!", (operand,)):
             return e.negate(condition(operand, reading))
@@ -188,6 +198,8 @@ def _value(term: Term, reading: Reading) -> tuple[Expr, Expr]:
             return e.TRUE, reading.own[parameter]
         case Var(variable):
             return reading.variable(variable)
+        case Age(commitment):
+            return reading.age(commitment)
         case Apply("-", (operand,)):
             there, value_ = _value(operand, reading)
             return there, e.arith("-", e.Const(0), value_)

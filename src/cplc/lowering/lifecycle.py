@@ -16,6 +16,7 @@ from cplc.lowering.book import (
     LIVE,
     OPEN,
     Book,
+    age_of,
     clock_of,
     depends_on,
     follows_of,
@@ -72,6 +73,8 @@ class Ledger:
         self.reading = Reading(reading.model, reading.role, reading.own, reading.changed, self._seen)
         self._before = Reading(reading.model, reading.role, state=self._seen_before)
         self.clocks = kept.clocks
+        self.ages = {name: most for (role, name), most in book.model.ages.items() if role == keeper}
+        """Whose age the keeper asks for, and where it stops counting."""
         self.cases = Cases(kept.others)
         """Clocks are not among what is told apart: they may have very many values, and only one of them matters."""
 
@@ -115,10 +118,12 @@ class Ledger:
         if self.changes is not None:
             for closing, verb in _NAMED_BY.items():
                 self.note(verb, commitment, self.cases.both(when, self.cases.is_in(entered, (closing,))))
-        if commitment in self.book.standings:
+        if commitment in self.book.standings or commitment in self.ages:
             states = dialogue.open_states(self.book.model, commitment)
             closed = self.cases.both(when, self.cases.negate(self.cases.is_in(entered, states)))
             self.stand(commitment, closed, UNANSWERED)
+            if commitment in self.ages:
+                self._put(age_of(name), closed, self.cases.constant(0))
         if len(self.clocks.get(clock_of(name), ())) > 1:
             self._put(clock_of(name), self.cases.both(when, self.is_in(commitment, OPEN)), self.cases.constant(0))
         self._put(name, when, entered)
@@ -373,6 +378,11 @@ class Ledger:
         on_course = {name: self.on_course(name) for name in timed}
         for name in timed:
             self._tick(name, on_course[name])
+        for name, most in self.ages.items():
+            age = e.Read(age_of(kept_by(name, self.keeper)))
+            older = e.ite(e.equal(age, e.Const(most)), age, e.arith("+", age, e.Const(1)))
+            is_open = self.is_in(name, dialogue.open_states(self.book.model, name))
+            self._put(age.variable, is_open, self.cases.leaf(older))
 
     def _tick(self, commitment: str, on_course: Outcome) -> None:
         """Let one tick pass; a commitment on course is fulfilled at its deadline."""

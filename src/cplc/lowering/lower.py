@@ -149,8 +149,8 @@ def _views(book: Book, name: str) -> Iterator[tuple[str, str]]:
 
 
 def all_views(model: CheckedModel) -> frozenset[View]:
-    """Return the views of both parties of every commitment."""
-    return frozenset((party, name) for name in model.commitment for party in model.parties[name])
+    """Return the views of both parties of every commitment and claim."""
+    return frozenset((party, name) for name in model.parties for party in model.parties[name])
 
 
 def views_in(term: Term, model: CheckedModel) -> Iterator[View]:
@@ -224,7 +224,7 @@ def _variables(book: Book, local: set[View]) -> Iterator[Variable]:
                 continue
             seen = keeper is not None and (keeper, life.name) in local
             for name, kind_, domain in book.variables(life.name, keeper):
-                owner = keeper if seen and keeper is not None and kind_ in ("view", "standing") else "Env"
+                owner = keeper if seen and keeper is not None and kind_ in ("view", "standing", "age") else "Env"
                 yield Variable(name, domain, (domain[0],), kind_, owner, life.name)  # type: ignore[arg-type]
 
 

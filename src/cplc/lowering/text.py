@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cplc.lowering.book import CLOSED, OPEN
 from cplc.semantics.terms import (
+    Age,
     Apply,
     Const,
     Does,
@@ -46,6 +47,8 @@ def atom_text(term: Term) -> str:
         case Stands(commitment, standings, view):
             subject = commitment if view is None else f"{commitment}@{view}"
             return " | ".join(f"{standing}({subject})" for standing in sorted(standings))
+        case Age(commitment):
+            return f"age({commitment})"
         case Terminal():
             return "terminal"
         case Apply("-", (operand,)):

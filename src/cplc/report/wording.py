@@ -110,6 +110,8 @@ def variable_text(system: System, variable: Variable) -> str:
         case "standing":
             seen = "" if variable.name == standing_of(variable.about) else f" as {_viewer(variable)} sees it"
             return f"standing of {variable.about}{seen}"
+        case "age":
+            return f"age of {variable.about} as {variable.owner} sees it"
         case "argument":
             return f"{variable.about} moved with"
         case "former":

@@ -15,7 +15,7 @@ from cplc.semantics.problems import Problems
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
 from cplc.semantics.terms import Op
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
-from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, STANDINGS, STATES
+from cplc.semantics.vocabulary import AGE, CLAIM_STATES, EVENTS, STANDINGS, STATES
 from cplc.source import Span
 from cplc.syntax import ast
 from cplc.syntax.other_notation import translations
@@ -271,6 +271,8 @@ class Expressions:
             return self._lifecycle(call, scope, purpose)
         if name in EVENTS:
             return self._event(call, scope, purpose)
+        if name == AGE and self._macro(name, scope, None) is None:
+            return self._age(call, scope, purpose)
         if self._is_other_notation(call, scope):
             return _WRONG
         if name in _TRUST and self._macro(name, scope, None) is None:
@@ -357,6 +359,23 @@ class Expressions:
         if found is None or (isinstance(argument, ast.View) and view is None):
             return _WRONG
         return tree.Lifecycle(*found, view, argument.span), BOOL
+
+    def _age(self, call: ast.Call, scope: Scope, purpose: Purpose) -> Typed:
+        """Return how long ago a commitment or claim was created; only guards may ask."""
+        if purpose is not Purpose.LOCAL:
+            hint = Note("in a formula, deadlines and `F<=k ticks` speak of time")
+            message = "Only a guard may ask for an age, of what its sender sees"
+            self._error(rules.NOT_A_STATE_CONDITION, call.span, message, hint)
+            return _WRONG
+        argument = self._single_argument(call)
+        if argument is None:
+            return _WRONG
+        argument, scope = self._named(argument, scope)
+        if not isinstance(argument, ast.Ref):
+            self._error(rules.WRONG_ARGUMENTS, argument.span, "`age` takes the name of a commitment or claim")
+            return _WRONG
+        instance = self.names.obligation(argument, scope)
+        return _WRONG if instance is None else (tree.AgeOf(instance, call.span), INT)
 
     def _event(self, call: ast.Call, scope: Scope, purpose: Purpose) -> Typed:
         if purpose is Purpose.CONSTANT:

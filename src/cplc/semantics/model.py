@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from cplc.records import dataclass
-from cplc.semantics.terms import Term, Value, counts_ticks, is_about_runs
+from cplc.semantics.terms import Term, Value, ages_in, counts_ticks, is_about_runs
 from cplc.source import Span
 
 
@@ -291,9 +291,21 @@ class CheckedModel:
     def has_ticks(self) -> bool:
         """Whether time passes: something has a deadline, or a content counts ticks."""
         timed = (c.within is not None or c.expires is not None for c in self.commitments)
-        return any(timed) or any(
-            map(counts_ticks, (*(c.consequent for c in self.commitments), *(c.content for c in self.claims)))
+        return (
+            any(timed)
+            or bool(self.ages)
+            or any(map(counts_ticks, (*(c.consequent for c in self.commitments), *(c.content for c in self.claims))))
         )
+
+    @cached_property
+    def ages(self) -> dict[tuple[str, str], int]:
+        """Role and what it asks the age of in its guards, to the least number of ticks that it need not tell apart."""
+        found: dict[tuple[str, str], int] = {}
+        for message in self.messages:
+            for name, compared in ages_in(message.guard):
+                key = message.sender, name
+                found[key] = max(found.get(key, 1), compared + 1)
+        return found
 
     @cached_property
     def claim(self) -> dict[str, Claim]:

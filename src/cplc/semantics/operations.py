@@ -16,10 +16,41 @@ from cplc.source import Span
 
 def check_operations(world: World, messages: Iterable[model.Message]) -> None:
     for message in messages:
+        _check_ages(world, message)
         for operation in message.operations:
             if _is_permitted(world, message, operation):
                 _check_target(world, message, operation)
                 _check_told(world, message, operation)
+
+
+def _check_ages(world: World, message: model.Message) -> None:
+    """Report ages that a guard does not compare with a number, and those in assignments: nobody counts so far."""
+    loose = [term for update in (*message.updates, *message.receipt) for term in _ages(update.value)]
+    loose += _loose_ages(message.guard)
+    if loose:
+        text = f"`age({loose[0].commitment})` is not compared with a number"
+        hint = Note("a guard asks `age(c) < 3`, with a number that is known before the protocol runs")
+        world.problems.report(rules.NOT_CONSTANT, message.span, text, hint)
+
+
+def _ages(term: t.Term) -> list[t.Age]:
+    match term:
+        case t.Age():
+            return [term]
+        case t.Apply(_, operands):
+            return [age for operand in operands for age in _ages(operand)]
+        case _:
+            return []
+
+
+def _loose_ages(guard: t.Term) -> list[t.Age]:
+    match guard:
+        case t.Apply("=" | "!=" | "<" | "<=" | ">" | ">=", (t.Age(), t.Const()) | (t.Const(), t.Age())):
+            return []
+        case t.Apply(_, operands):
+            return [age for operand in operands for age in _loose_ages(operand)]
+        case _:
+            return _ages(guard)
 
 
 def _is_permitted(world: World, message: model.Message, operation: model.Operation) -> bool:
@@ -123,10 +154,29 @@ def check_commitments(world: World, checked: model.CheckedModel) -> None:
         elif commitment.name in created:
             text = f"`{commitment.creditor}` takes part in no message that has to do with `{commitment.name}`"
             world.report(rules.UNTOLD_CREDITOR, commitment.span, text)
+    _report_refused(world, checked)
     made = {claim.span for claim in checked.claims if claim.name in created}
     for claim in checked.claims:
         if claim.span not in made:
             world.report(rules.NEVER_CREATED, claim.span, f"No message creates `{claim.name}`")
+
+
+def _report_refused(world: World, checked: model.CheckedModel) -> None:
+    """Warn of commitments that can be refused and that nobody can give up: a refusal is no end.
+
+    Only where it is so for every instance, once for all of them.
+    """
+    verbs: dict[str, set[str]] = {}
+    for message in checked.messages:
+        for operation in message.operations:
+            verbs.setdefault(operation.commitment, set()).add(operation.verb)
+    given_up = {c.span for c in checked.commitments if {"release", "withdraw"} & verbs.get(c.name, set())}
+    for commitment in checked.commitments:
+        if "refuse" in verbs.get(commitment.name, ()) and commitment.span not in given_up:
+            text = f"`{commitment.name}` can be refused, and stays in force: no message releases or withdraws it"
+            hint = Note("a refusal is a standing: who gives it up sends `release` or `withdraw`")
+            world.problems.report(rules.REFUSED_BUT_OWED, commitment.span, text, hint)
+            given_up.add(commitment.span)
 
 
 def _creditor_takes_part(world: World, commitment: model.Commitment) -> bool:

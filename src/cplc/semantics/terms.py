@@ -84,6 +84,13 @@ class Stands:
 
 
 @dataclass(frozen=True, slots=True)
+class Age:
+    """Ticks since a commitment or claim was created, as the sender's view knows it; no value unless it is open."""
+
+    commitment: str
+
+
+@dataclass(frozen=True, slots=True)
 class FactRef:
     """A fact by name; its meaning is in the model."""
 
@@ -188,7 +195,7 @@ class Strategic:
 
 
 Term = (
-    Const | Happened | Sent | InFlight | Field | Own | Var | InState | Stands | FactRef | Terminal
+    Const | Happened | Sent | InFlight | Field | Own | Var | InState | Stands | Age | FactRef | Terminal
     | Apply | OverPaths | Social | Conditional | Knowledge | Does | Strategic
 )  # fmt: skip
 
@@ -249,3 +256,17 @@ def speaks_of_ticks(term: Term) -> bool:
 def counts_ticks(term: Term) -> bool:
     """Whether a bound in it counts ticks."""
     return isinstance(term, Apply) and (term.in_ticks or any(map(counts_ticks, term.operands)))
+
+
+def ages_in(term: Term) -> Iterator[tuple[str, int]]:
+    """Yield whose age a guard asks for, and the number that it is compared with."""
+    match term:
+        case Apply(_, (Age(name), Const(int(number)))) | Apply(_, (Const(int(number)), Age(name))):
+            yield name, number
+        case Apply(_, operands):
+            for operand in operands:
+                yield from ages_in(operand)
+        case Age(name):
+            yield name, 0
+        case _:
+            pass

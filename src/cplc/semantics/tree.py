@@ -293,6 +293,14 @@ class Lifecycle:
 
 
 @dataclass(frozen=True, slots=True)
+class AgeOf:
+    """``age(c)``: ticks since it was created."""
+
+    commitment: Instance
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class IsTerminal:
     span: Span
 
@@ -379,7 +387,7 @@ class Strategic:
 RoleTree = RoleAt | LoopValue
 Tree = (
     LiteralTree | ParameterValue | LoopValue | RoleAt | IndexOf | SameRole | Event | Payload | OwnParameter | VariableOf
-    | FactAt | Lifecycle | IsTerminal | Apply | Quantified | OverPaths | Social | Conditional | Knowledge
+    | FactAt | Lifecycle | AgeOf | IsTerminal | Apply | Quantified | OverPaths | Social | Conditional | Knowledge
     | Does | Strategic
 )  # fmt: skip
 

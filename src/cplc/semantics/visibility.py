@@ -23,6 +23,8 @@ def observers(world: World, atom: Term) -> tuple[str, ...]:
             return (world.variables[variable].role,)
         case t.InState(commitment, _, view) | t.Stands(commitment, _, view):
             return (view,) if view else (world.ends[commitment].first, world.ends[commitment].second)
+        case t.Age(commitment):
+            return world.ends[commitment].first, world.ends[commitment].second
         case _:
             return ()
 
@@ -79,6 +81,8 @@ def described(atom: Term) -> str:
             return f"`{variable}`"
         case t.InState(commitment, _, view):
             return f"the state of `{commitment}`" + (f" as `{view}` sees it" if view else "")
+        case t.Age(commitment):
+            return f"the age of `{commitment}`"
         case t.Stands(commitment, _, view):
             return f"the standing of `{commitment}`" + (f" as `{view}` sees it" if view else "")
         case _:

@@ -69,6 +69,9 @@ NO_USUAL_CHECKS: Final = "none"
 OWN_STEPS: Final = ("tick", "idle")
 """Steps that no role takes: time passes, or nothing happens."""
 
+AGE: Final = "age"
+"""Asks in a guard how many ticks ago a commitment or claim was created."""
+
 EVENTS: Final = {"sent": "sent", "inflight": "inflight"}
 
 _TEMPORAL = ("X", "F", "G", "U", "W", "R", "Y", "O", "H", "S")

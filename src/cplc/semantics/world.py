@@ -143,6 +143,8 @@ class World:
     brought_about: set[tuple[str, object]] = field(default_factory=set)
     """Changes that operations of another name bring about: what is handed over to or argued with is created."""
     """Each verb with the symbols of what some message performs it on."""
+    asks_age: bool = False
+    """Whether some guard asks how old a commitment or claim is."""
     nodes: int = 0
     full: bool = False
     """More parts of expressions than can be handled: reported, and the rest is left out."""
@@ -156,7 +158,7 @@ class World:
         """Whether time passes: something has a deadline, or a content counts ticks."""
         bodies = [job.body for job in self.commitments.values()]
         timed = any(body.within or body.expires or tree.counts_ticks(body.consequent) for body in bodies)
-        return timed or any(tree.counts_ticks(job.body.content) for job in self.claims.values())
+        return timed or self.asks_age or any(tree.counts_ticks(job.body.content) for job in self.claims.values())
 
     def claims_between(self, one: str, other: str) -> bool:
         """Whether a claim of one of the two to the other is declared."""

@@ -32,9 +32,10 @@ from cplc.system.formula import (
     Or,
 )
 from cplc.system.kept import kept_for_system
-from cplc.system.model import Commitment, Step, System
+from cplc.system.model import Claim, Commitment, Step, System
 from cplc.system.printer import expr_text
 from cplc.system.rounds import out_of_range
+from cplc.system.standings import standing_of
 from cplc.verification import debts as about_debts
 from cplc.verification.contents import are_consistent, can_be_honoured, is_kept, is_unsettled
 from cplc.verification.debts import OPEN, Listing, Part
@@ -352,18 +353,23 @@ def _robust(system: System, _: Debts) -> _Asked:
 
 
 def _aligned(system: System, _: Debts) -> _Asked:
-    """Say of each view that it is right when nothing is in flight that could change it or what it views.
+    """Say of each view, its standing included, that it is right when nothing is in flight that could change it.
 
     What else is in flight can be received before, and changes neither.
     """
     parts: list[Part] = []
-    for commitment in system.commitments:
+    lives: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+    for commitment in lives:
         kept = {commitment.variable, *(variable for _, variable in commitment.views)}
+        kept |= {standing_of(variable) for variable in kept} & system.variable.keys()
         events = {step.event for step in system.steps if step.writes & kept}
         pending = disj(message.in_flight for message in system.messages if message.name in events)
         quiet = Atom(negate(pending), f"nothing in flight that tells of {commitment.name}")
         for role, variable in commitment.views:
-            right = Atom(Equal(Read(variable), Read(commitment.variable)), f"{role} sees {commitment.name} as it is")
+            same = [Equal(Read(variable), Read(commitment.variable))]
+            if standing_of(variable) in kept:
+                same.append(Equal(Read(standing_of(variable)), Read(standing_of(commitment.variable))))
+            right = Atom(conj(same), f"{role} sees {commitment.name} as it is")
             meaning = f"nothing is in flight and {role} has a wrong view of `{commitment.name}`"
             parts.append((_always(Implies(quiet, right)), meaning))
     return _Asked(tuple(parts), _without_fairness(system))
@@ -429,7 +435,7 @@ CHECKS: dict[str, Check] = {
             _no_dangling,
         ),
         Check(
-            "no_debt_forgotten",
+            about_debts.NO_DEBT_FORGOTTEN,
             "no restart takes back a commitment that is owed",
             _no_debt_forgotten,
             subject="commitments that a restart takes back",
