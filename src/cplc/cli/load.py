@@ -53,8 +53,13 @@ def compilation_of(
     channels: Channels,
     protocol: str | None = None,
     strategies: Strategies = "full",
+    *,
+    needs_protocol: bool = True,
 ) -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
-    """Return what the file is compiled to, unless it cannot be read or is wrong, and all that is to be said of it."""
+    """Return what the file is compiled to, unless it cannot be read or is wrong, and all that is to be said of it.
+
+    A file of macros alone is in order, but only what needs no protocol can be done with it.
+    """
     from cplc.pipeline import is_ispl
 
     if is_ispl(file):
@@ -62,7 +67,11 @@ def compilation_of(
     loaded = _loaded(file, definitions, channels, protocol, strategies)
     if isinstance(loaded, Diagnostic):
         return None, (loaded,)
-    return (loaded if loaded.ok else None), loaded.diagnostics
+    diagnostics = loaded.diagnostics
+    if not loaded.ok and needs_protocol and not any(one.is_error for one in diagnostics):
+        message = "This file declares macros and no protocol, so there is nothing that this could be done with"
+        diagnostics = (*diagnostics, rules.NO_PROTOCOL.at(Span(loaded.source, 0, 0), message))
+    return (loaded if loaded.ok else None), diagnostics
 
 
 def _loaded(
@@ -90,12 +99,14 @@ def reading_of(
     channels: Channels,
     protocol: str | None = None,
     strategies: Strategies = "full",
+    *,
+    needs_protocol: bool = True,
 ) -> tuple[Compilation | IsplReading | None, tuple[Diagnostic, ...]]:
     """Return the same of a protocol or of a model in ISPL."""
     from cplc.pipeline import is_ispl
 
     if not is_ispl(file):
-        return compilation_of(file, definitions, channels, protocol, strategies)
+        return compilation_of(file, definitions, channels, protocol, strategies, needs_protocol=needs_protocol)
     loaded = _model_in_ispl(file, definitions, channels, protocol)
     if isinstance(loaded, Diagnostic):
         return None, (loaded,)

@@ -28,6 +28,7 @@ from cplc.cli.reading import description
 from cplc.cli.run import Questions, Run, Said
 from cplc.cli.watching import watch_option, watched
 from cplc.diagnostics.core import Diagnostic
+from cplc.printable import printable
 from cplc.system import unfinished
 
 if TYPE_CHECKING:
@@ -150,9 +151,14 @@ def command(
         return watched(lambda: [file])
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Questions | Said | Result]:
-        compilation, diagnostics = reading_of(file, definitions, channels, protocol, strategies)
+        needs_protocol = formula is not None or bool(properties) or for_all
+        compilation, diagnostics = reading_of(
+            file, definitions, channels, protocol, strategies, needs_protocol=needs_protocol
+        )
         yield diagnostics
         if compilation is None:
+            if not any(one.is_error for one in diagnostics):
+                yield Said(f"{printable(file)}: declares macros and no protocol, so there is nothing to verify")
             return
         asked = _asked(compilation, properties, formula, assuming or ())
         if not isinstance(asked, Questions):

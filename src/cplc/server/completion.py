@@ -26,6 +26,7 @@ from cplc.semantics.vocabulary import (
     CLAIM_VERBS,
     EVENTS,
     JOINED,
+    NO_USUAL_CHECKS,
     OWN_STEPS,
     STANDINGS,
     STATES,
@@ -395,7 +396,7 @@ class _Place:
             case "on" if last == "on":
                 return _words(("receipt",))
             case "check":
-                return self._next() if at.is_operand_before else _words(CHECKS, _Kinds.Function)
+                return self._next() if at.is_operand_before else _words((*CHECKS, NO_USUAL_CHECKS), _Kinds.Function)
             case "restart" | "repeatable":
                 return self._next()
             case "use":

@@ -10,6 +10,7 @@ from lsprotocol.types import CodeLens, Command, Range
 
 from cplc.records import dataclass
 from cplc.semantics.index import walk
+from cplc.semantics.vocabulary import CHECKS
 from cplc.server.compiled import Compiled, CompiledIspl
 from cplc.server.imports import Stamp
 from cplc.source import Span
@@ -131,7 +132,8 @@ def asked(compiled: Compiled | CompiledIspl) -> Iterator[Asked]:
                 case ast.Property(name):
                     yield Asked(protocol.name.text, name.text, name.span, "property")
                 case ast.Check(items):
-                    yield from (Asked(protocol.name.text, item.name.text, item.name.span, "check") for item in items)
+                    asked_of = (item for item in items if not item.is_off and item.name.text in CHECKS)
+                    yield from (Asked(protocol.name.text, item.name.text, item.name.span, "check") for item in asked_of)
                 case ast.Analyze(agent):
                     yield Asked(protocol.name.text, f"analyze {agent.span.text}", agent.span, "analysis")
                 case _:

@@ -435,7 +435,7 @@ CHECKS: dict[str, Check] = {
             _no_dangling,
         ),
         Check(
-            "no_debt_forgotten",
+            about_debts.NO_DEBT_FORGOTTEN,
             "no restart takes back a commitment that is owed",
             _no_debt_forgotten,
             subject="commitments that a restart takes back",

@@ -19,6 +19,7 @@ T(i), and ticks are fair.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from cplc.source import Span
 from cplc.system.debts import Debts
@@ -27,6 +28,8 @@ from cplc.system.formula import Atom, Finally, Formula, Globally, Not, OnPaths, 
 from cplc.system.kept import kept_for_system
 from cplc.system.model import Commitment, Message, Step, System, terminal
 from cplc.system.slicing import Slices
+from cplc.system.trace import Evidence, Move
+from cplc.verification.interpreter import Interpreter
 
 Part = tuple[Formula, str]
 """One operand of a question's conjunction, and what its failure means."""
@@ -35,6 +38,7 @@ Placed = tuple[Part, Span | None]
 Listing = tuple[Formula, str]
 """A formula that holds unless some reachable state is worth listing, and what to list then."""
 
+NO_DEBT_FORGOTTEN = "no_debt_forgotten"
 OPEN = ("conditional", "active", "pending")
 _CLOSING = {"violate": "violate", "withdraw": "withdraw", "release": "release", "assign": "assign"}
 _MAX_MESSAGES = 3
@@ -105,6 +109,21 @@ def taken_back(system: System) -> Iterator[Listing]:
         if not is_false(place):
             never = _never(place, f"a restart takes back {one.name}, which is conditional")
             yield never, f"{_named(one)} may be conditional when a new round takes it back"
+
+
+def with_restart(system: System, evidence: Evidence) -> Evidence:
+    """Return evidence that a debt is forgotten with the restart that takes it back, which its run ends before."""
+    if evidence.run.loop is not None:
+        return evidence
+    here = evidence.run.states[-1]
+    interpreter = Interpreter(system)
+    in_force = [one.variable for one in system.commitments if here[one.variable] in ("active", "pending")]
+    for number in interpreter.enabled(here):
+        step = system.steps[number]
+        if step.kind == "restart" and any(variable in step.writes for variable in in_force):
+            moves = (*evidence.run.moves, Move(number, next(iter(interpreter.after(here, number)))))
+            return replace(evidence, run=replace(evidence.run, moves=moves))
+    return evidence
 
 
 # --- ends of runs

@@ -33,6 +33,7 @@ from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move
 from cplc.verification.acting import with_actions
 from cplc.verification.blame import blame, endless
+from cplc.verification.debts import NO_DEBT_FORGOTTEN, with_restart
 from cplc.verification.embedding import embedding_problems
 from cplc.verification.evidence import explain_initial
 from cplc.verification.exploration import EngineName, Exploration, Part, method_of
@@ -175,6 +176,8 @@ class _Answering:
         engine = self.exploration.engine_deciding(first.formula, self.assuming)
         try:
             evidence = self._evidence(first.formula)
+            if self.question.kind == "check" and self.question.name == NO_DEBT_FORGOTTEN:
+                evidence = self._with_restart(evidence, self.exploration.wide(engine))
             whole, shown = self.exploration.system, self.exploration.wide(engine)
             blamed = self._blame(whole, shown, evidence)
             is_open = blamed is not None and blamed.is_realizable and not (blamed.coalitions or blamed.avoidance)
@@ -204,6 +207,11 @@ class _Answering:
             reason=problem or undecided,
             findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
         )
+
+    def _with_restart(self, evidence: Evidence, system: System) -> Evidence:
+        """Return the evidence with the restart that forgets a debt, if that replays."""
+        longer = with_restart(system, evidence)
+        return evidence if replay(system, longer, self.assuming) else longer
 
     def _lacking(self, assuming: frozenset[str]) -> tuple[Taken | None, ...]:
         """Return under which restrictions no fair run begins in any initial state."""
