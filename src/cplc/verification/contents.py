@@ -1,7 +1,7 @@
 """What the built-in checks ask of commitments whose content is about runs.
 
-Definition. κ(c), "c is kept", is ``open(c) U (fulfilled(c) | G (open(c) & on course(c)))``. Of contents about runs, a new
-round that takes c back while it is on course keeps it as well.
+Definition. κ(c), "c is kept", is ``open(c) U (fulfilled(c) | G (open(c) & on course(c)))``. Of contents about runs, a
+new round that takes c back while it is on course keeps it as well.
 """
 
 from __future__ import annotations
