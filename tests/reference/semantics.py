@@ -393,7 +393,7 @@ class Reference:
             if not isinstance(term, t.Apply):
                 return
             asked = [one.commitment for one in term.operands if isinstance(one, t.Age)]
-            numbers = [int(one.value) for one in term.operands if isinstance(one, t.Const)]
+            numbers = [one.value for one in term.operands if isinstance(one, t.Const) and isinstance(one.value, int)]
             for name in asked:
                 found[role, name] = max(found.get((role, name), 1), *(number + 1 for number in numbers))
             for operand in term.operands:
