@@ -216,6 +216,9 @@ def compare_protocol(
     """Compare verdicts on every property; return whether the protocol was small enough, and never out of range."""
     strategies: Strategies = "uniform" if uniform else "full"
     compilation = Compilation(Source("generated.cpl", sample.text), strategies=strategies)
+    errors = [diagnostic for diagnostic in compilation.diagnostics if diagnostic.is_error]
+    if errors and all(error.code == "cyclic-condition" for error in errors):
+        return False  # what is drawn may hand over in circles
     if not compilation.ok:
         raise Disagreement("\n".join([*(d.concise() for d in compilation.diagnostics), sample.text]))
     reference = Reference(compilation.model)

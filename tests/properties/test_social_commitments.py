@@ -121,7 +121,7 @@ def test_social_commitments_are_what_every_run_says(question: Question) -> None:
     except TooLarge:
         assume(False)
         raise
-    assume(not reference.out_of_range and is_acyclic(graph))
+    assume(not reference.out_of_range and len(graph.initial) == 1 and is_acyclic(graph))
     able, promised = judged(reference, graph, pair, operand, trigger)
     expected = bool(promised), bool(able - promised)
     for engine in ("explicit", "symbolic", "onthefly"):

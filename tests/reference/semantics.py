@@ -393,9 +393,10 @@ class Reference:
             if not isinstance(term, t.Apply):
                 return
             asked = [one.commitment for one in term.operands if isinstance(one, t.Age)]
-            numbers = [one.value for one in term.operands if isinstance(one, t.Const) and isinstance(one.value, int)]
+            values = (one.value for one in term.operands if isinstance(one, t.Const))
+            numbers = [value for value in values if isinstance(value, int)]
             for name in asked:
-                found[role, name] = max(found.get((role, name), 1), *(number + 1 for number in numbers))
+                found[role, name] = max([found.get((role, name), 1), *(number + 1 for number in numbers)])
             for operand in term.operands:
                 look(operand, role)
 

@@ -292,7 +292,7 @@ class Workshop:
             with _saying_of("a restart", ledger):
                 for name in watched:
                     if name in kept:
-                        ledger.advance(name, 0, stable=False)
+                        ledger.advance(name, 0, stable=self.dependence.is_stable(name))
                         ledger.decide(name, on_entering=False)
                 updates |= ledger.updates()
         return updates

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from cplc.monitoring.cases import Case, Life, Totals
 from cplc.monitoring.clock import Clock
 from cplc.monitoring.findings import Changed, Finding, KeptTooLate, Violated
-from cplc.monitoring.machine import Machine, Outcome
+from cplc.monitoring.machine import Machine, Outcome, States
 from cplc.simulation.tally import FORGOTTEN, ON_COURSE
 from cplc.system.model import Claim
+from cplc.system.standings import UNANSWERED
 
 _OPEN: Final = ("conditional", "active", "pending")
 
@@ -30,6 +31,7 @@ class Chronicle:
         before_it, case.states = case.states, outcome.states
         on_course = {at for at in case.lives if self._machine.is_on_course(at, before_it)}
         told: list[Finding] = []
+        lives = dict(case.lives)
         for position, state, is_new in outcome.effects:
             told += self._entered(name, case, position, state, is_new, message, place, time, on_course)
         for position, state in outcome.known:
@@ -38,12 +40,28 @@ class Chronicle:
             if before != state:
                 is_new = before not in _OPEN and state in _OPEN
                 told += self._entered(name, case, position, state, is_new, message, place, time, on_course)
+        told += self._moved(name, case, before_it, lives, message, place, time)
         if message is not None:
             for position in outcome.late:
                 one = self._machine.system.commitments[position]
                 state = case.lives[position].state if position in case.lives else "violated"
                 told.append(KeptTooLate(place, name, time, message, one.name, one.debtor, one.creditor, state))
         return told
+
+    def _moved(
+        self, name: str, case: Case, before_it: States, lives: Mapping[int, Life],
+        message: str | None, place: str, time: int | None,
+    ) -> Iterator[Finding]:  # fmt: skip
+        """Tell what was said about commitments and claims that stay in their lifecycle states."""
+        for position in sorted(lives.keys() & case.lives.keys()):
+            if position >= len(self._machine.told) or lives[position].state != case.lives[position].state:
+                continue
+            one = self._machine.told[position]
+            old, new = (self._machine.standing(one.variable, states) for states in (before_it, case.states))
+            if old is not None and new is not None and old != new:
+                sides = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+                since = case.lives[position].time
+                yield Changed(place, name, time, one.name, *sides, old or UNANSWERED, new or UNANSWERED, message, since)
 
     def _entered(
         self, name: str, case: Case, position: int, state: str, is_new: bool,

@@ -23,6 +23,7 @@ from cplc.records import dataclass
 from cplc.simulation.tally import Effect, effects_of
 from cplc.system.expr import Expr, reads
 from cplc.system.model import Claim, Commitment, System
+from cplc.system.standings import argument_of, standing_of, standing_text
 
 States = tuple[int, ...]
 """The packed states that a case may be in, but for what has gone on unseen; in order."""
@@ -79,7 +80,7 @@ class Machine:
         self._effects = [effects_of(self.packing, self.kept, step) for step in system.steps]
         self._touches = [self.packing.mask(step.footprint) for step in system.steps]
         self._writes = [self.packing.mask(step.writes) for step in system.steps]
-        self._clocks = self.packing.mask(one.name for one in system.variables if one.kind == "clock")
+        self._clocks = self.packing.mask(one.name for one in system.variables if one.kind in ("clock", "age"))
         self._relevant: dict[tuple[Way, bool], tuple[int, ...]] = {}
         self._known: dict[tuple[States, object, bool], Outcome | None] = {}
         self._over: dict[tuple[States, bool], Ending | None] = {}
@@ -287,6 +288,15 @@ class Machine:
         mask, condition = self._on_course[position]
         holds = self.packing.condition(condition)
         return all(holds(state & mask) for state in states)
+
+    def standing(self, name: str, states: States) -> str | None:
+        """Return the standing of something in all of these states; None if they differ."""
+        names = [one for one in (standing_of(name), argument_of(name)) if one in self.system.variable]
+        if not names or not states:
+            return "" if states else None
+        looks = ({one: self.packing.value(one, state) for one in names} for state in states)
+        found = {standing_text(self.system, name, look) for look in looks}
+        return found.pop() if len(found) == 1 else None
 
     def _kept_late(self, before: States, after: States) -> tuple[int, ...]:
         """Return the commitments whose deadline has run out and whose consequent comes true now, in every state."""

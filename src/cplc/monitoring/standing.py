@@ -33,6 +33,8 @@ class Standing:
     """The event that made it so."""
     on_course: bool = False
     """It is a promise about runs that is kept if nothing more happens."""
+    standing: str = ""
+    """The last move on it, with the claim of an argument; empty if there is none, or if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ def standings(
                 clock.due(position, life),
                 "" if life is None else life.place,
                 machine.is_on_course(position, case.states),
+                machine.standing(one.variable, case.states) or "",
             )
         )
     return tuple(found)

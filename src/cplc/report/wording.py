@@ -247,7 +247,7 @@ def life_lines(names: Sequence[str], lives: Sequence[Sequence[tuple[str, int]]])
 
 def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> bool:
     """Whether the step is a restart that erases an owed commitment: in force, and not on course."""
-    if step.kind != "restart" or lifecycle.kind != "commitment" or lifecycle.name not in step.writes:
+    if lifecycle.kind != "commitment" or not step.takes_back(lifecycle.name):
         return False
     if lifecycle.about in system.commitment and holds(system.commitment[lifecycle.about].on_course, before):
         return False

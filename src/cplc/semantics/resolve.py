@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
@@ -10,7 +11,6 @@ from cplc.semantics import model, tree
 from cplc.semantics import terms as t
 from cplc.semantics.folding import combined, compared, equivalence, is_constant, is_zero, negated
 from cplc.semantics.idling import allows_idling, names_idle_step
-from cplc.semantics.parties import Parties
 from cplc.semantics.ranges import Ranges
 from cplc.semantics.terms import FALSE, TRUE, Term, Value
 from cplc.semantics.vocabulary import DONE, STANDINGS
@@ -19,6 +19,9 @@ from cplc.source import Span
 
 MOST_STEPS = 10_000
 """How far a bounded operator may look ahead."""
+
+if TYPE_CHECKING:
+    from cplc.semantics.parties import Parties
 
 Watch = Callable[[Term, Span], None]
 """Told of every atom that a term looks at, and of where it is written."""
@@ -432,6 +435,8 @@ class Resolver:
 
     @property
     def _parties(self) -> Parties:
+        from cplc.semantics.parties import Parties  # few formulas are about commitments of this kind
+
         return Parties(self, self._where())
 
     def _knowledge(self, found: tree.Knowledge) -> Term:

@@ -83,6 +83,7 @@ OPERATORS: Final[dict[str, str]] = {
 }
 
 SIGNS: Final[dict[str, str]] = {
+    "ticks": "`F<=k ticks p`: `p` before more than k ticks have passed; for what commitments promise",
     "!": "not",
     "&": "and",
     "|": "or; in `choice`, one of these messages",

@@ -26,6 +26,8 @@ class Part(Generic[Node]):
 Expr = Part[ast.Expr]
 Ref = Part[ast.Ref]
 Group = Part[tuple[ast.Ref, ...]]
+Conditions = Part[tuple[ast.Expr, ast.Expr]]
+Objects = Part[tuple[ast.Ref, ast.Ref | None, ast.Joining]]
 Child = Token | Expr
 
 
@@ -162,60 +164,41 @@ class Builder:
     def refs(self, items: list[Ref]) -> Group:
         return Part(tuple(item.node for item in items), items[0].start, items[-1].end)
 
-    def social(self, items: tuple[Token, Token, Ref, Ref, Expr, Token]) -> Expr:
-        sign, _, debtor, creditor, body, closing = items
+    def between(self, items: list[Ref]) -> Group:
+        """Build what a commitment is between: a commitment by its name, or debtor and creditor."""
+        return self.refs(items)
+
+    def conditions(self, items: tuple[Expr, Expr]) -> Conditions:
+        condition, body = items
+        return Part((condition.node, body.node), condition.start, body.end)
+
+    def social(self, items: tuple[Token, Token, Group, Expr, Token]) -> Expr:
+        sign, _, between, body, closing = items
         start, end = _start(sign), _end(closing)
         modality = cast("Literal['C', 'Fu', 'SC']", str(sign))
-        span = self._span(start, end)
-        return Part(ast.Social(modality, (debtor.node, creditor.node), body.node, span=span), start, end)
+        return Part(ast.Social(modality, between.node, body.node, span=self._span(start, end)), start, end)
 
-    def social_of_one(self, items: tuple[Token, Token, Ref, Expr, Token]) -> Expr:
-        sign, _, commitment, body, closing = items
+    def social_if(self, items: tuple[Token, Token, Ref, Ref, Conditions, Token]) -> Expr:
+        sign, _, debtor, creditor, conditions, closing = items
         start, end = _start(sign), _end(closing)
-        modality = cast("Literal['C', 'Fu', 'SC']", str(sign))
-        return Part(ast.Social(modality, (commitment.node,), body.node, span=self._span(start, end)), start, end)
-
-    def conditional(self, items: tuple[Token, Token, Ref, Ref, Expr, Expr, Token]) -> Expr:
-        sign, _, debtor, creditor, antecedent, consequent, closing = items
-        return self._conditional(sign, (debtor, creditor), None, antecedent, consequent, closing)
-
-    def conditional_of_one(self, items: tuple[Token, Token, Ref, Expr, Expr, Token]) -> Expr:
-        sign, _, commitment, antecedent, consequent, closing = items
-        return self._conditional(sign, (commitment,), None, antecedent, consequent, closing)
-
-    def handing_over(self, items: tuple[Token, Token, Ref, Ref, Ref, Expr, Expr, Token]) -> Expr:
-        sign, _, debtor, creditor, other, antecedent, consequent, closing = items
-        return self._conditional(sign, (debtor, creditor), other, antecedent, consequent, closing)
-
-    def handing_over_one(self, items: tuple[Token, Token, Ref, Ref, Expr, Expr, Token]) -> Expr:
-        sign, _, commitment, other, antecedent, consequent, closing = items
-        return self._conditional(sign, (commitment,), other, antecedent, consequent, closing)
-
-    def _conditional(
-        self,
-        sign: Token,
-        between: tuple[Ref, ...],
-        other: Ref | None,
-        antecedent: Expr,
-        consequent: Expr,
-        closing: Token,
-    ) -> Expr:
-        start, end = _start(sign), _end(closing)
-        node = ast.Conditional(
-            cast("ast.ConditionalModality", str(sign)),
-            tuple(ref.node for ref in between),
-            None if other is None else other.node,
-            antecedent.node,
-            consequent.node,
-            span=self._span(start, end),
-        )
+        trigger, body = conditions.node
+        node = ast.Social("SCc", (debtor.node, creditor.node), body, trigger, span=self._span(start, end))
         return Part(node, start, end)
 
-    def social_if(self, items: tuple[Token, Token, Ref, Ref, Expr, Expr, Token]) -> Expr:
-        sign, _, debtor, creditor, trigger, body, closing = items
+    def conditional(self, items: tuple[Token, Token, Group, Conditions, Token]) -> Expr:
+        sign, _, between, conditions, closing = items
+        return self._conditional(sign, between, None, conditions, closing)
+
+    def handing_over(self, items: tuple[Token, Token, Group, Ref, Conditions, Token]) -> Expr:
+        sign, _, between, other, conditions, closing = items
+        return self._conditional(sign, between, other.node, conditions, closing)
+
+    def _conditional(
+        self, sign: Token, between: Group, other: ast.Ref | None, conditions: Conditions, closing: Token
+    ) -> Expr:
         start, end = _start(sign), _end(closing)
-        between = (debtor.node, creditor.node)
-        node = ast.Social("SCc", between, body.node, trigger.node, span=self._span(start, end))
+        modality = cast("ast.ConditionalModality", str(sign))
+        node = ast.Conditional(modality, between.node, other, *conditions.node, span=self._span(start, end))
         return Part(node, start, end)
 
     def knows(self, items: tuple[Token, Token, Ref, Expr, Token]) -> Expr:
@@ -233,27 +216,22 @@ class Builder:
         start, end = _start(sign), _end(closing)
         return Part(ast.Does(None, subject.node, span=self._span(start, end)), start, end)
 
-    def does_operation(self, items: tuple[Token, Token, Token, Ref, Token]) -> Expr:
-        sign, _, verb, subject, closing = items
+    def objects(self, items: list[Child]) -> Objects:
+        """Build what an operation is performed on, with the other commitment or claim and how it is joined."""
+        subject = cast("Ref", items[0])
+        if len(items) == 1:
+            return Part((subject.node, None, "to"), subject.start, subject.end)
+        other, joined = cast("Ref", items[2]), cast("ast.Joining", str(items[1]))
+        return Part((subject.node, other.node, joined), subject.start, other.end)
+
+    def does_operation(self, items: tuple[Token, Token, Token, Objects, Token]) -> Expr:
+        sign, _, verb, objects, closing = items
         start, end = _start(sign), _end(closing)
-        return Part(ast.Does(self._name(verb), subject.node, span=self._span(start, end)), start, end)
+        return Part(ast.Does(self._name(verb), *objects.node, span=self._span(start, end)), start, end)
 
-    def does_transfer(self, items: tuple[Token, Token, Token, Ref, Token, Ref, Token]) -> Expr:
-        sign, _, verb, subject, word, other, closing = items
-        start, end = _start(sign), _end(closing)
-        span = self._span(start, end)
-        joined: ast.Joining = "with" if word == "with" else "to"
-        return Part(ast.Does(self._name(verb), subject.node, other.node, joined, span=span), start, end)
-
-    def does_by(self, items: tuple[Token, Token, Token, Token, Ref, Token]) -> Expr:
-        sign, opening, by, *rest = items
-        return self._done_by(by, self.does_operation((sign, opening, *rest)))  # type: ignore[arg-type]
-
-    def does_transfer_by(self, items: tuple[Token, Token, Token, Token, Ref, Token, Ref, Token]) -> Expr:
-        sign, opening, by, *rest = items
-        return self._done_by(by, self.does_transfer((sign, opening, *rest)))  # type: ignore[arg-type]
-
-    def _done_by(self, by: Token, done: Expr) -> Expr:
+    def does_by(self, items: tuple[Token, Token, Token, Token, Objects, Token]) -> Expr:
+        sign, opening, by, verb, objects, closing = items
+        done = self.does_operation((sign, opening, verb, objects, closing))
         assert isinstance(done.node, ast.Does)
         return Part(replace(done.node, by=self._name(by)), done.start, done.end)
 

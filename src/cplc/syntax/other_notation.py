@@ -66,6 +66,8 @@ _VERBS: Final = {
     },
     "fulfil": "fulfill", "discharge": "fulfill", "cancel": "withdraw", "satisfy": "satisfy",
 }  # fmt: skip
+_MAX_FORMS: Final = 40
+"""Forms inside one another that are read."""
 _ARGUED: Final = frozenset({"justify", "attack", "defend"})
 
 
@@ -154,18 +156,23 @@ class _Reading:
         self.words = words
         self.tokens = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
         self.closing = _matching([token for token, _, _ in self.tokens])
+        self.depth = 0
+        self.forms: dict[tuple[int, Context], tuple[int, str] | None] = {}
 
     def translations(self) -> Iterator[Translation]:
-        index = 0
-        while index < len(self.tokens):
-            form = self._form(index)
+        return self._between(0, len(self.tokens), self.context)
+
+    def _between(self, first: int, end: int, context: Context) -> Iterator[Translation]:
+        """Yield the outermost forms among some tokens."""
+        index = first
+        while index < end:
+            form = self._form(index, context)
             if form is None:
                 index += 1
                 continue
-            end, text = form
-            start, stop = self.tokens[index][1], self.tokens[end - 1][2]
-            yield Translation(start, stop, text)
-            index = end
+            last, text = form
+            yield Translation(self.tokens[index][1], self.tokens[last - 1][2], text)
+            index = last
 
     def _word(self, index: int) -> str:
         return self.tokens[index][0] if 0 <= index < len(self.tokens) else ""
@@ -174,8 +181,11 @@ class _Reading:
         """Return what stands from one token up to another, translated."""
         if first >= end:
             return ""
-        inner = self.text[self.tokens[first][1] : self.tokens[end - 1][2]]
-        return applied(inner, _Reading(inner, "formula", words=self.words).translations())
+        parts, at = list[str](), self.tokens[first][1]
+        for edit in self._between(first, end, "formula"):
+            parts += [self.text[at : edit.start], edit.text]
+            at = edit.end
+        return "".join((*parts, self.text[at : self.tokens[end - 1][2]]))
 
     def _arguments(self, opening: int) -> list[tuple[int, int]]:
         """Return where each argument in parentheses begins and ends, as positions of tokens."""
@@ -191,8 +201,18 @@ class _Reading:
 
     # --- forms
 
-    def _form(self, index: int) -> tuple[int, str] | None:
+    def _form(self, index: int, context: Context) -> tuple[int, str] | None:
         """Return where a form that begins at a token ends, and what is written instead; None if none begins there."""
+        key = index, context
+        if key not in self.forms:  # what stands inside a form is looked at again where the form is none
+            if self.depth > _MAX_FORMS:
+                return None
+            self.depth += 1
+            self.forms[key] = self._read(index, context)
+            self.depth -= 1
+        return self.forms[key]
+
+    def _read(self, index: int, context: Context) -> tuple[int, str] | None:
         word = self._word(index)
         if not _NAME.fullmatch(word):
             return self._coalition(index) if word == "<" else None
@@ -202,18 +222,18 @@ class _Reading:
         if self.words and word in WORDS and is_operator and self._word(index + 1) not in ("[", ".", "->", ":"):
             return index + 1, WORDS[word]
         if self._word(index + 1) == "(" and index + 1 in self.closing:
-            return self._called(index, word)
+            return self._called(index, word, context)
         return self._subscripted(index, word)
 
     def _ends_operand(self, index: int) -> bool:
         word = self._word(index)
         return word in (")", "]", "}") or (bool(re.fullmatch(r"\w+", word)) and word not in PREFIXES | WORDS.keys())
 
-    def _called(self, index: int, word: str) -> tuple[int, str] | None:
+    def _called(self, index: int, word: str, context: Context) -> tuple[int, str] | None:
         arguments = self._arguments(index + 1)
         end = self.closing[index + 1] + 1
         texts = [self._slice(first, last) for first, last in arguments]
-        if self.context == "commitment" and word in ("C", "CC", "SC"):
+        if context == "commitment" and word in ("C", "CC", "SC"):
             return self._declared(end, word, texts)
         name = _SAME.get(word, word)
         if word == "Fu" and (inner := _fulfilled(texts[-1])) is not None and len(texts) <= 2:
@@ -223,7 +243,7 @@ class _Reading:
         if name in ("EK", "CK") and name != word and len(texts) == 2:
             return end, f"{name}({texts[0]}, {texts[1]})"
         if word not in ("C", "SC") and (verb := _VERBS.get(word.lower())) is not None:
-            text = self._done(verb, texts)
+            text = self._done(verb, texts, context)
             return None if text is None else (end, text)
         return self._subscripted(index, word)
 
@@ -235,14 +255,14 @@ class _Reading:
             return end, f"C({', '.join(texts)})"
         return None
 
-    def _done(self, verb: str, texts: list[str]) -> str | None:
+    def _done(self, verb: str, texts: list[str], context: Context) -> str | None:
         """Read an action on a commitment, whose first argument may be who performs it."""
         argued = verb in _ARGUED
         subjects = texts[1:] if len(texts) > (2 if argued else 1) else texts
         if not _are_names(texts) or (argued and len(subjects) != 2) or (not argued and not subjects):
             return None
         operation = f"{verb} {subjects[0]} with {subjects[1]}" if argued else f"{verb} {subjects[-1]}"
-        return operation if self.context == "means" else f"does({operation})"
+        return operation if context == "means" else f"does({operation})"
 
     def _subscripted(self, index: int, word: str) -> tuple[int, str] | None:
         """Read `K_i p`, `K_{i} p`, `C_{i, j} p` (common knowledge) and `C_{i -> j} p` (commitment)."""
@@ -277,7 +297,7 @@ class _Reading:
             index += 1
         if index in self.closing and self._word(index) in ("(", "["):
             return self.closing[index] + 1
-        if (form := self._subscripted(index, self._word(index))) is not None:
+        if (form := self._form(index, "formula") if _SUBSCRIPT.fullmatch(self._word(index)) else None) is not None:
             return form[0]
         if not re.fullmatch(r"\w+", self._word(index)):
             return None

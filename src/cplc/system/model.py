@@ -17,7 +17,7 @@ from typing import Literal
 
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.system.expr import FALSE, TRUE, Expr, Value, conj, disj, negate, reads
+from cplc.system.expr import FALSE, TRUE, Const, Expr, Value, conj, disj, negate, reads
 from cplc.system.formula import Regardless
 from cplc.system.rounds import Player
 
@@ -181,6 +181,10 @@ class Step:
     @property
     def writes(self) -> frozenset[str]:
         return frozenset([name for name, _ in self.updates]).union(self.free)
+
+    def takes_back(self, variable: str) -> bool:
+        """Whether it is a restart that takes back the commitment or claim of this variable; others may only read it."""
+        return self.kind == "restart" and dict(self.updates).get(variable) == Const("null")
 
     @cached_property
     def footprint(self) -> frozenset[str]:

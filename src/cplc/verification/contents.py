@@ -1,12 +1,13 @@
 """What the built-in checks ask of commitments whose content is about runs.
 
-Definition. κ(c), "c is kept", is ``open(c) U (fulfilled(c) | G (open(c) & on course(c)))``.
+Definition. κ(c), "c is kept", is ``open(c) U (fulfilled(c) | G (open(c) & on course(c)))``. Of contents about runs, a
+new round that takes c back while it is on course keeps it as well.
 """
 
 from __future__ import annotations
 
 from cplc.system.expr import Const, Expr, Read, conj, disj, equal, one_of
-from cplc.system.formula import And, Atom, Enforces, Formula, Globally, Implies, Not, OnPaths, Or, Until
+from cplc.system.formula import And, Atom, Enforces, Formula, Globally, Implies, Next, Not, OnPaths, Or, Until
 from cplc.system.model import Commitment, System
 
 _OPEN = ("conditional", "active", "pending")
@@ -57,7 +58,10 @@ def are_consistent(system: System, one: Commitment, other: Commitment) -> Formul
 def _kept(commitment: Commitment) -> Formula:
     fulfilled = Atom(equal(Read(commitment.variable), Const("fulfilled")), f"fulfilled({commitment.name})")
     lasting = Globally(And((is_open(commitment), is_on_course(commitment))))
-    return Until(is_open(commitment), Or((fulfilled, lasting)) if commitment.content else fulfilled)
+    gone = Atom(equal(Read(commitment.variable), Const("null")), f"null({commitment.name})")
+    taken_back = And((is_on_course(commitment), Next(gone)))
+    ways = Or((fulfilled, taken_back, lasting)) if commitment.content else fulfilled
+    return Until(is_open(commitment), ways)
 
 
 def _in_force(system: System, commitment: Commitment) -> Expr:

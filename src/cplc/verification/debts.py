@@ -120,7 +120,7 @@ def with_restart(system: System, evidence: Evidence) -> Evidence:
     in_force = [one.variable for one in system.commitments if here[one.variable] in ("active", "pending")]
     for number in interpreter.enabled(here):
         step = system.steps[number]
-        if step.kind == "restart" and any(variable in step.writes for variable in in_force):
+        if any(step.takes_back(variable) for variable in in_force):
             moves = (*evidence.run.moves, Move(number, next(iter(interpreter.after(here, number)))))
             return replace(evidence, run=replace(evidence.run, moves=moves))
     return evidence
@@ -177,7 +177,7 @@ def _open(system: System, commitment: Commitment) -> Expr:
 
 
 def _restarts_of(system: System, commitment: Commitment) -> tuple[Step, ...]:
-    return tuple(step for step in system.steps if step.kind == "restart" and commitment.variable in step.writes)
+    return tuple(step for step in system.steps if step.takes_back(commitment.variable))
 
 
 def _owed_text(commitment: Commitment, condition: Expr) -> str:

@@ -30,7 +30,7 @@ def with_hand_overs(system: System) -> System:
     for step in system.steps:
         passing = disj(operation.applicable for operation in step.operations if _hands_over(operation))
         making = (o.applicable for o in step.operations if o.verb == "create" and o.commitment in handed)
-        renewing = negate(FALSE) if step.kind == "restart" and step.writes & variables else disj(making)
+        renewing = negate(FALSE) if any(map(step.takes_back, variables)) else disj(making)
         observed = ((PASSED_ON, _flipped(PASSED_ON, passing)), (RENEWED, _flipped(RENEWED, renewing)))
         updates = tuple((name, value) for name, value in observed if value != Read(name))
         steps.append(replace(step, updates=step.updates + updates))
