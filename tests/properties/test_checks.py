@@ -245,7 +245,7 @@ def both_can_be_kept(walk: Walk, one: Commitment, other: Commitment) -> bool:
     oracle = Naive(replace(walk.system, fairness=()))
 
     def on_some_run(*paths: Formula) -> frozenset[Key]:
-        return frozenset(oracle.satisfying(OnPaths("E", And(paths))))
+        return frozenset(key(oracle.thaw(state)) for state in oracle.satisfying(OnPaths("E", And(paths))))
 
     first, second = stays_kept(one), stays_kept(other)
     apart = (on_some_run(first) & on_some_run(second)) - on_some_run(first, second)
