@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pytest
 from hypothesis import assume, given, note, settings
+from hypothesis import strategies as st
 from tests.naive import Naive
 from tests.naive_games import Game
 from tests.strategies_formulas import Sample, protocols
@@ -22,11 +23,16 @@ from cplc.system.expr import Expr, Read, one_of
 from cplc.system.formula import SOME_FAIR_RUN, And, Atom, Formula, Globally, Next, OnPaths, Or, Until
 from cplc.system.model import Commitment, State, System
 from cplc.verification.checks import CHECKS, build_check
+from cplc.verification.exploration import EngineName
 from cplc.verification.interpreter import Interpreter, Key, holds, key
 from cplc.verification.replay import replay
 from cplc.verification.verify import Verifier
 
 STATES = 300
+N = TypeVar("N", bound=Hashable)
+Carrier = tuple[Key, str]
+"""A state, and a commitment that is open there."""
+
 OPEN = {"conditional", "active", "pending"}
 DONE = {"fulfilled", "released", "assigned", "null"}
 """Where the debtor of an active commitment about runs has not failed."""
@@ -81,7 +87,7 @@ def begins_fairly(system: System) -> bool:
     return not oracle.initial.isdisjoint(oracle.satisfying(SOME_FAIR_RUN))
 
 
-def walked(system: System) -> Walk:
+def walked(system: System, most: int = STATES) -> Walk:
     interpreter = Interpreter(system)
     states = {key(state): state for state in interpreter.initial_states()}
     edges: dict[Key, list[tuple[int, Key]]] = {}
@@ -95,7 +101,7 @@ def walked(system: System) -> Walk:
                 if key(after) not in states:
                     states[key(after)] = after
                     waiting.append(key(after))
-        assume(len(states) <= STATES)
+        assume(len(states) <= most)
     return Walk(system, states, edges)
 
 
@@ -294,54 +300,65 @@ def violable(walk: Walk) -> bool:
 
 
 def no_delegation_loop(walk: Walk) -> bool:
-    """Every cycle on which something is handed over without being made anew leaves some justice unmet.
+    """Whether no cycle of a fair run hands on the debt that a commitment carries and carries it back.
 
-    The cycles of a strongly connected part of what is left without the steps that make anew.
+    The cycles are those of a graph of states, each with one open commitment: its debt is followed along each step.
     """
-    handed = {
-        name
-        for step in walk.system.steps
-        for operation in step.operations
-        if operation.verb in {"delegate", "assign"}
-        for name in (operation.commitment, operation.target)
-    }
-    about = {variable.name for variable in walk.system.variables if variable.about in handed}
+    edges: dict[Carrier, list[tuple[int, Carrier]]] = {}
+    handing: set[tuple[Carrier, int, Carrier]] = set()
+    for known, state in walk.states.items():
+        for one in walk.system.commitments:
+            if state[one.variable] not in OPEN:
+                continue
+            here = known, one.name
+            edges[here] = []
+            for step, after in walk.edges[known]:
+                name, is_handed = carried_to(walk, one.name, step, state)
+                if name is not None and walk.states[after][walk.system.commitment[name].variable] in OPEN:
+                    edges[here].append((step, (after, name)))
+                    if is_handed:
+                        handing.add((here, step, (after, name)))
+    return not any(is_delegation_loop(walk, part, edges, handing) for part in _components(edges))
 
-    def makes_anew(step: int, state: State) -> bool:
-        taken = walk.system.steps[step]
-        return bool(taken.kind == "restart" and taken.writes & about) or any(
-            operation.verb == "create" and operation.commitment in handed and holds(operation.applicable, state)
-            for operation in taken.operations
-        )
 
-    def hands_over(step: int, state: State) -> bool:
-        return any(
-            operation.verb in {"delegate", "assign"} and holds(operation.applicable, state)
-            for operation in walk.system.steps[step].operations
-        )
-
-    kept = {
-        known: [(step, after) for step, after in moves if not makes_anew(step, walk.states[known])]
-        for known, moves in walk.edges.items()
-    }
-    for part in _components(kept):
-        inside = [(known, step) for known in part for step, after in kept[known] if after in part]
-        if not any(hands_over(step, walk.states[known]) for known, step in inside):
+def carried_to(walk: Walk, name: str, step: int, state: State) -> tuple[str | None, bool]:
+    """Return which commitment a debt is carried to by the operations of a step, and whether it is handed on."""
+    is_handed = False
+    for operation in walk.system.steps[step].operations:
+        if not holds(operation.applicable, state):
             continue
-        taken = {step for _, step in inside}
-        if all(
-            taken & set(justice.steps)
-            or any(not set(justice.steps) & {step for step, _ in walk.edges[known]} for known in part)
-            for justice in walk.system.constraints(frozenset())
-        ) and all(any(holds(condition, walk.states[known]) for known in part) for condition in walk.system.fairness):
-            return False
-    return True
+        target = operation.target if operation.verb in {"delegate", "assign"} else None
+        if operation.verb == "create" and operation.commitment == name:
+            return None, False
+        if target is not None and operation.commitment == name:
+            is_handed = True
+            name = name if operation.retaining else target
+        elif target == name:
+            return None, False
+    return name, is_handed
 
 
-def _components(edges: dict[Key, list[tuple[int, Key]]]) -> list[set[Key]]:
+def is_delegation_loop(
+    walk: Walk,
+    part: set[Carrier],
+    edges: dict[Carrier, list[tuple[int, Carrier]]],
+    handing: set[tuple[Carrier, int, Carrier]],
+) -> bool:
+    inside = [(here, step, there) for here in part for step, there in edges[here] if there in part]
+    taken = {step for _, step, _ in inside}
+    is_just = all(
+        taken & set(justice.steps)
+        or any(not set(justice.steps) & {step for step, _ in walk.edges[known]} for known, _ in part)
+        for justice in walk.system.constraints(frozenset())
+    )
+    is_fair = all(any(holds(condition, walk.states[known]) for known, _ in part) for condition in walk.system.fairness)
+    return is_just and is_fair and any(edge in handing for edge in inside)
+
+
+def _components(edges: dict[N, list[tuple[int, N]]]) -> list[set[N]]:
     """Return the strongly connected components, by Kosaraju's two searches."""
-    order: list[Key] = []
-    seen: set[Key] = set()
+    order: list[N] = []
+    seen: set[N] = set()
     for root in edges:
         stack = [(root, iter(edges[root]))] if root not in seen else []
         seen.add(root)
@@ -354,12 +371,12 @@ def _components(edges: dict[Key, list[tuple[int, Key]]]) -> list[set[Key]]:
             else:
                 seen.add(step[1])
                 stack.append((step[1], iter(edges[step[1]])))
-    back: dict[Key, list[Key]] = {known: [] for known in edges}
+    back: dict[N, list[N]] = {known: [] for known in edges}
     for known, steps in edges.items():
         for _, after in steps:
             back[after].append(known)
-    components: list[set[Key]] = []
-    placed: set[Key] = set()
+    components: list[set[N]] = []
+    placed: set[N] = set()
     for root in reversed(order):
         if root in placed:
             continue
@@ -443,3 +460,42 @@ def test_checks_say_what_they_are_defined_to_say(engine: Literal["explicit", "sy
         assert result.answer in {"holds", "fails"}, result.reason
         if result.evidence is not None:
             assert replay(result.system, result.evidence) == []
+
+
+@st.composite
+def hand_overs(draw: st.DrawFn) -> str:
+    """Draw a protocol in which two or three debtors hand on in a circle what they owe one creditor."""
+    debtors = "ABC"[: draw(st.integers(2, 3))]
+    lines = [f"  role {name}" for name in (*debtors, "M")]
+    lines += [f"  commitment {name.lower()} = C({name}, M, true, done)" for name in debtors]
+    lines.append("  A -> M : first  means create a" + draw(st.sampled_from(["", "", "  repeatable"])))
+    for number, (sender, other) in enumerate(zip(debtors, debtors[1:] + debtors[0], strict=True)):
+        own, next_one = sender.lower(), other.lower()
+        hands = f"delegate {own} to {next_one}{draw(st.sampled_from(['', '', '', '', ' retaining']))}"
+        extra = draw(st.sampled_from(["", "", f"create {own}", f"withdraw {own}", f"fulfill {own}"]))
+        acts = draw(st.permutations([hands, extra]) if extra else st.just([hands]))
+        clause = draw(st.sampled_from(["", *["  repeatable"] * 5, "  restart"]))
+        after = "" if number == 0 else draw(st.sampled_from(["", f"  after m{number - 1}"]))
+        lines.append(f"  {sender} -> {other} : m{number}{after}{clause}  means {', '.join(acts)}")
+    if draw(st.booleans()):
+        one = draw(st.sampled_from(debtors))
+        act = draw(st.sampled_from(["create", "withdraw"]))
+        lines.append(f"  {one} -> M : other{draw(st.sampled_from(['', '  repeatable']))}  means {act} {one.lower()}")
+    lines.append(f"  {draw(st.sampled_from(debtors))} -> M : done")
+    return "\n".join([f"protocol Handing {draw(st.sampled_from(['sync ', 'sync ', '']))}{{", *lines, "}", ""])
+
+
+@pytest.mark.parametrize("engine", ["explicit", "symbolic", "onthefly", "reduced"])
+@settings(max_examples=10)
+@given(text=hand_overs())
+def test_delegation_loops_are_those_of_one_debt(engine: EngineName, text: str) -> None:
+    note(text)
+    compilation = Compilation(Source("generated.cpl", text))
+    assume(compilation.ok)
+    system = lower(compilation.model, frozenset())
+    walk = walked(system, 600)
+    question = build_check("no_delegation_loop", system, debts_of(system))
+    result = Verifier(system, engine).answer(question)
+    assert (result.answer == "holds") == no_delegation_loop(walk), result.reason
+    if result.evidence is not None:
+        assert replay(result.system, result.evidence) == []

@@ -231,7 +231,8 @@ class Run:
 
         told = [(result, self._verdict(result)) for result in self.results]
         found = in_order(self.diagnostics)
-        outcome = Outcome("verify", self.file, __version__, found, told, self.error or self.interrupted)
+        stopped = self.error or self.interrupted
+        outcome = Outcome("verify", self.file, __version__, found, told, stopped, self.switched_off)
         output.write(document(self.form, outcome))
 
     def _write_document(self) -> None:

@@ -217,7 +217,8 @@ class Ledger:
         for by_message in (False, True):
             self.note(operation.verb, c, when, d, by_message)
         applicable = self.cases.expression(when, name)
-        return Performed(operation.verb, c, d, applicable, before, JOINED.get(operation.verb, ""))
+        joined = JOINED.get(operation.verb, "")
+        return Performed(operation.verb, c, d, applicable, before, joined, operation.retaining)
 
     def _apply(self, operation: Operation, c: str, d: str | None) -> Outcome:
         verb = operation.verb

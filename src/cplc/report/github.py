@@ -26,6 +26,8 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     for result, standing in outcome.results:
         if standing in _LEVELS:
             yield _command(_LEVELS[standing], result.span, sentence(result), _told(result))
+    if outcome.switched_off:
+        yield _command("notice", None, "switched off in the file", ", ".join(outcome.switched_off))
     if outcome.unfinished:
         yield _command("warning", None, "not finished", outcome.unfinished)
 

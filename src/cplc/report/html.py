@@ -75,6 +75,7 @@ def page(outcome: Outcome) -> str:
         diagnostics=rendered(outcome.diagnostics, limit=len(outcome.diagnostics)),
         mistaken=any(diagnostic.is_error for diagnostic in outcome.diagnostics),
         interrupted=outcome.interrupted,
+        switched_off=outcome.switched_off,
         verdicts=verdicts,
         counts=[count for count in counts if count[1]],
     )

@@ -29,10 +29,12 @@ def suites(outcome: Outcome) -> str:
         ElementTree.SubElement(case, "system-out").text = _text(_shown(outcome.diagnostics))
     for result, standing in outcome.results:
         _question(_case(suite, outcome, result.question.name, result.seconds), result, standing)
+    for name in outcome.switched_off:
+        ElementTree.SubElement(_case(suite, outcome, name, 0.0), "skipped", message="switched off in the file")
     for kind in ("failure", "error"):
         suite.set(f"{kind}s", str(len(suite.findall(f"testcase/{kind}"))))
     suite.set("tests", str(len(suite)))
-    suite.set("skipped", "0")
+    suite.set("skipped", str(len(outcome.switched_off)))
     suite.set("time", f"{sum(result.seconds for result, _ in outcome.results):.3f}")
     root = ElementTree.Element("testsuites")
     root.append(suite)

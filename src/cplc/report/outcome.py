@@ -38,6 +38,8 @@ class Outcome:
     diagnostics: Sequence[Diagnostic] = ()
     results: Sequence[tuple[Result, Standing]] = ()
     interrupted: str | None = None
+    switched_off: Sequence[str] = ()
+    """The usual checks that the file switches off."""
 
     @property
     def unfinished(self) -> str | None:

@@ -40,9 +40,14 @@ def log(outcome: Outcome) -> str:
     rules: list[Data] = [{"id": code, "shortDescription": {"text": summaries[code]}} for code in codes]
     rules += [{"id": answer, "shortDescription": {"text": _VERDICTS[answer]}} for answer in answers]
     invocation: Data = {"executionSuccessful": outcome.interrupted is None}
+    notifications: list[Data] = []
     if outcome.interrupted is not None:
-        message = {"text": outcome.interrupted}
-        invocation["toolExecutionNotifications"] = [{"level": "warning", "message": message}]
+        notifications.append({"level": "warning", "message": {"text": outcome.interrupted}})
+    if outcome.switched_off:
+        text = f"switched off in the file: {', '.join(outcome.switched_off)}"
+        notifications.append({"level": "note", "message": {"text": text}})
+    if notifications:
+        invocation["toolExecutionNotifications"] = notifications
     run: Data = {
         "tool": {"driver": {"name": "cplc", "semanticVersion": outcome.version, "rules": rules}},
         "invocations": [invocation],

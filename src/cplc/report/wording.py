@@ -86,7 +86,9 @@ def _parameter(variable: Variable) -> str:
 def initial_values(system: System, state: State) -> Iterator[str]:
     """Yield the values in the first state of a run that might have been others."""
     several = [
-        variable.name for variable in system.variables if len(variable.initial) > 1 and variable.kind not in HIDDEN
+        variable.name
+        for variable in system.variables
+        if len(variable.initial) > 1 and variable.kind not in HIDDEN and variable.about
     ]
     yield from (f"{name} = {value_text(state[name])}" for name in several[:_MOST_INITIAL])
     if len(several) > _MOST_INITIAL:

@@ -145,6 +145,8 @@ class Operation:
     """The lifecycle state it finds, over the state before the step."""
     joined: str = ""
     """The word before the target, if there is one."""
+    retaining: bool = False
+    """Whether a delegation leaves the debtor liable."""
 
     @property
     def act(self) -> str:

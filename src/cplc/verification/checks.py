@@ -39,7 +39,7 @@ from cplc.system.standings import standing_of
 from cplc.verification import debts as about_debts
 from cplc.verification.contents import are_consistent, can_be_honoured, is_kept, is_unsettled
 from cplc.verification.debts import OPEN, Listing, Part
-from cplc.verification.observers import RENEWED, hands_over, with_hand_overs
+from cplc.verification.observers import circles, with_tokens
 from cplc.verification.results import Question
 
 _MOST_CHOICES = 64
@@ -375,17 +375,23 @@ def _aligned(system: System, _: Debts) -> _Asked:
     return _Asked(tuple(parts), _without_fairness(system))
 
 
-def _no_delegation_loop(system: System, _: Debts) -> _Asked:
-    """Say that no fair run hands commitments over for ever without making them anew.
+def _no_delegation_loop(system: System, debts: Debts) -> _Asked:
+    """Say of each circle of hand-overs that no fair run hands one debt on in it infinitely often.
 
-    A new round, or a new life of the same commitment, is no loop.
+    A new round, or a new life of the same commitment, is another debt.
     """
-    if not hands_over(system):
+    watched = circles(system, debts)
+    if not watched:
         return _Asked(())
-    renewed = Read(RENEWED)
-    ends = [OnPaths("E", Globally(Atom(bit, "nothing made anew any more"))) for bit in (renewed, negate(renewed))]
-    meaning = "commitments are delegated or assigned for ever"
-    return _Asked(((And(tuple(_always(Not(end)) for end in ends)), meaning),), with_hand_overs(system))
+    parts: list[Part] = []
+    for circle in watched:
+        bit = circle.handed_on
+        stays = tuple(Finally(Globally(Atom(one, "the debt is not handed on"))) for one in (bit, negate(bit)))
+        names = " and ".join(f"`{name}`" for name in circle.members)
+        finding = f"one and the same debt of {names} is handed on forever"
+        parts.append((OnPaths("A", Or(stays)), finding))
+    places = tuple(system.commitment[circle.members[0]].span for circle in watched)
+    return _Asked(tuple(parts), with_tokens(system, watched), places=places)
 
 
 def _violable(system: System, _: Debts) -> _Asked:
@@ -469,7 +475,12 @@ CHECKS: dict[str, Check] = {
             "whenever nothing is in flight, the views of debtor and creditor agree with each other and with Env",
             _aligned,
         ),
-        Check("no_delegation_loop", "no fair run delegates or assigns for ever", _no_delegation_loop),
+        Check(
+            "no_delegation_loop",
+            "no fair run hands one and the same debt on forever",
+            _no_delegation_loop,
+            subject="circles of hand-overs",
+        ),
         Check(
             "violable",
             "every commitment can be violated, expire or be fulfilled at the latest by a deadline",

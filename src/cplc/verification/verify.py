@@ -157,8 +157,8 @@ class _Answering:
         self.settled = settled
         self.exploration = exploration
         self.assuming = question.assuming
-        # A check may add conditions of fairness to its own system, which are part of what it asks, or leave out those
-        # of the file, which are the ones to be realized.
+        # A check may add monitor variables to its own system, or leave out the conditions of fairness of the file,
+        # which are the ones to be realized.
         judged = realizability.system if exploration.system.conditions else exploration.system
         self.restrictions = restrictions(judged, question.formula)
         self.initial_restrictions = restricted_initially(judged, question.formula)
