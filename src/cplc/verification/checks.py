@@ -386,7 +386,7 @@ def _aligned(system: System, _: Debts) -> _Asked:
 def _no_delegation_loop(system: System, _: Debts) -> _Asked:
     """Say that no fair run hands commitments over for ever without making them anew.
 
-    A new round, or a new life of a commitment of the same circle, is no loop. What other circles make anew is no excuse.
+    A new round, or a new life of a commitment of the same circle, is no loop. What is made anew elsewhere is no excuse.
     """
     circles = circles_of_hand_overs(system)
     if not circles:
