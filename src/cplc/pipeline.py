@@ -196,7 +196,10 @@ class Compilation(Answering):
         from cplc.lowering.formulas import restricting_changes
         from cplc.lowering.lower import views_in
 
-        kept = self._observed(views_in(formula, self.model)), self._recalled(formula)
+        recalled = self._recalled(formula)
+        if recalled and any(formula is one.formula for one in self.model.properties):
+            recalled = self._recalled_together
+        kept = self._observed(views_in(formula, self.model)), recalled
         whole = self.system_with(*kept)
         asked = frozenset(restricting_changes(formula))
         if not asked:
@@ -215,6 +218,11 @@ class Compilation(Answering):
         from cplc.lowering.dialogue import asked_last_moves
 
         return frozenset(asked_last_moves(formula, self.model))
+
+    @cached_property
+    def _recalled_together(self) -> frozenset[View]:
+        """Return all last moves that properties ask for: one system is for all of them, and it is as symmetric."""
+        return frozenset(view for one in self.model.properties for view in self._recalled(one.formula))
 
     # --- questions
 
