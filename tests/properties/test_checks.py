@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Literal
 
 import pytest
@@ -18,7 +18,7 @@ from cplc.lowering.debts import debts_of
 from cplc.lowering.lower import all_views, lower
 from cplc.pipeline import Compilation
 from cplc.source import Source
-from cplc.system.expr import Expr, Read, one_of
+from cplc.system.expr import Const, Expr, Read, one_of
 from cplc.system.formula import SOME_FAIR_RUN, And, Atom, Formula, Globally, Next, OnPaths, Or, Until
 from cplc.system.model import Commitment, State, System
 from cplc.verification.checks import CHECKS, build_check
@@ -294,29 +294,41 @@ def violable(walk: Walk) -> bool:
 
 
 def no_delegation_loop(walk: Walk) -> bool:
-    """Every cycle on which something is handed over without being made anew leaves some justice unmet.
+    """Every cycle on which something is handed over within a circle that makes nothing anew leaves some justice unmet.
 
-    The cycles of a strongly connected part of what is left without the steps that make anew.
+    The cycles of a strongly connected part of what is left without the steps that make anew. A circle is a set of
+    commitments that can be handed over to each other.
     """
-    handed = {
-        name
-        for step in walk.system.steps
-        for operation in step.operations
-        if operation.verb in {"delegate", "assign"}
-        for name in (operation.commitment, operation.target)
-    }
-    about = {variable.name for variable in walk.system.variables if variable.about in handed}
+    targets: dict[str, set[str]] = {}
+    for step in walk.system.steps:
+        for operation in step.operations:
+            if operation.verb in {"delegate", "assign"} and operation.target is not None:
+                targets.setdefault(operation.commitment, set()).add(operation.target)
+    known = {*targets, *(target for reached in targets.values() for target in reached)}
+    for middle, start, end in product(known, repeat=3):
+        if middle in targets.get(start, ()) and end in targets.get(middle, ()):
+            targets[start].add(end)
+    circles = {frozenset(d for d in known if d in targets[c] and c in targets.get(d, ())) for c in targets}
+    return not any(_hands_over_for_ever(walk, circle) for circle in circles if circle)
+
+
+def _hands_over_for_ever(walk: Walk, circle: frozenset[str]) -> bool:
+    about = {variable.name for variable in walk.system.variables if variable.about in circle}
 
     def makes_anew(step: int, state: State) -> bool:
         taken = walk.system.steps[step]
-        return bool(taken.kind == "restart" and taken.writes & about) or any(
-            operation.verb == "create" and operation.commitment in handed and holds(operation.applicable, state)
+        return bool(
+            taken.kind == "restart" and any(name in about and value == Const("null") for name, value in taken.updates)
+        ) or any(
+            operation.verb == "create" and operation.commitment in circle and holds(operation.applicable, state)
             for operation in taken.operations
         )
 
     def hands_over(step: int, state: State) -> bool:
         return any(
-            operation.verb in {"delegate", "assign"} and holds(operation.applicable, state)
+            operation.verb in {"delegate", "assign"}
+            and {operation.commitment, operation.target} <= circle
+            and holds(operation.applicable, state)
             for operation in walk.system.steps[step].operations
         )
 
@@ -334,8 +346,8 @@ def no_delegation_loop(walk: Walk) -> bool:
             or any(not set(justice.steps) & {step for step, _ in walk.edges[known]} for known in part)
             for justice in walk.system.constraints(frozenset())
         ) and all(any(holds(condition, walk.states[known]) for known in part) for condition in walk.system.fairness):
-            return False
-    return True
+            return True
+    return False
 
 
 def _components(edges: dict[Key, list[tuple[int, Key]]]) -> list[set[Key]]:

@@ -39,7 +39,12 @@ from cplc.system.standings import standing_of
 from cplc.verification import debts as about_debts
 from cplc.verification.contents import are_consistent, can_be_honoured, is_kept, is_unsettled
 from cplc.verification.debts import OPEN, Listing, Part
-from cplc.verification.observers import RENEWED, hands_over, with_hand_overs
+from cplc.verification.observers import (
+    circles_of_hand_overs,
+    observed_hand_over,
+    observed_renewal,
+    with_hand_overs,
+)
 from cplc.verification.results import Question
 
 _MOST_CHOICES = 64
@@ -65,6 +70,8 @@ class Check:
     """What it asks where everybody is to decide by what it sees itself."""
     subject: str = "commitments"
     """What there has to be in a protocol for the check to have something to check."""
+    particular: str = ""
+    """The same of a protocol that has commitments, where not every commitment will do."""
 
 
 def build_check(
@@ -79,11 +86,12 @@ def build_check(
     """Return the question that a built-in check asks of the system."""
     check = CHECKS[name]
     asked = (check.uniformly if uniform and check.uniformly else check.asks)(system, debts)
+    lacking = check.particular if check.particular and system.commitments else check.subject
     return Question(
         name=name,
         kind="check",
         formula=And(tuple(formula for formula, _ in asked.parts)),
-        text=check.says if asked.parts else f"nothing to check, since there are no {check.subject}",
+        text=check.says if asked.parts else f"nothing to check, since there are no {lacking}",
         expected=expected,
         advisory=check.advisory,
         span=span,
@@ -378,14 +386,30 @@ def _aligned(system: System, _: Debts) -> _Asked:
 def _no_delegation_loop(system: System, _: Debts) -> _Asked:
     """Say that no fair run hands commitments over for ever without making them anew.
 
-    A new round, or a new life of the same commitment, is no loop.
+    A new round, or a new life of a commitment of the same circle, is no loop. What is made anew elsewhere is no excuse.
     """
-    if not hands_over(system):
+    circles = circles_of_hand_overs(system)
+    if not circles:
         return _Asked(())
-    renewed = Read(RENEWED)
-    ends = [OnPaths("E", Globally(Atom(bit, "nothing made anew any more"))) for bit in (renewed, negate(renewed))]
     meaning = "commitments are delegated or assigned for ever"
-    return _Asked(((And(tuple(_always(Not(end)) for end in ends)), meaning),), with_hand_overs(system))
+    if len(circles) == 1:
+        renewed = Read(observed_renewal(0))
+        ends = [OnPaths("E", Globally(Atom(bit, _NOT_RENEWED))) for bit in (renewed, negate(renewed))]
+        lasting: tuple[Formula, ...] = tuple(_always(Not(end)) for end in ends)
+    else:
+        lasting = tuple(_no_endless_hand_over(number) for number in range(len(circles)))
+    return _Asked(((And(lasting), meaning),), with_hand_overs(system, circles))
+
+
+_NOT_RENEWED = "nothing made anew any more"
+
+
+def _no_endless_hand_over(circle: int) -> Formula:
+    """Return that no run hands over within the circle infinitely often, and makes anew there finitely often."""
+    passed, renewed = Read(observed_hand_over(circle)), Read(observed_renewal(circle))
+    handing = [Globally(Finally(Atom(bit, "handed over again"))) for bit in (passed, negate(passed))]
+    settled = Or(tuple(Finally(Globally(Atom(bit, _NOT_RENEWED))) for bit in (renewed, negate(renewed))))
+    return OnPaths("A", Not(And((*handing, settled))))
 
 
 def _violable(system: System, _: Debts) -> _Asked:
@@ -428,11 +452,13 @@ CHECKS: dict[str, Check] = {
             "deadlock_free",
             "no reachable state in which a commitment is owed and nobody can act any more, however much time passes",
             _deadlock_free,
+            particular="commitments that can be owed at an end",
         ),
         Check(
             "no_dangling",
             "no reachable state in which a commitment is open and nobody can act any more, however much time passes",
             _no_dangling,
+            particular="commitments that can be open at an end",
         ),
         Check(
             about_debts.NO_DEBT_FORGOTTEN,
@@ -458,6 +484,7 @@ CHECKS: dict[str, Check] = {
             "consistent",
             "no reachable state has two open commitments whose consequents exclude each other",
             _consistent,
+            particular="two commitments that could exclude each other",
         ),
         Check(
             "robust",
@@ -469,12 +496,18 @@ CHECKS: dict[str, Check] = {
             "whenever nothing is in flight, the views of debtor and creditor agree with each other and with Env",
             _aligned,
         ),
-        Check("no_delegation_loop", "no fair run delegates or assigns for ever", _no_delegation_loop),
+        Check(
+            "no_delegation_loop",
+            "no fair run delegates or assigns for ever",
+            _no_delegation_loop,
+            particular="commitments that can be handed over in a circle",
+        ),
         Check(
             "violable",
             "every commitment can be violated, expire or be fulfilled at the latest by a deadline",
             _violable,
             advisory=True,
+            particular="commitments without a deadline",
         ),
         Check(
             "honourable",
