@@ -5,7 +5,7 @@ Nothing heavy is imported before it is needed, so that `cplc --version` and `cpl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache, cached_property, partial
 from itertools import islice
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from cplc.syntax import ast
     from cplc.system.model import System
     from cplc.verification.results import Question
+
+    Kept = tuple[frozenset[View], frozenset[View]]
+    """The views that a system keeps besides those that guards need, and whose last moves on what."""
 
 ADVISORY_UNLESS_NAMED = frozenset({"sound"})
 """The usual checks whose failure is a warning where the file does not name them."""
@@ -67,10 +70,8 @@ class Compilation(Answering):
     strategies: Strategies = "full"
     load: Load | None = field(default=None, compare=False, repr=False)
     """How imports are read, if not from disk."""
-    _systems: dict[frozenset[View], System] = field(default_factory=dict, compare=False, repr=False)
-    _divisions: dict[tuple[frozenset[View], frozenset[Does]], System] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    _systems: dict[Kept, System] = field(default_factory=dict, compare=False, repr=False)
+    _divisions: dict[tuple[Kept, frozenset[Does]], System] = field(default_factory=dict, compare=False, repr=False)
     _changed: CheckedModel | None = field(default=None, repr=False)
     """What to take for the model instead of what the text says."""
 
@@ -171,20 +172,21 @@ class Compilation(Answering):
     def system(self) -> System:
         return self.system_with(frozenset())
 
-    def system_with(self, views: frozenset[View]) -> System:
-        """Return the system in which these views are kept besides those that guards need."""
+    def system_with(self, views: frozenset[View], recalled: frozenset[View] = frozenset()) -> System:
+        """Return the system in which these views are kept besides those that guards need, and these last moves."""
         from cplc.lowering.lower import lower
 
-        if views not in self._systems:
-            system = lower(self.model, views)
+        kept = views, recalled
+        if kept not in self._systems:
+            system = lower(self.model, views, recalled)
             for problem in system.problems():
                 raise AssertionError(f"lowering made an ill-formed system: {problem}")
-            self._systems[views] = system
-        return self._systems[views]
+            self._systems[kept] = system
+        return self._systems[kept]
 
-    def system_keeping(self, views: Iterator[View]) -> System:
-        """Return the system that keeps these views, and those that guards need."""
-        return self.system_with(self._observed(views))
+    def system_keeping(self, views: Iterator[View], recalled: Iterable[View] = ()) -> System:
+        """Return the system that keeps these views, those that guards need, and these last moves."""
+        return self.system_with(self._observed(views), frozenset(recalled))
 
     def _system_of(self, formula: Term) -> tuple[System, bool]:
         """Return the system that a formula is asked of, and whether it is one of its own.
@@ -194,17 +196,33 @@ class Compilation(Answering):
         from cplc.lowering.formulas import restricting_changes
         from cplc.lowering.lower import views_in
 
-        views = self._observed(views_in(formula, self.model))
-        whole = self.system_with(views)
+        recalled = self._recalled(formula)
+        if recalled and any(formula is one.formula for one in self.model.properties):
+            recalled = self._recalled_together
+        kept = self._observed(views_in(formula, self.model)), recalled
+        whole = self.system_with(*kept)
         asked = frozenset(restricting_changes(formula))
         if not asked:
             return whole, False
         from cplc.lowering.changes import Changes, divided
 
-        if (views, asked) not in self._divisions:
-            self._divisions[views, asked] = divided(whole, Changes(self.model), asked)
-        parts = self._divisions[views, asked]
+        if (kept, asked) not in self._divisions:
+            self._divisions[kept, asked] = divided(whole, Changes(self.model), asked)
+        parts = self._divisions[kept, asked]
         return parts, parts is not whole
+
+    def _recalled(self, formula: Term) -> frozenset[View]:
+        """Return who is asked for its own last move on what."""
+        if not self.model.moved_on:
+            return frozenset()
+        from cplc.lowering.dialogue import asked_last_moves
+
+        return frozenset(asked_last_moves(formula, self.model))
+
+    @cached_property
+    def _recalled_together(self) -> frozenset[View]:
+        """Return all last moves that properties ask for: one system is for all of them, and it is as symmetric."""
+        return frozenset(view for one in self.model.properties for view in self._recalled(one.formula))
 
     # --- questions
 
@@ -360,17 +378,19 @@ class Compilation(Answering):
     def to_be_exported(self, asked: Sequence[Asked], *, states: bool = False) -> Request:
         """Return what an exporter is asked for: these questions, and one system for all of them.
 
-        It has every view that one of them mentions. A check that is asked of a system of its own goes alone.
+        It keeps all that one of them asks for. A check that is asked of a system of its own goes alone.
         """
         from cplc import __version__
         from cplc.export import ExportedFormula, Origin, Request
 
         alone = asked[0].question.system if len(asked) == 1 else None
         together = [one for one in asked if one.question.system in (None, alone)]
-        mentioned = [views for views, system in self._systems.items() if any(one.system is system for one in together)]
+        kept = [kept for kept, system in self._systems.items() if any(one.system is system for one in together)]
+        views = frozenset(view for views, _ in kept for view in views)
+        recalled = frozenset(move for _, recalled in kept for move in recalled)
         questions = [one.question for one in together]
         return Request(
-            alone or self.system_with(frozenset().union(*mentioned)),
+            alone or self.system_with(views, recalled),
             [
                 ExportedFormula(q.name, q.formula, q.text, q.assuming, None if q.kind == "formula" else q.expected)
                 for q in questions

@@ -7,16 +7,19 @@ from cplc.pipeline import Compilation, IsplReading
 from cplc.simulation.recorded import Recorded
 from cplc.simulation.replaying import Replayed, replayed
 from cplc.system.model import System
+from cplc.system.standings import last_move_of
 
 
 def system_of(compilation: Compilation | IsplReading, recorded: Recorded) -> System:
-    """Return the system that has the variables of the run: views are kept where a question was about them."""
+    """Return the system that has the variables of the run: what a question alone made it keep is kept again."""
     system = compilation.system
     missing = recorded.variables - system.variable.keys()
     if not missing or not isinstance(compilation, Compilation):
         return system
-    kept = ((role, name) for role, name in all_views(compilation.model) if f"{name}@{role}" in missing)
-    return compilation.system_keeping(kept)
+    known = all_views(compilation.model)
+    kept = ((role, name) for role, name in known if f"{name}@{role}" in missing)
+    recalled = ((role, name) for role, name in known if last_move_of(name, role) in missing)
+    return compilation.system_keeping(kept, recalled)
 
 
 def replayed_on(compilation: Compilation | IsplReading, recorded: Recorded) -> tuple[System, Replayed]:

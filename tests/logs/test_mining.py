@@ -26,7 +26,7 @@ from cplc.mining.choices import Choices
 from cplc.mining.coverage import log_coverage
 from cplc.mining.telling import beliefs_text, coverage_text
 from cplc.monitoring.findings import Changed, Finding, Rejected
-from cplc.monitoring.monitor import Monitor
+from cplc.monitoring.monitor import Monitor, counting_ticks
 from cplc.pipeline import Compilation
 from cplc.simulation.walks import draw
 from cplc.source import Source
@@ -155,7 +155,8 @@ def test_what_is_estimated_of_any_protocol_is_of_the_language(text: str, seed: i
 
     for _ in draw(system, "coverage", None, seed=seed, runs=6, most=30, keep=0, told=happens):
         pass
-    choices, states = _watched(compilation, events, tick=timedelta(hours=1))
+    tick = None if counting_ticks(compilation.model) else timedelta(hours=1)
+    choices, states = _watched(compilation, events, tick=tick)
     role = system.agents[seed % len(system.agents)].name
     found = estimated(choices, frozenset([role]), 0.9)
     lines = "\n".join(beliefs_text(found, points=points))

@@ -22,7 +22,7 @@ from cplc.engines.interface import ResourceExhausted
 from cplc.logs.events import Event
 from cplc.logs.recording import Recorder
 from cplc.monitoring.findings import LostTrack, Rejected
-from cplc.monitoring.monitor import Deliveries, Monitor
+from cplc.monitoring.monitor import Deliveries, Monitor, counting_ticks
 from cplc.pipeline import Compilation, load
 from cplc.simulation.walks import draw
 from cplc.source import Source
@@ -267,7 +267,8 @@ def test_deadlines_in_real_time_run_out_as_ticks_do(
 def test_runs_of_every_example_are_accepted_as_logs(path: Path) -> None:
     compilation = load(str(path), {}, None)
     assert isinstance(compilation, Compilation)
-    monitor = Monitor(compilation, tick=timedelta(hours=1))
+    tick = None if counting_ticks(compilation.model) else timedelta(hours=1)
+    monitor = Monitor(compilation, tick=tick)
     recorder = Recorder(compilation.system, 3600 * 10**9, 60)
     for number, (drawn, _) in enumerate(draw(compilation.system, "coverage", None, seed=4, runs=4, most=60, keep=4)):
         assert drawn is not None

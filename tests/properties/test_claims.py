@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from hypothesis import given, note
 from hypothesis import strategies as st
-from tests.properties.test_lowering_matches_reference import check_lowering, check_verdicts, compiled
+from tests.properties.test_lowering_matches_reference import check_lowering, check_verdicts, compiled, explored
+from tests.reference.lockstep import Lockstep
+from tests.reference.semantics import Reference
+
+from cplc.engines.explicit import ExplicitEngine
+from cplc.lowering.dialogue import last_moves
+from cplc.pipeline import Compilation
+from cplc.system.model import System
 
 STANDINGS = ("unanswered", "accepted", "refused", "challenged", "justified", "attacked", "defended")
 CLAIM_STATES = ("null", "open", "withdrawn", "satisfied", "violated", "closed")
@@ -71,7 +78,13 @@ def dialogues(draw: st.DrawFn) -> str:
         (one.first, one.second) == tuple(pair) or (one.is_claim and one.first in pair and one.second in pair)
         for one in kept
     ):
-        lines.append(f"property social: EF SC({pair[0]} -> {pair[1]}, F {asked[0]})")
+        bound = f"SC({pair[0]} -> {pair[1]}, "
+        lines.append(f"property social: EF {bound}F {asked[0]})")
+        lines.append(f"property argued: EF ({draw(st.sampled_from(STANDINGS))}({main.name}) & {bound}G !{asked[-1]}))")
+        lines.append(f"property bound: AG ({asked[0]} -> {bound}true))")
+        lines.append(
+            f"property never: AG ({draw(st.sampled_from(STANDINGS))}({main.name}) -> !{bound}X F {asked[-1]}))"
+        )
     verbs = ("create", "satisfy", "violate", "accept", "attack") if main.is_claim else ("create", "fulfill", "refuse")
     lines.append(f"property done: E F (does({draw(st.sampled_from(verbs))} {main.name}) & X {asked[0]})")
     lines.append(f"property undone: A{{!does({draw(st.sampled_from(verbs))} {main.name})}} G !({asked[-1]})")
@@ -146,6 +159,26 @@ def guarded(draw: st.DrawFn, message: Message, earlier: Sequence[Message], kept:
 
 
 @given(dialogues())
+def test_both_remember_the_same_last_moves(text: str) -> None:
+    note(text)
+    check_last_moves(compiled(text))
+
+
+def check_last_moves(compilation: Compilation) -> System:
+    """Compare the systems that keep every last move; return the one that was lowered."""
+    model = compilation.model
+    reference = Reference(model, keeps_last_moves=True)
+    graph = explored(reference)
+    assert not reference.out_of_range, "no variable has numbers"
+    recalled = frozenset((role, name) for name in model.moved_on for role in last_moves(model, name))
+    system = compilation.system_with(frozenset(), recalled)
+    Lockstep(reference, graph, system).walk()
+    engine = ExplicitEngine(system)
+    assert engine.count(engine.reachable) == len(graph.states)
+    return system
+
+
+@given(dialogues())
 def test_a_dialogue_means_what_the_reference_says(text: str) -> None:
     note(text)
     compilation = compiled(text)
@@ -158,14 +191,15 @@ EVERYTHING = """
 protocol P sync {
   role A { var v: bool = false }
   role B
-  claim p = claim(A, B, A.v)
-  claim q = claim(A, B, accepted(p))
-  claim r = claim(B, A, refused(p) | attacked(p))
+  claim p = claim(A, B, !A.v U settles)
+  claim q = claim(A, B, F accepted(p))
+  claim r = claim(B, A, F refused(p))
   A -> B : says        resets says        means create p
   A -> B : takes_back  resets takes_back  means withdraw p
   A -> B : justifies   resets justifies   means justify p with q
   A -> B : defends     resets defends     means defend p with q
   A -> B : turns       resets turns       set v := !v
+  A -> B : settles     resets settles
   B -> A : accepts     resets accepts     means accept p
   B -> A : refuses     resets refuses     means refuse p
   B -> A : challenges  resets challenges  means challenge p
@@ -183,3 +217,10 @@ def test_every_operation_in_every_state() -> None:
     assert {life.state for life in lives["p"]} == {*CLAIM_STATES} - {"closed"}
     assert {life.standing for life in lives["p"]} == {*STANDINGS}
     assert {life.moved_with for life in lives["p"]} == {None, "q", "r"}
+
+
+def test_every_last_move() -> None:
+    system = check_last_moves(compiled(EVERYTHING))
+    assert set(system.variable["p.last@A"].domain) == {"none", "justified", "defended"}
+    assert set(system.variable["p.last@B"].domain) == {"none", "accepted", "refused", "attacked"}
+    assert set(system.variable["q.last@B"].domain) == {"none", "refused"}

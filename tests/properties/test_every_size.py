@@ -102,7 +102,7 @@ def test_verdict_agrees_with_each_declared_size(text: str) -> None:
     compilation = compile(text)
     assert compilation.ok, (text, compilation.diagnostics)
     every = EverySize(compilation)
-    for result in every.verify(every.of_any_size(compilation.declared_questions())):
+    for result in every.verify(every.of_any_size(compilation.questions())):
         answers = dict(_answers(every.sizes, result.question.name))
         failing = [size for size, answer in answers.items() if answer == "fails"]
         assert result.sizes is not None
@@ -122,6 +122,6 @@ def _answers(sizes: Sizes, name: str) -> Iterator[tuple[int, Answer]]:
     """Yield the answer of the explicit engine for each declared size that asks the question."""
     least, greatest = sizes.bounds
     for size in range(least, greatest + 1):
-        for asked in sizes.of_size(size).declared_questions():
+        for asked in sizes.of_size(size).questions():
             if asked.question.name == name:
                 yield size, Verifier(asked.system, "explicit").decide(asked.question)

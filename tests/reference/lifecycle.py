@@ -62,6 +62,10 @@ class Life(NamedTuple):
     """Ticks since it was created, while it is open; counted by roles that ask."""
     moved_with: str | None = None
     """The claim of that move, if it is an argument."""
+    first_said: dialogue.Said | None = None
+    """The last move of the debtor or maker, while it is open, if that binds and is remembered."""
+    second_said: dialogue.Said | None = None
+    """The last move of the other side."""
     remainder: int = 0
     """What a content about runs still asks for, while in force."""
 
@@ -89,6 +93,7 @@ class Ledger:
         rests_on: Callable[[str], frozenset[str]],
         watched: Mapping[str, Watched],
         keeps_arguments: bool = True,
+        keeps_last_moves: bool = False,
         ages: Mapping[str, int] | None = None,
     ) -> None:
         self.model = model
@@ -99,6 +104,7 @@ class Ledger:
         self._sees = sees
         self._holds = holds
         self._keeps_arguments = keeps_arguments
+        self._keeps_last_moves = keeps_last_moves
         self._ages = ages or {}
         self.changes: set[Change] = set()
         """Every change made so far, and by what."""
@@ -223,7 +229,12 @@ class Ledger:
             return False
         standing = dialogue.STANDING_AFTER[operation.verb]
         moved_with = claim if self._keeps_arguments else None
-        self._enter(name, self.lives[name]._replace(standing=standing, moved_with=moved_with))
+        after = self.lives[name]._replace(standing=standing, moved_with=moved_with)
+        if self._keeps_last_moves:
+            said = (operation.verb, claim) if dialogue.binds(operation.verb, name in self.model.claim) else None
+            is_first = operation.verb in dialogue.BY_FIRST
+            after = after._replace(first_said=said) if is_first else after._replace(second_said=said)
+        self._enter(name, after)
         if claim is not None and claim in self.lives:
             again = self.lives[claim]._replace(standing=dialogue.FIRST, moved_with=None)
             self._enter(claim, again if self._is_open(claim) else Life("open"))

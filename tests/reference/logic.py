@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 
 from tests.reference.conditional import Channel, satisfying
+from tests.reference.dialogue import STANDING_AFTER
 from tests.reference.promises import is_kept, is_promised
 from tests.reference.runs import Field, is_about_states
 from tests.reference.semantics import Reference
@@ -20,6 +21,7 @@ from tests.reference.states import Graph, Move, View, World
 from tests.reference.terms import mentioned
 
 from cplc.semantics import terms as t
+from cplc.semantics.model import Message
 from cplc.semantics.terms import Term
 
 States = frozenset[int]
@@ -364,7 +366,20 @@ def _with_observers(
         mention for term in (formula, *(one.condition for one in model.fairness)) for mention in mentioned(model, term)
     ]
     missing = {(at.commitment, at.view) for at in asked if not isinstance(at, t.Age) and at.view} - set(reference.views)
-    if missing:
-        reference = Reference(model, {*reference.views, *missing})
+    asks_who_said_what = not reference.keeps_last_moves and any(map(_moved_on, model.messages)) and _is_social(formula)
+    if missing or asks_who_said_what:
+        keeps = reference.keeps_last_moves or asks_who_said_what
+        reference = Reference(model, {*reference.views, *missing}, keeps_last_moves=keeps)
         graph = reference.explore()
     return Logic(reference, graph, assuming, uniform=uniform)
+
+
+def _moved_on(message: Message) -> bool:
+    return any(operation.verb in STANDING_AFTER for operation in message.operations)
+
+
+def _is_social(formula: Term) -> bool:
+    """Whether it asks what somebody is bound to."""
+    if isinstance(formula, t.Social) and formula.modality in ("SC", "SCc"):
+        return True
+    return any(map(_is_social, t.operands_of(formula)))

@@ -27,8 +27,10 @@ from cplc.semantics.terms import Term, Value
 class Reference:
     """The meaning of one checked protocol, with these views kept besides those that guards need."""
 
-    def __init__(self, model: CheckedModel, observers: Iterable[View] = ()) -> None:
+    def __init__(self, model: CheckedModel, observers: Iterable[View] = (), *, keeps_last_moves: bool = False) -> None:
         self.model = model
+        self.keeps_last_moves = keeps_last_moves
+        """Whether it is remembered of each side of something open what it said last; only ``SC`` asks for that."""
         self.names = (*model.commitment, *model.claim)
         """Of all that has a lifecycle state."""
         self.inapplicable: set[Inapplicable] = set()
@@ -345,7 +347,16 @@ class Reference:
         def was(term: Term) -> bool:
             return self.holds(term, before)
 
-        return Ledger(self.model, world.env, lambda _: True, holds, was, self._resting.__getitem__, self.watched)
+        return Ledger(
+            self.model,
+            world.env,
+            lambda _: True,
+            holds,
+            was,
+            self._resting.__getitem__,
+            self.watched,
+            keeps_last_moves=self.keeps_last_moves,
+        )
 
     def _view_ledger(self, before: World, world: World, role: str) -> Ledger:
         def holds(term: Term, ledger: Ledger) -> bool:

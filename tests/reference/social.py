@@ -1,7 +1,7 @@
 """Social commitment by its definition: the states are sorted by what binds there, and each sort is decided by itself.
 
 The keeping of one thing has an automaton of its own here: a run is followed as long as it may still be kept. Nothing is
-asked of the state where a run begins, since what binds there is known before.
+asked of the state where a run begins, since what binds there is known before. Each side is bound by its own last move.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial, reduce
 from tests import naive_paths as way
 from tests.naive_paths import Path
 from tests.reference.contents import about_runs
-from tests.reference.dialogue import CLAIM_OPEN, STANDING_AFTER
+from tests.reference.dialogue import BY_FIRST, CLAIM_OPEN, STANDING_AFTER
 from tests.reference.lifecycle import OPEN, Life
 from tests.reference.promises import is_in_force, is_on_course
 from tests.reference.runs import Field, path_of
@@ -108,8 +108,8 @@ class SocialCommitments:
             if (claim.maker, claim.addressee) == pair:
                 yield self._claimed(name, lambda life: True, "satisfied", "content at rest")
             if (claim.addressee, claim.maker) == pair:
-                yield self._claimed(name, lambda life: life.standing == "accepted", "satisfied", "content at rest")
-                yield self._claimed(name, lambda life: life.standing == "refused", "violated", "contrary at rest")
+                yield self._claimed(name, partial(_answered, "accept"), "satisfied", "content at rest")
+                yield self._claimed(name, partial(_answered, "refuse"), "violated", "contrary at rest")
         yield from self._arguments(pair)
 
     def _promise(self, name: str) -> Promise:
@@ -158,9 +158,13 @@ class SocialCommitments:
         return said if about_runs(consequent) else way.eventually(said, None)
 
 
+def _answered(verb: str, life: Life) -> bool:
+    return life.second_said == (verb, None)
+
+
 def _argued(name: str, verb: str, target: str, world: World) -> bool:
     life = world.env[name]
-    return (life.standing, life.moved_with) == (STANDING_AFTER[verb], target)
+    return (verb, target) == (life.first_said if verb in BY_FIRST else life.second_said)
 
 
 def _seen(name: str, what: str) -> Path:

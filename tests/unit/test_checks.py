@@ -55,6 +55,18 @@ RETAINED = """
   A -> C1 : offer  means create c
   A -> B : pass  after offer  means delegate c to d retaining
 """
+EXCUSED = """
+  commitment c = C(A, C1, true, done)
+  commitment d = C(B, C1, true, done)
+  commitment x = C(A, B, true, tip)
+  commitment y = C(C1, B, true, tip)
+  A -> C1 : offer  means create c
+  A -> B : pass    after offer  repeatable  means delegate c to d, create x
+  B -> A : back    after pass   repeatable  means delegate d to c, release x
+  A -> C1 : tell   after offer  repeatable  means delegate x to y
+  B -> C1 : done   after pass
+  A -> B : tip     after pass
+"""
 SUSPENDED = """
   commitment c = C(A, B, true, done)
   A -> B : offer  means create c
@@ -180,6 +192,9 @@ CASES: list[tuple[str, str, str]] = [
         "  A -> B : pass  after offer  means delegate c to d\n  B -> C1 : done  after pass  restart",
         "holds",
     ),
+    # What another circle makes anew is no excuse, whether it is handed over in a circle itself or not.
+    ("no_delegation_loop", EXCUSED, "fails"),
+    ("no_delegation_loop", EXCUSED + "  C1 -> B : again  after tell  means delegate y to x  repeatable", "fails"),
     # --- violable
     ("violable", DUE + DONE, "fails"),
     ("violable", TIMED + DONE, "holds"),
@@ -191,7 +206,8 @@ CASES: list[tuple[str, str, str]] = [
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("check", "body", "answer"), CASES)
 def test_check(check: str, body: str, answer: str, engine: Engine) -> None:
-    result = verdict(check, body, engine)
+    # Two circles at once have too many states for the explicit engine where messages take time.
+    result = verdict(check, body, engine, "sync" if body.startswith(EXCUSED) and engine == "explicit" else "")
     assert result.answer == answer
     assert result.as_expected == (answer == "holds")
 

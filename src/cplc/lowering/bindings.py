@@ -5,7 +5,8 @@ forever. Other ends do not keep it: neither a release by the creditor nor handin
 delegated `retaining` keeps it for the debtor: until then it is pending, and therefore open and in force.
 
 An open claim binds its maker to its content, who accepted it to the same, and who refused it to the contrary. An
-argument binds who makes it: what is said with it speaks for, or against, what it is about.
+argument binds who makes it: what is said with it speaks for, or against, what it is about. What a side has said
+binds it until it moves on the same again, or that closes: no move of the other side takes it back.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from cplc.system import formula as f
 from cplc.system.expr import Expr, Read, conj, disj, equal, negate
 from cplc.system.formula import Atom, Binding, Formula
 from cplc.system.model import System
-from cplc.system.standings import MOVES, argument_of, standing_of
+from cplc.system.standings import MOVES, argument_of, last_move_of, standing_of
 
 
 def bindings(
@@ -99,8 +100,8 @@ def _claims(model: CheckedModel, system: System, debtor: str, creditor: str) -> 
         if (claim.maker, claim.addressee) == (debtor, creditor):
             yield _stands(system, name, _open_claim(system, name), name, so=True)
         elif (claim.addressee, claim.maker) == (debtor, creditor):
-            yield _stands(system, name, _moved(system, name, "accepted"), f"the acceptance of {name}", so=True)
-            yield _stands(system, name, _moved(system, name, "refused"), f"the refusal of {name}", so=False)
+            yield _stands(system, name, _said(model, system, name, "accept"), f"the acceptance of {name}", so=True)
+            yield _stands(system, name, _said(model, system, name, "refuse"), f"the refusal of {name}", so=False)
     yield from _arguments(model, system, debtor, creditor)
 
 
@@ -129,7 +130,7 @@ def _arguments(model: CheckedModel, system: System, debtor: str, creditor: str) 
         content = _content(model, system, name)
         contrary = f.Not(content) if verb == "attack" else content
         argument = _content(model, system, target)
-        where = _moved(system, name, MOVES[verb], target)
+        where = _said(model, system, name, verb, target)
         keeping = f.Next(f.Implies(argument, contrary))
         word = {"attack": "attack on", "justify": "justification of", "defend": "defence of"}[verb]
         yield Binding(f"the {word} {name} with {target}", where, keeping)
@@ -176,8 +177,14 @@ def _open_claim(system: System, name: str) -> Atom:
     return _atom(_is_in(system, name, dialogue.OPEN), f"open({name})")
 
 
-def _moved(system: System, name: str, standing: str, target: str | None = None) -> Atom:
-    """Return when that was the last move on something open, with that claim."""
+def _said(model: CheckedModel, system: System, name: str, verb: str, target: str | None = None) -> Atom:
+    """Return when that was the last move of its side on something open, with that claim."""
+    standing, mover = MOVES[verb], dialogue.mover(model, name, verb)
+    remembered = dialogue.last_moves(model, name).get(mover, {})
+    if remembered:
+        value = remembered.get((verb, target))
+        last = Read(last_move_of(name, mover))
+        return NEVER if value is None else _atom(equal(last, e.Const(value)), f"{standing}({name}) by {mover}")
     found = [_is_in(system, standing_of(name), (standing,))]
     if target is not None and argument_of(name) in system.variable:
         found.append(_is_in(system, argument_of(name), (target,)))

@@ -12,7 +12,7 @@ from cplc.lowering.vocabulary import kept_by
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation
 from cplc.semantics.terms import Age, Apply, FactRef, InState, Stands, Term, Value, is_about_runs, state_parts
-from cplc.system.standings import NOTHING, argument_of, standing_of
+from cplc.system.standings import NOTHING, argument_of, last_move_of, standing_of
 
 if TYPE_CHECKING:
     from cplc.semantics.contents import Content
@@ -52,6 +52,8 @@ class Book:
     """What is moved on to the standings it may have."""
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What is moved on to the claims of arguments about it, where its standing does not say which one was used."""
+    last_moves: Mapping[str, Mapping[str, Mapping[dialogue.Move, str]]] = field(default_factory=dict)
+    """What is moved on to the sides whose own last move is remembered: each move that binds, and how it is kept."""
     contents: Mapping[str, Content] = field(default_factory=dict)
     """Commitments that are about runs, and what they promise; claims, and what they say."""
 
@@ -67,6 +69,8 @@ class Book:
             yield age_of(name), "age", tuple(range(self.model.ages[keeper, commitment] + 1))
         if keeper is None and (argued := self.arguments.get(commitment)):
             yield argument_of(name), "argument", (NOTHING, *argued)
+        for role, moves in self.last_moves.get(commitment, {}).items() if keeper is None else ():
+            yield last_move_of(name, role), "last", (NOTHING, *moves.values())
         if commitment in self.contents and len(domain := self.monitor_states(commitment)) > 1:
             yield monitor_of(name), "monitor", domain
         if declared is None:
@@ -118,8 +122,10 @@ def monitor_of(name: str) -> str:
     return f"{name}.monitor"
 
 
-def make_book(model: CheckedModel, viewers: dict[str | None, frozenset[str]]) -> Book:
-    """Read off the operations what can become of each commitment."""
+def make_book(
+    model: CheckedModel, viewers: dict[str | None, frozenset[str]], recalled: Iterable[tuple[str, str]] = ()
+) -> Book:
+    """Read off the operations what can become of each commitment; remember the last moves of these roles on these."""
     operations = [operation for message in model.messages for operation in message.operations]
     involving: dict[str, list[Operation]] = {name: [] for name in model.parties}
     for operation in operations:
@@ -157,7 +163,10 @@ def make_book(model: CheckedModel, viewers: dict[str | None, frozenset[str]]) ->
     }
     moved_on = {name: dialogue.standings(name, involving[name]) for name in model.moved_on}
     arguments = {name: dialogue.arguments(name, involving[name]) for name in model.moved_on}
-    return Book(model, viewers, possible, retained, frozenset(suspended), moved_on, arguments, contents)
+    last_moves: dict[str, dict[str, dict[dialogue.Move, str]]] = {}
+    for role, name in sorted(recalled):
+        last_moves.setdefault(name, {})[role] = dialogue.last_moves(model, name)[role]
+    return Book(model, viewers, possible, retained, frozenset(suspended), moved_on, arguments, last_moves, contents)
 
 
 def _compiled(content: Term, model: CheckedModel) -> Content:

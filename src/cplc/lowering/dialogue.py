@@ -6,11 +6,12 @@ commitment is still owed. An argument (justify, defend, attack) is made with a c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from cplc.lowering.cases import NO, Outcome
 from cplc.semantics.model import CheckedModel, Claim, Operation
+from cplc.semantics.terms import Social, Term, operands_of
 from cplc.semantics.vocabulary import CLAIM_CLOSED, OPEN_STATES, STANDINGS
 from cplc.system.standings import MOVES, NOTHING, UNANSWERED
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 OPEN: Final = ("open",)
 STATES: Final = ("null", *OPEN, *CLAIM_CLOSED)
+
+_ARGUMENTS_OF_FIRST: Final = ("justify", "defend")
+"""The moves of debtors and makers; all others are made by the other side."""
+
+_ANSWERS: Final = ("accept", "refuse")
+"""The moves without an argument that bind to what a claim says, or to the contrary."""
 
 
 def open_states(model: CheckedModel, name: str) -> Iterable[str]:
@@ -56,6 +63,49 @@ def arguments(name: str, operations: Iterable[Operation]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(target for targets in found.values() for target in targets))
 
 
+Move = tuple[str, str | None]
+"""A move: its verb, and the claim of an argument."""
+
+
+def last_moves(model: CheckedModel, name: str) -> dict[str, dict[Move, str]]:
+    """Return, for each side whose last move need not be the standing, its moves that bind it, and how each is kept.
+
+    That is a side that makes such moves, if the other one moves, too, or if arguing with it makes it unanswered again.
+    """
+    operations = [operation for message in model.messages for operation in message.operations]
+    moves = dict.fromkeys((one.verb, one.target) for one in operations if _is_move(name, one))
+    is_argued_with = any(one.verb in MOVES and one.target == name for one in operations)
+    found: dict[str, dict[Move, str]] = {}
+    for role in model.parties[name]:
+        own = [move for move in moves if mover(model, name, move[0]) == role]
+        binding = [move for move in own if move[1] is not None or (name in model.claim and move[0] in _ANSWERS)]
+        if binding and (is_argued_with or len(own) < len(moves)):
+            several = {verb for verb, _ in binding if sum(other == verb for other, _ in binding) > 1}
+            found[role] = {
+                (verb, claim): f"{MOVES[verb]} with {claim}" if verb in several else MOVES[verb]
+                for verb, claim in binding
+            }
+    return found
+
+
+def mover(model: CheckedModel, name: str, verb: str) -> str:
+    """Return the side that makes such moves."""
+    return model.parties[name][verb not in _ARGUMENTS_OF_FIRST]
+
+
+def asked_last_moves(term: Term, model: CheckedModel) -> Iterator[tuple[str, str]]:
+    """Yield the sides whose last move a formula asks for, each with what it moves on."""
+    match term:
+        case Social("SC" | "SCc", debtor, creditor):
+            for name in sorted(model.moved_on):
+                if {debtor, creditor} == set(model.parties[name]) and debtor in last_moves(model, name):
+                    yield debtor, name
+        case _:
+            pass
+    for operand in operands_of(term):
+        yield from asked_last_moves(operand, model)
+
+
 def _is_move(name: str, operation: Operation) -> bool:
     return operation.commitment == name and operation.verb in MOVES
 
@@ -64,6 +114,7 @@ def move(ledger: Ledger, operation: Operation) -> Outcome:
     """Make a move on what is open; the claim of an argument is put forward, or is unanswered again."""
     when = ledger.is_in(operation.commitment, open_states(ledger.book.model, operation.commitment))
     ledger.stand(operation.commitment, when, MOVES[operation.verb], operation.target or NOTHING)
+    ledger.remember(operation.commitment, when, (operation.verb, operation.target))
     if operation.target is not None:
         put_forward(ledger, operation.target, when)
     return when

@@ -34,7 +34,7 @@ from cplc.semantics.vocabulary import DONE, JOINED
 from cplc.system import expr as e
 from cplc.system.expr import Expr
 from cplc.system.model import Operation as Performed
-from cplc.system.standings import MOVES, NOTHING, UNANSWERED, argument_of, standing_of
+from cplc.system.standings import MOVES, NOTHING, UNANSWERED, argument_of, last_move_of, standing_of
 
 _PLAIN = {
     "fulfill": (OPEN, "fulfilled"),
@@ -122,6 +122,7 @@ class Ledger:
             states = dialogue.open_states(self.book.model, commitment)
             closed = self.cases.both(when, self.cases.negate(self.cases.is_in(entered, states)))
             self.stand(commitment, closed, UNANSWERED)
+            self.remember(commitment, closed)
             if commitment in self.ages:
                 self._put(age_of(name), closed, self.cases.constant(0))
         if len(self.clocks.get(clock_of(name), ())) > 1:
@@ -139,6 +140,14 @@ class Ledger:
             self._put(standing_of(name), when, self.cases.constant(standing))
         if self.keeper is None and self.book.arguments.get(commitment):
             self._put(argument_of(name), when, self.cases.constant(argument))
+
+    def remember(self, commitment: str, when: Outcome, move: dialogue.Move | None = None) -> None:
+        """Remember the last move of whoever makes this one, where that is asked for; without a move, forget all."""
+        if self.keeper is None:
+            for role, kept in self.book.last_moves.get(commitment, {}).items():
+                if move is None or dialogue.mover(self.book.model, commitment, move[0]) == role:
+                    said = NOTHING if move is None else kept.get(move, NOTHING)
+                    self._put(last_move_of(commitment, role), when, self.cases.constant(said))
 
     def note(self, verb: str, subject: str, when: Outcome, target: str | None = None, by_message: bool = False) -> None:
         """Record when a change is made."""

@@ -33,9 +33,12 @@ View = tuple[str, str]
 """A role and a commitment that it keeps a view of."""
 
 
-def lower(model: CheckedModel, observers: Iterable[View] = ()) -> System:
-    """Return the system that a model means; ``observers`` are views to keep besides those that guards need."""
-    book, local, variables = declared(model, observers)
+def lower(model: CheckedModel, observers: Iterable[View] = (), recalled: Iterable[View] = ()) -> System:
+    """Return the system that a model means; ``observers`` are views to keep besides those that guards need.
+
+    ``recalled`` are the roles whose own last move on something is remembered.
+    """
+    book, local, variables = declared(model, observers, recalled)
     workshop = Workshop(book, Dependence(book), variables)
     owned: dict[str, list[str]] = {"Env": [], **{role.name: [] for role in model.roles}}
     for variable in variables.values():
@@ -119,11 +122,13 @@ def _on_course(name: str, book: Book, reading: Reading) -> e.Expr:
     return on_course(book, name, reading)
 
 
-def declared(model: CheckedModel, observers: Iterable[View] = ()) -> tuple[Book, set[View], dict[str, Variable]]:
+def declared(
+    model: CheckedModel, observers: Iterable[View] = (), recalled: Iterable[View] = ()
+) -> tuple[Book, set[View], dict[str, Variable]]:
     """Return what may become of each commitment, the views that guards need, and all variables by name."""
     local = _guard_views(model)
     asked = {view for one in model.fairness for view in views_in(one.condition, model)}
-    book = make_book(model, _viewers(model, local | asked | set(observers)))
+    book = make_book(model, _viewers(model, local | asked | set(observers)), recalled)
     return book, local, {variable.name: variable for variable in _variables(book, local)}
 
 

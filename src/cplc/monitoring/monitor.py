@@ -21,7 +21,7 @@ from cplc.monitoring.machine import Machine, States, Way
 from cplc.monitoring.resolving import Resolved, Resolver, Unresolved
 from cplc.monitoring.snapshots import Unrestorable, check, restored, taken
 from cplc.monitoring.standing import Allowed, Standing, allowed, standings
-from cplc.semantics.terms import speaks_of_ticks
+from cplc.semantics.terms import ages_in, speaks_of_ticks
 from cplc.simulation.tally import ON_COURSE
 from cplc.system.model import System
 
@@ -77,10 +77,8 @@ class Monitor:
         self._clock: Clock = clock_for(protocol, tick)
         self._machine = Machine(self._clock.system, most)
         players = {participant.name: participant.roles for participant in self._model.participants}
-        if tick is not None and (late := _counting_ticks(self._model)) is not None:
-            raise Invalid(
-                f"`{late}` counts ticks, which a log with times does not tell: leave the length of a tick out"
-            )
+        if tick is not None and (what := counting_ticks(self._model)) is not None:
+            raise Invalid(f"{what} counts ticks, which a log with times does not tell: leave the length of a tick out")
         self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
         self._asks |= {one.name: content_text(one.content) for one in self._model.claims}
         self._resolver = Resolver(self._machine, players)
@@ -447,9 +445,13 @@ class Monitor:
         return self._machine.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._machine.most}"
 
 
-def _counting_ticks(model: CheckedModel) -> str | None:
-    """Return a commitment whose content counts ticks, if there is one."""
-    return next((one.name for one in model.commitments if speaks_of_ticks(one.consequent)), None)
+def counting_ticks(model: CheckedModel) -> str | None:
+    """Return a content or guard that counts ticks itself, if there is one: deadlines are kept in real time."""
+    contents = [(one.name, one.consequent) for one in model.commitments]
+    contents += [(one.name, one.content) for one in model.claims]
+    by_content = (f"`{name}`" for name, content in contents if speaks_of_ticks(content))
+    by_guard = (f"the guard of `{one.name}`" for one in model.messages if any(ages_in(one.guard)))
+    return next(iter((*by_content, *by_guard)), None)
 
 
 def _nanoseconds(duration: timedelta) -> int:

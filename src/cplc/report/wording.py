@@ -11,7 +11,7 @@ from cplc.source import Span
 from cplc.system.expr import Value
 from cplc.system.model import Claim, Commitment, State, Step, System, Variable
 from cplc.system.rounds import Player
-from cplc.system.standings import UNANSWERED, standing_of, standing_text
+from cplc.system.standings import UNANSWERED, last_move_of, standing_of, standing_text
 from cplc.system.trace import Move, Run
 from cplc.verification.interpreter import holds
 from cplc.verification.results import Excluded, Remark
@@ -20,7 +20,7 @@ _MOST_INITIAL = 12
 _INDEX = re.compile(r"\[[^\]]*\]")
 _LONGEST = 200
 _COLUMNS = 80
-HIDDEN = {"parity", "former", "follows", "argument", "monitor"}
+HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
 """Variables that only serve the others."""
 
 
@@ -116,6 +116,8 @@ def variable_text(system: System, variable: Variable) -> str:
             return f"age of {variable.about} as {variable.owner} sees it"
         case "argument":
             return f"{variable.about} moved with"
+        case "last":
+            return f"last move of {variable.name.removeprefix(last_move_of(variable.about, ''))} on {variable.about}"
         case "former":
             return f"{variable.about} before"
         case "follows":

@@ -34,6 +34,7 @@ VariableKind = Literal[
     "view",        # the lifecycle state as debtor or creditor sees it
     "standing",    # the last move on an open commitment or claim, by any side; `unanswered` where there is none
     "argument",    # the claim that this move was made with, or "none"
+    "last",        # the last move of one side, or "none" where that does not bind it; only if a question asks
     "age",         # ticks since something open was created, as a role counts them up to what its guards tell apart
     "clock",       # ticks since a deadline began to run
     "former",      # what a pending commitment was before

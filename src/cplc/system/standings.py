@@ -2,6 +2,9 @@
 
 The standing is the last move on it; `unanswered` where nobody has moved. Only what some message moves on has one. An
 argument is a move with a claim; where several claims may have been used, a second variable keeps which one was.
+
+What a side has said binds it until it moves again, whatever the other one says since. Questions about that are asked of
+a system that keeps for a side its own last move as well, where the standing need not be that one.
 """
 
 from __future__ import annotations
@@ -29,6 +32,11 @@ def standing_of(name: str) -> str:
 def argument_of(name: str) -> str:
     """Return the name of the variable for the claim that the last move was made with."""
     return f"{name}.with"
+
+
+def last_move_of(name: str, role: str) -> str:
+    """Return the name of the variable for the last move of this side, if that binds it."""
+    return f"{name}.last@{role}"
 
 
 @kept_for_system

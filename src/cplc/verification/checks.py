@@ -65,6 +65,8 @@ class Check:
     """What it asks where everybody is to decide by what it sees itself."""
     subject: str = "commitments"
     """What there has to be in a protocol for the check to have something to check."""
+    particular: str = ""
+    """The same of a protocol that has commitments, where not every commitment will do."""
 
 
 def build_check(
@@ -79,11 +81,12 @@ def build_check(
     """Return the question that a built-in check asks of the system."""
     check = CHECKS[name]
     asked = (check.uniformly if uniform and check.uniformly else check.asks)(system, debts)
+    lacking = check.particular if check.particular and system.commitments else check.subject
     return Question(
         name=name,
         kind="check",
         formula=And(tuple(formula for formula, _ in asked.parts)),
-        text=check.says if asked.parts else f"nothing to check, since there are no {check.subject}",
+        text=check.says if asked.parts else f"nothing to check, since there are no {lacking}",
         expected=expected,
         advisory=check.advisory,
         span=span,
@@ -434,11 +437,13 @@ CHECKS: dict[str, Check] = {
             "deadlock_free",
             "no reachable state in which a commitment is owed and nobody can act any more, however much time passes",
             _deadlock_free,
+            particular="commitments that can be owed at an end",
         ),
         Check(
             "no_dangling",
             "no reachable state in which a commitment is open and nobody can act any more, however much time passes",
             _no_dangling,
+            particular="commitments that can be open at an end",
         ),
         Check(
             about_debts.NO_DEBT_FORGOTTEN,
@@ -464,6 +469,7 @@ CHECKS: dict[str, Check] = {
             "consistent",
             "no reachable state has two open commitments whose consequents exclude each other",
             _consistent,
+            particular="two commitments that could exclude each other",
         ),
         Check(
             "robust",
@@ -479,13 +485,14 @@ CHECKS: dict[str, Check] = {
             "no_delegation_loop",
             "no fair run hands one and the same debt on forever",
             _no_delegation_loop,
-            subject="circles of hand-overs",
+            particular="commitments that can be handed on in a circle",
         ),
         Check(
             "violable",
             "every commitment can be violated, expire or be fulfilled at the latest by a deadline",
             _violable,
             advisory=True,
+            particular="commitments without a deadline",
         ),
         Check(
             "honourable",

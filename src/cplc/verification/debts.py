@@ -18,6 +18,7 @@ T(i), and ticks are fair.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -41,6 +42,8 @@ Listing = tuple[Formula, str]
 NO_DEBT_FORGOTTEN = "no_debt_forgotten"
 OPEN = ("conditional", "active", "pending")
 _CLOSING = {"violate": "violate", "withdraw": "withdraw", "release": "release", "assign": "assign"}
+_NAMES = re.compile(r"[\w.]+(?:\[[^\]]*\])?")
+"""Names in a formula, of one of a family with its index."""
 _MAX_MESSAGES = 3
 """Number of messages that a finding names."""
 
@@ -102,9 +105,13 @@ def dormant(system: System, debts: Debts) -> Iterator[Listing]:
 
 
 def taken_back(system: System) -> Iterator[Listing]:
-    """Yield the commitments that a new round may take back while they are conditional."""
+    """Yield the commitments that a new round may take back while they are conditional, or kept so far."""
     for one in system.commitments:
         restarting = disj(step.guard for step in _restarts_of(system, one))
+        lasting = conj((restarting, one.on_course))
+        if not is_false(lasting):
+            never = _never(lasting, f"a restart takes back {one.name}, which is on course")
+            yield never, f"{_named(one)} may be on course when a new round takes it back, and no longer binds then"
         place = conj((restarting, _is(system, one, "conditional")))
         if not is_false(place):
             never = _never(place, f"a restart takes back {one.name}, which is conditional")
@@ -204,7 +211,16 @@ def _help(system: System, commitment: Commitment) -> str:
                 closing.setdefault(step.event, _CLOSING[operation.verb])
     ways = [f"`{name}` would fulfil it" for name in fulfilling]
     ways += [f"`{name}` would {verb} it" for name, verb in closing.items() if name not in fulfilling]
+    ways += [f"`{name}` may decide it" for name in _named_in_content(system, commitment)]
+    if not ways and commitment.content:
+        return f"`{commitment.content}` decides it"
     return ", ".join(ways[:_MAX_MESSAGES]) or "no message can close it"
+
+
+def _named_in_content(system: System, commitment: Commitment) -> list[str]:
+    """Return the messages that a content about runs names."""
+    words = set(_NAMES.findall(commitment.content))
+    return [message.name for message in system.messages if message.name in words]
 
 
 def _awaited(system: System, commitment: Commitment) -> str:
