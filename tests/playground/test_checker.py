@@ -60,8 +60,10 @@ def test_places_are_counted_as_a_browser_counts() -> None:
 
 
 def test_answers_come_one_by_one_and_say_when_it_is_over() -> None:
-    asked, result, end = _verified(_SHOP)
-    assert asked == {"asked": ["shipped"]}
+    asked, result, *usual, end = _verified(_SHOP)
+    names = ["shipped", "live", "deadlock_free", "no_debt_forgotten", "sound"]
+    assert asked == {"asked": names}
+    assert [one["result"]["name"] for one in usual] == names[1:]
     assert (result["result"]["verdict"], result["result"]["standing"]) == ("fails", "not as expected")
     assert "<svg" in result["shown"]
     assert end == {"end": None}

@@ -28,7 +28,7 @@ from cplc.verification.verify import Verifier
 
 STATES = 300
 OPEN = {"conditional", "active", "pending"}
-DONE = {"fulfilled", "released", "assigned", "null"}
+DONE = {"fulfilled", "released", "assigned"}
 """Where the debtor of an active commitment about runs has not failed."""
 
 
@@ -402,7 +402,9 @@ def honourable(walk: Walk) -> bool:
         game = Game(walk.edges, {commitment.debtor: frozenset(sends)}, justice)
         if commitment.content:
             is_open = states(lambda state: state[commitment.variable] in OPEN)
-            lasting = game.stays(is_open & states(lambda state: on_course(commitment, state)))
+            kept = states(lambda state: on_course(commitment, state))
+            idle = states(lambda state: state[commitment.variable] in {*DONE, "null", "conditional"})
+            lasting = kept & game.stays(kept | idle)
             done = states(lambda state: state[commitment.variable] in DONE)
             can = game.reaches(is_open, done | lasting)
         else:

@@ -93,6 +93,9 @@ STICKY_CONTENT = Rule(
     "sticky-content", "a promise that is broken on return by what came while it was suspended", severity="warning"
 )
 UNOBSERVABLE_BREACH = Rule("unobservable-breach", "a breach that the creditor does not see", severity="warning")
+SEEMING_BREACH = Rule(
+    "seeming-breach", "a promise or claim that seems broken to whom it was made, and is not", severity="warning"
+)
 NEVER_CREATED = Rule("never-created", "a commitment that no message creates", severity="warning")
 NEVER_SENT = Rule("never-sent", "a message whose guard can never hold", severity="warning")
 UNMEETABLE_FAIRNESS = Rule(

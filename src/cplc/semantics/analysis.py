@@ -204,7 +204,7 @@ def _instantiated(
         check_contents(world, checked)
     if not problems.errors:
         check_commitments(world, checked)
-        if checked.commitments:
+        if checked.commitments or checked.claims:
             from cplc.semantics.content_lints import Promises
 
             Promises(checked).report(world)

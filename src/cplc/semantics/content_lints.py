@@ -19,7 +19,7 @@ Finding = tuple[Rule, str, Note]
 
 
 class Promises:
-    """Looks at the commitments of one model."""
+    """Looks at the commitments of one model, and at what its claims say of runs."""
 
     def __init__(self, checked: model.CheckedModel) -> None:
         self._model = checked
@@ -37,9 +37,10 @@ class Promises:
         self._needed: dict[str, frozenset[str]] = {}
 
     def report(self, world: World) -> None:
-        found: dict[tuple[object, Rule], list[tuple[model.Commitment, Finding]]] = {}
+        found: dict[tuple[object, Rule], list[tuple[model.Commitment | model.Claim, Finding]]] = {}
         instances: dict[object, int] = {}
-        for commitment in self._model.commitments:
+        promised: tuple[model.Commitment | model.Claim, ...] = (*self._model.commitments, *self._model.claims)
+        for commitment in promised:
             instances[commitment.span] = instances.get(commitment.span, 0) + 1
             seen: set[str] = set()
             for finding in self._findings(commitment):
@@ -51,7 +52,11 @@ class Promises:
                 commitment, (_, message, note) = alike[0]
                 world.problems.report(rule, commitment.span, message, note)
 
-    def _findings(self, commitment: model.Commitment) -> Iterator[Finding]:
+    def _findings(self, commitment: model.Commitment | model.Claim) -> Iterator[Finding]:
+        if isinstance(commitment, model.Claim):
+            if self._is_breakable(commitment.content):
+                yield from self._seemingly_broken(commitment.name, commitment.addressee, commitment.content)
+            return
         yield from self._never_active(commitment)
         yield from self._trivial(commitment)
         yield from self._foreign(commitment)
@@ -59,7 +64,9 @@ class Promises:
         if is_about_runs(commitment.consequent):
             yield from self._stale(commitment)
             yield from self._sticky(commitment)
-            yield from self._unobservable(commitment)
+            if self._is_breakable(commitment.consequent):
+                yield from self._unobservable(commitment)
+                yield from self._seemingly_broken(commitment.name, commitment.creditor, commitment.consequent)
 
     # --- conditions and contents alike
 
@@ -162,6 +169,23 @@ class Promises:
                     hint = Note(f"let a message tell `{creditor}`, who could not claim anything otherwise")
                     yield rules.UNOBSERVABLE_BREACH, message, hint
                     return
+
+    def _seemingly_broken(self, name: str, viewer: str, content: Term) -> Iterator[Finding]:
+        """A message that keeps it and that the viewer does not see, where the content can be decided false."""
+        for atom, helps in self._atoms(content):
+            for message in _messages(atom):
+                declared = self._model.message[message]
+                if helps and viewer not in (declared.sender, declared.receiver):
+                    explanation = f"`{viewer}` does not see `{message}`, so `{name}` may seem broken to it and is not"
+                    hint = Note(f"let a message tell `{viewer}`, and name that one in place of `{message}`")
+                    yield rules.SEEMING_BREACH, explanation, hint
+                    return
+
+    def _is_breakable(self, content: Term) -> bool:
+        """Whether the content is about runs, and something that happens may decide it false."""
+        from cplc.semantics.contents import compiled
+
+        return is_about_runs(content) and False in compiled(content, self._model).monitor.decided
 
     # --- terms
 

@@ -11,8 +11,10 @@ from cplc.system.formula import And, Atom, Enforces, Formula, Globally, Implies,
 from cplc.system.model import Commitment, System
 
 _OPEN = ("conditional", "active", "pending")
-_DONE = ("fulfilled", "released", "assigned", "null")
-"""Where the debtor of an active commitment has not failed: others let go of it, or a new round took it back."""
+_DONE = ("fulfilled", "released", "assigned")
+"""Where the debtor of an active commitment has not failed: others let go of it."""
+_NOT_IN_FORCE = (*_DONE, "null", "conditional")
+"""Where a commitment that was on course is not broken: a new round may have taken it back, and made it anew."""
 
 
 def is_open(commitment: Commitment) -> Formula:
@@ -39,12 +41,14 @@ def is_kept(commitment: Commitment) -> Formula:
 def can_be_honoured(commitment: Commitment, *, uniform: bool) -> Formula:
     """Return that the debtor can keep it on course forever or until it is no longer in force, without breaking it.
 
+    A new round ends nothing that is owed: after one, the commitment is on course again once it is in force again.
     Strategies for the two goals are put together: one until the commitment is done or the other goal can be enforced.
     """
     group = (commitment.debtor,)
     done = Atom(one_of(Read(commitment.variable), _DONE), " | ".join(f"{state}({commitment.name})" for state in _DONE))
-    lasting = Enforces(group, Globally(And((is_open(commitment), is_on_course(commitment)))), uniform)
-    return Enforces(group, Until(is_open(commitment), Or((done, lasting))), uniform)
+    idle = Atom(one_of(Read(commitment.variable), _NOT_IN_FORCE), f"not in force: {commitment.name}")
+    lasting = Enforces(group, Globally(Or((is_on_course(commitment), idle))), uniform)
+    return Enforces(group, Until(is_open(commitment), Or((done, And((is_on_course(commitment), lasting))))), uniform)
 
 
 def are_consistent(system: System, one: Commitment, other: Commitment) -> Formula:
