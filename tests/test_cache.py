@@ -32,6 +32,7 @@ protocol P(n: 1..3 = 1) {
   A -> B : k  means create c
   property p: EF m
   property q "no message ever comes": AG !m  expect fails
+  check none
 }
 """
 

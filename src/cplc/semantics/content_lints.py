@@ -54,7 +54,7 @@ class Promises:
 
     def _findings(self, commitment: model.Commitment | model.Claim) -> Iterator[Finding]:
         if isinstance(commitment, model.Claim):
-            if is_about_runs(commitment.content):
+            if self._is_breakable(commitment.content):
                 yield from self._seemingly_broken(commitment.name, commitment.addressee, commitment.content)
             return
         yield from self._never_active(commitment)
@@ -64,8 +64,9 @@ class Promises:
         if is_about_runs(commitment.consequent):
             yield from self._stale(commitment)
             yield from self._sticky(commitment)
-            yield from self._unobservable(commitment)
-            yield from self._seemingly_broken(commitment.name, commitment.creditor, commitment.consequent)
+            if self._is_breakable(commitment.consequent):
+                yield from self._unobservable(commitment)
+                yield from self._seemingly_broken(commitment.name, commitment.creditor, commitment.consequent)
 
     # --- conditions and contents alike
 
@@ -171,18 +172,20 @@ class Promises:
 
     def _seemingly_broken(self, name: str, viewer: str, content: Term) -> Iterator[Finding]:
         """A message that keeps it and that the viewer does not see, where the content can be decided false."""
-        from cplc.semantics.contents import compiled
-
         for atom, helps in self._atoms(content):
             for message in _messages(atom):
                 declared = self._model.message[message]
-                if not helps or viewer in (declared.sender, declared.receiver):
-                    continue
-                if any(verdict is False for verdict in compiled(content, self._model).monitor.decided):
+                if helps and viewer not in (declared.sender, declared.receiver):
                     explanation = f"`{viewer}` does not see `{message}`, so `{name}` may seem broken to it and is not"
                     hint = Note(f"let a message tell `{viewer}`, and name that one in place of `{message}`")
                     yield rules.SEEMING_BREACH, explanation, hint
-                return
+                    return
+
+    def _is_breakable(self, content: Term) -> bool:
+        """Whether the content is about runs, and something that happens may decide it false."""
+        from cplc.semantics.contents import compiled
+
+        return is_about_runs(content) and False in compiled(content, self._model).monitor.decided
 
     # --- terms
 
