@@ -23,6 +23,7 @@ protocol P {
   A -> B : m
   A -> B : n
   property p: EF m
+  check none
 }
 """
 _BAD = _GOOD.replace("EF m", "AG !m")
