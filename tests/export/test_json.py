@@ -210,7 +210,7 @@ def _same(request: Request) -> None:
 def test_protocols() -> None:
     for case in cases():
         compilation = compiled(case)
-        _same(compilation.to_be_exported(compilation.declared_questions()))
+        _same(compilation.to_be_exported(compilation.declared_questions() or compilation.questions()))
 
 
 @settings(max_examples=20)

@@ -130,6 +130,7 @@ def _step(step: Step) -> dict[str, object]:
                 "of": operation.commitment,
                 "target": operation.target,
                 "joined": operation.joined,
+                "retaining": operation.retaining,
                 "applicable": expr_data(operation.applicable),
                 "state_before": expr_data(operation.state_before),
             }
