@@ -35,7 +35,7 @@ Carrier = tuple[Key, str]
 
 OPEN = {"conditional", "active", "pending"}
 DONE = {"fulfilled", "released", "assigned"}
-"""Where the debtor of an active commitment about runs has not failed."""
+"""Where the debtor of an active commitment has not failed."""
 
 
 @dataclass(frozen=True)
@@ -405,16 +405,18 @@ def honourable(walk: Walk) -> bool:
             if step.kind in {"send", "exchange"} and step.actor == commitment.debtor
         }
         game = Game(walk.edges, {commitment.debtor: frozenset(sends)}, justice)
+        active = {known for known, state in walk.states.items() if state[commitment.variable] == "active"}
+        if commitment.within is not None and not commitment.content:
+            consequent = states(lambda state: holds(commitment.consequent, state))
+            return active <= game.reaches(frozenset(walk.states), consequent)
+        is_open = states(lambda state: state[commitment.variable] in OPEN)
+        done = states(lambda state: state[commitment.variable] in DONE)
+        lasting: frozenset[Key] = frozenset()
         if commitment.content:
-            is_open = states(lambda state: state[commitment.variable] in OPEN)
             kept = states(lambda state: on_course(commitment, state))
             idle = states(lambda state: state[commitment.variable] in {*DONE, "null", "conditional"})
             lasting = kept & game.stays(kept | idle)
-            done = states(lambda state: state[commitment.variable] in DONE)
-            can = game.reaches(is_open, done | lasting)
-        else:
-            can = game.reaches(frozenset(walk.states), states(lambda state: holds(commitment.consequent, state)))
-        return all(known in can for known, state in walk.states.items() if state[commitment.variable] == "active")
+        return active <= game.reaches(is_open, done | lasting)
 
     return all(map(keeps, walk.system.commitments))
 

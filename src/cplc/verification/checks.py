@@ -37,7 +37,13 @@ from cplc.system.printer import expr_text
 from cplc.system.rounds import out_of_range
 from cplc.system.standings import standing_of
 from cplc.verification import debts as about_debts
-from cplc.verification.contents import are_consistent, can_be_honoured, is_kept, is_unsettled
+from cplc.verification.contents import (
+    are_consistent,
+    can_be_honoured,
+    is_judged_by_its_consequent,
+    is_kept,
+    is_unsettled,
+)
 from cplc.verification.debts import OPEN, Listing, Part
 from cplc.verification.observers import circles, with_tokens
 from cplc.verification.results import Question
@@ -413,20 +419,19 @@ def _violable(system: System, _: Debts) -> _Asked:
 
 
 def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _Asked:
-    """Say of each active commitment that its debtor can bring the consequent about, whatever others do."""
+    """Say of each active commitment that its debtor can keep it, or until others let go of it, whatever others do."""
     parts: list[Part] = []
     for commitment in system.commitments:
-        if commitment.content:
-            meaning = f"`{commitment.name}` is active, and {commitment.debtor} alone cannot keep what it promised"
-            active = Atom(_is(commitment, "active"), f"active({commitment.name})")
-            parts.append((_always(Implies(active, can_be_honoured(commitment, uniform=uniform))), meaning))
-            continue
-        text = _condition_text(system, commitment.consequent)
-        promised = Finally(Atom(commitment.consequent, text))
+        able: Formula
+        if is_judged_by_its_consequent(system, commitment):
+            promised = Finally(Atom(commitment.consequent, _condition_text(system, commitment.consequent)))
+            able = Enforces((commitment.debtor,), promised, uniform)
+            meaning = f"{commitment.debtor} alone cannot bring about what it promised"
+        else:
+            able = can_be_honoured(system, commitment, uniform=uniform)
+            meaning = f"{commitment.debtor} alone cannot keep what it promised"
         active = Atom(_is(commitment, "active"), f"active({commitment.name})")
-        able = Enforces((commitment.debtor,), promised, uniform)
-        meaning = f"`{commitment.name}` is active, and {commitment.debtor} alone cannot bring about what it promised"
-        parts.append((_always(Implies(active, able)), meaning))
+        parts.append((_always(Implies(active, able)), f"`{commitment.name}` is active, and {meaning}"))
     return _Asked(tuple(parts), _without_fairness(system))
 
 

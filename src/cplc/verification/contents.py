@@ -13,6 +13,8 @@ from cplc.system.model import Commitment, System
 _OPEN = ("conditional", "active", "pending")
 _DONE = ("fulfilled", "released", "assigned")
 """Where the debtor of an active commitment has not failed: others let go of it."""
+_OTHER_ENDS = ("released", "assigned", "violated", "withdrawn", "delegated")
+"""Where an active commitment may end beside its fulfilment."""
 _NOT_IN_FORCE = (*_DONE, "null", "conditional")
 """Where a commitment that was on course is not broken: a new round may have taken it back, and made it anew."""
 
@@ -38,14 +40,32 @@ def is_kept(commitment: Commitment) -> Formula:
     return Or((fulfilled, is_on_course(commitment))) if commitment.content else fulfilled
 
 
-def can_be_honoured(commitment: Commitment, *, uniform: bool) -> Formula:
+def is_judged_by_its_consequent(system: System, commitment: Commitment) -> bool:
+    """Whether a debtor honours an active commitment by its consequent, at any time.
+
+    So it is where nothing else ends it, and where it has a deadline: nothing makes a debtor quick enough for one.
+    """
+    if commitment.content or commitment.within is not None:
+        return not commitment.content
+    domain = system.variable[commitment.variable].domain
+    taken_back = (step.kind == "restart" and commitment.variable in step.writes for step in system.steps)
+    performed = (operation for step in system.steps for operation in step.operations)
+    fulfilled = (one.verb == "fulfill" and one.commitment == commitment.name for one in performed)
+    return not (any(state in domain for state in _OTHER_ENDS) or any(taken_back) or any(fulfilled))
+
+
+def can_be_honoured(system: System, commitment: Commitment, *, uniform: bool) -> Formula:
     """Return that the debtor can keep it on course forever or until it is no longer in force, without breaking it.
 
-    A new round ends nothing that is owed: after one, the commitment is on course again once it is in force again.
-    Strategies for the two goals are put together: one until the commitment is done or the other goal can be enforced.
+    A condition is never on course. A new round ends nothing that is owed: after one, the commitment is on course again
+    once it is in force again. Strategies for the two goals are put together: one until the commitment is done or the
+    other goal can be enforced.
     """
     group = (commitment.debtor,)
-    done = Atom(one_of(Read(commitment.variable), _DONE), " | ".join(f"{state}({commitment.name})" for state in _DONE))
+    ends = [state for state in _DONE if state in system.variable[commitment.variable].domain]
+    done = Atom(one_of(Read(commitment.variable), ends), " | ".join(f"{state}({commitment.name})" for state in ends))
+    if not commitment.content:
+        return Enforces(group, Until(is_open(commitment), done), uniform)
     idle = Atom(one_of(Read(commitment.variable), _NOT_IN_FORCE), f"not in force: {commitment.name}")
     lasting = Enforces(group, Globally(Or((is_on_course(commitment), idle))), uniform)
     return Enforces(group, Until(is_open(commitment), Or((done, And((is_on_course(commitment), lasting))))), uniform)
