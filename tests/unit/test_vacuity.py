@@ -8,7 +8,9 @@ import pytest
 
 from cplc.pipeline import Compilation
 from cplc.source import Source
-from cplc.verification.results import Result
+from cplc.system.formula import Not, Or
+from cplc.verification.results import Question, Result
+from cplc.verification.verify import verify
 
 TEXT = """protocol P %s {
   role A
@@ -140,6 +142,14 @@ def test_formulas_that_say_nothing_of_the_protocol(
     result = answer(formula, engine)
     assert [remark.code for remark in result.remarks] == ([] if code is None else [code])
     assert (result.answer == "vacuous") == (code is not None and result.answer != "fails")
+
+
+@pytest.mark.parametrize("method", ["explicit", "symbolic", "reduced", "onthefly"])
+def test_a_formula_without_parts_says_nothing(method: Literal["explicit", "symbolic", "reduced", "onthefly"]) -> None:
+    """The negation of an empty disjunction splits into no questions at all."""
+    compilation = Compilation(Source("p.cpl", "protocol P { role A role B A -> B : m }"))
+    (result,) = verify(compilation.system, [Question("q", "formula", Not(Or(())), "q")], method)
+    assert (result.answer, [remark.code for remark in result.remarks]) == ("vacuous", ["trivial"])
 
 
 def test_an_implication_with_a_constant_side_says_nothing_only_if_it_does_so_everywhere() -> None:

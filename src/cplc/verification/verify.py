@@ -314,7 +314,8 @@ class _Answering:
 
     def _holding(self, parts: Sequence[Part]) -> Result:
         if not parts:
-            return self._plain("holds", None)
+            remarks = self._vacuous(parts)
+            return replace(self._plain("vacuous" if remarks else "holds", None), remarks=remarks)
         first, evidence, problem = parts[0].formula, None, None
         is_universal = isinstance(first, OnPaths) and isinstance(first.path, Globally)
         if self.question.is_usual or (self.question.kind == "check" and is_universal):
@@ -327,7 +328,7 @@ class _Answering:
             except ResourceExhausted as limit:
                 problem = f"the run could not be made: {limit}"
         vacuous: tuple[Remark, ...] = ()
-        remarks: tuple[Remark, ...] = ()
+        remarks = ()
         try:
             vacuous = self._vacuous(parts)
             remarks = (
