@@ -12,7 +12,7 @@ from cplc.drawing.needs import needs
 from cplc.report.runs import family
 from cplc.report.wording import HIDDEN, status_text, value_text, variable_text
 from cplc.system.model import Agent, Claim, Commitment, State, Step, System, Variable
-from cplc.system.printer import content_text, expr_text
+from cplc.system.printer import condition_text, content_text, expr_text
 from cplc.system.standings import UNANSWERED, argument_of, standing_of, standing_text
 
 _LONGEST: Final = 60
@@ -103,7 +103,9 @@ def lifecycle(system: System, one: Commitment | Claim, title: str) -> Graph:
     ]
     nodes = [Node(value, (value,), "round", is_first=value in starts) for value in dict.fromkeys(values)]
     parties = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-    said = f"{one.name}, {parties[0]} to {parties[1]}: {_content(one)}. Arrows say which steps change its state."
+    said = (
+        f"{one.name}, {parties[0]} to {parties[1]}: {_content(system, one)}. Arrows say which steps change its state."
+    )
     if dialogue:
         standings, moves = _standings(system, one, found)
         nodes += standings
@@ -135,10 +137,10 @@ def _standing_key(text: str) -> str:
     return f"standing {text}"
 
 
-def _content(one: Commitment | Claim) -> str:
+def _content(system: System, one: Commitment | Claim) -> str:
     if isinstance(one, Claim):
         return _short(one.formula or expr_text(one.content))
-    return f"if {_short(expr_text(one.antecedent))} then {_short(content_text(one))}"
+    return f"if {_short(condition_text(system, one.antecedent))} then {_short(content_text(system, one))}"
 
 
 def _short(text: str) -> str:
@@ -157,7 +159,7 @@ def owes(system: System, title: str, state: State | None = None) -> Graph:
         value = None if state is None else value_text(state[one.variable])
         if value == "null":
             continue
-        lines = (one.name if state is None else f"{one.name}: {status_text(system, one, state)}", _content(one))
+        lines = (one.name if state is None else f"{one.name}: {status_text(system, one, state)}", _content(system, one))
         edges.append(Edge(source, target, lines, is_dashed=isinstance(one, Claim) or value not in (None, *_OPEN)))
     nodes = tuple(Node(agent.name, (agent.name,)) for agent in system.agents)
     said = (

@@ -12,7 +12,7 @@ from cplc.export.templating import render
 from cplc.records import dataclass
 from cplc.system.expr import Value
 from cplc.system.model import Message, System
-from cplc.system.printer import content_text, expr_text, value_text
+from cplc.system.printer import condition_text, content_text, expr_text, value_text
 
 DRAWN: Final = 200
 """More states than this are not drawn one by one."""
@@ -83,7 +83,7 @@ def _agents(system: System) -> Iterator[Node]:
 def _standings(system: System) -> Iterator[Node]:
     for one in system.commitments:
         limits = [f"{word} {n}" for word, n in (("within", one.within), ("expires", one.expires)) if n is not None]
-        what = f"{_short(expr_text(one.antecedent))} ⇒ {_short(content_text(one))}"
+        what = f"{_short(condition_text(system, one.antecedent))} ⇒ {_short(content_text(system, one))}"
         lines = (one.name, f"{one.debtor} → {one.creditor}", what, *limits)
         yield Node(one.name, lines, "shape=box, style=rounded")
     for claim in system.claims:

@@ -12,7 +12,7 @@ from cplc.monitoring.resolving import Resolved
 from cplc.system import expr as e
 from cplc.system.expr import Expr, reads
 from cplc.system.model import Variable
-from cplc.system.printer import expr_text
+from cplc.system.printer import condition_text
 
 _MOST: Final = 8
 _STATES: Final = 64
@@ -107,7 +107,7 @@ def _words(machine: Machine, condition: Expr, state: int) -> str:
             return "; ".join(_words(machine, e.negate(one), state) for one in true)
         case e.Not(e.Equal(e.Read(name), e.Const(value))) | e.Equal(e.Read(name), e.Const(value)):
             variable = system.variable[name]
-            if variable.kind in ("view", "commitment", "claim"):
+            if variable.kind in ("view", "commitment", "claim", "standing"):
                 now = machine.packing.value(name, state)
                 wanted = "" if isinstance(condition, e.Not) else f", not {value}"
                 return f"`{variable.about}` is {now}{wanted}"
@@ -116,14 +116,16 @@ def _words(machine: Machine, condition: Expr, state: int) -> str:
         case _:
             pass
     shown = ", ".join(_values(machine, condition, state))
-    return f"`{expr_text(condition)}` does not hold" + (f" ({shown})" if shown else "")
+    return f"`{condition_text(system, condition)}` does not hold" + (f" ({shown})" if shown else "")
 
 
 def _values(machine: Machine, condition: Expr, state: int) -> Iterator[str]:
-    """Yield the numbers and words that the condition depends on."""
+    """Yield the numbers, words and standings that the condition depends on."""
     for name in sorted(reads(condition)):
-        if machine.system.variable[name].kind in ("own", "field"):
-            value = machine.packing.value(name, state)
+        variable, value = machine.system.variable[name], machine.packing.value(name, state)
+        if variable.kind == "standing":
+            yield f"`{variable.about}` is {value}"
+        elif variable.kind in ("own", "field"):
             yield f"{name} = {str(value).lower() if isinstance(value, bool) else value}"
 
 

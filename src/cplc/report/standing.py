@@ -9,7 +9,7 @@ from cplc.report.text import Style, plain
 from cplc.report.wording import HIDDEN, changes, status_text, step_text, value_text, variable_text
 from cplc.simulation.session import Choice
 from cplc.system.model import Claim, Commitment, State, System, Variable
-from cplc.system.printer import content_text, expr_text
+from cplc.system.printer import condition_text, content_text, expr_text
 from cplc.system.trace import Move
 from cplc.verification.interpreter import holds
 
@@ -78,12 +78,12 @@ def _meaning(system: System, one: Commitment | Claim, state: State) -> str:
         return one.formula or expr_text(one.content)
     match state[one.variable]:
         case "conditional":
-            said = f"if {expr_text(one.antecedent)}, {one.debtor} owes {content_text(one)}"
+            said = f"if {condition_text(system, one.antecedent)}, {one.debtor} owes {content_text(system, one)}"
         case "active":
             owes = "keeps its promise to" if holds(one.on_course, state) else "owes"
-            said = f"{one.debtor} {owes} {one.creditor}: {content_text(one)}"
+            said = f"{one.debtor} {owes} {one.creditor}: {content_text(system, one)}"
         case "pending":
-            said = f"{one.debtor} would owe {content_text(one)}, and waits"
+            said = f"{one.debtor} would owe {content_text(system, one)}, and waits"
         case _:
             return ""
     return said + _clock(system, one, state)

@@ -8,7 +8,8 @@ of the system, not of the language.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from cplc.system import expr as e
 from cplc.system import formula as f
@@ -16,6 +17,7 @@ from cplc.system.expr import Expr, Value
 from cplc.system.formula import Formula
 from cplc.system.model import Commitment, Justice, Operation, Step, System, Variable
 from cplc.system.rounds import Player
+from cplc.system.standings import standing_of
 
 # How tightly a text holds together: each level may stand unbracketed below those above it here.
 _ANYTHING, _IFF, _IMPLIES, _THEREFORE, _OR, _AND, _UNTIL, _PREFIX, _COMPARISON, _SUM, _PRODUCT, _CLOSED = range(12)
@@ -44,14 +46,37 @@ def formula_text(formula: Formula) -> str:
     return _formula(formula)[0]
 
 
-def content_text(commitment: Commitment) -> str:
+def content_text(system: System, commitment: Commitment) -> str:
     """Return what a commitment promises: a formula about runs as it is written, or the condition."""
-    return commitment.content or expr_text(commitment.consequent)
+    return commitment.content or condition_text(system, commitment.consequent)
 
 
 def expr_text(expr: Expr) -> str:
     """Return the expression, in the same style."""
     return _expr(expr)[0]
+
+
+def condition_text(system: System, condition: Expr, meanings: Mapping[str, Expr] | None = None) -> str:
+    """Return a condition with states and standings as formulas ask for them, and other variables as they are named."""
+
+    def named(expr: Expr) -> Expr:
+        match expr:
+            case e.And(operands):
+                return e.And(tuple(map(named, operands)))
+            case e.Or(operands):
+                return e.Or(tuple(map(named, operands)))
+            case e.Not(operand):
+                return e.Not(named(operand))
+            case e.Equal(e.Read(name), e.Const(state)) if system.variable[name].kind in _STATUS:
+                return e.Read(f"{state}({name.removesuffix(standing_of(''))})")
+            case _:
+                return e.replaced(expr, meanings or {})
+
+    return expr_text(named(condition))
+
+
+_STATUS: Final = ("commitment", "claim", "view", "standing")
+"""The variables for states and standings of commitments and claims."""
 
 
 def _within(text: _Text, level: int) -> str:

@@ -33,7 +33,7 @@ from cplc.system.formula import (
 )
 from cplc.system.kept import kept_for_system
 from cplc.system.model import Claim, Commitment, Step, System
-from cplc.system.printer import expr_text
+from cplc.system.printer import condition_text, expr_text
 from cplc.system.rounds import out_of_range
 from cplc.system.standings import standing_of
 from cplc.verification import debts as about_debts
@@ -201,22 +201,7 @@ def _state(commitment: Commitment, *states: str) -> Formula:
 def _condition_text(system: System, condition: Expr) -> str:
     """Return a condition of a commitment as a formula in the language of the user, who may paste it."""
     names = {one.received.variable: Read(one.name) for one in system.messages if isinstance(one.received, Read)}
-    commitments = {commitment.variable: commitment.name for commitment in system.commitments}
-
-    def named(expr: Expr) -> Expr:
-        match expr:
-            case expressions.And(operands):
-                return expressions.And(tuple(map(named, operands)))
-            case expressions.Or(operands):
-                return expressions.Or(tuple(map(named, operands)))
-            case expressions.Not(operand):
-                return expressions.Not(named(operand))
-            case Equal(Read(variable), Const(state)) if variable in commitments:
-                return Read(f"{state}({commitments[variable]})")
-            case _:
-                return replaced(expr, names)
-
-    text = expr_text(named(condition))
+    text = condition_text(system, condition, names)
     return f"({text})" if isinstance(condition, expressions.And | expressions.Or) else text
 
 
