@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -10,7 +11,16 @@ from tests.reference.lockstep import Lockstep
 from tests.reference.semantics import Reference
 
 from cplc.engines.explicit import ExplicitEngine
+from cplc.pipeline import Compilation
+from cplc.source import Source
 from cplc.verification import exploration
+
+_ROOT = Path(__file__).parent.parent
+_FILES = [
+    path
+    for part in ("tests/cases", "tests/cases_extra", "benchmarks", "examples", "stdlib")
+    for path in sorted((_ROOT / part).rglob("*.cpl"))
+]
 
 HOLDS = {"holds": True, "vacuous": True, "fails": False}
 
@@ -25,6 +35,12 @@ def test_the_lowered_system_is_that_of_the_case(case: Case) -> None:
     lockstep.walk()
     lockstep.compare_local_states()
     assert sorted(map(str, lockstep.inapplicable)) == sorted(case.inapplicable_operations)
+
+
+@pytest.mark.parametrize("path", _FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_file_names_the_version_that_it_means(path: Path) -> None:
+    compilation = Compilation(Source(path.name, path.read_text(encoding="utf-8")), path)
+    assert "meaning-changed" not in {remark.code for remark in compilation.remarks}
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic", "reduced"])

@@ -20,7 +20,7 @@ from cplc.quality.mutants import mutants
 from cplc.source import Source
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Run
-from cplc.verification.interpreter import Interpreter, Key, key
+from cplc.verification.interpreter import Interpreter, Key, holds, key
 
 STATES = 400
 DEPTH = 5
@@ -82,23 +82,33 @@ def is_weaker(new: object, old: object) -> bool:
     """Whether a commitment in the old state is not kept by one in the new state."""
     match old:
         case "conditional":
-            return new not in ("conditional", "active", "violated")
+            return new not in ("conditional", "active", "on course", "violated")
         case "active":
             return new not in ("active", "violated")
+        case "on course":
+            return new not in ("on course", "active", "violated")
         case "pending":
-            return new not in ("pending", "conditional", "active", "violated")
+            return new not in ("pending", "conditional", "active", "on course", "violated")
         case "violated":
             return new != "violated"
         case _:
             return False
 
 
-def weakened(here: Traces, new: State, states: dict[Key, State], hidden: str) -> Iterator[str]:
-    for commitment in here.system.commitments:
+def strength(system: System, name: str, state: State) -> object:
+    """Return the lifecycle state, or that nothing is owed if nothing more happens."""
+    commitment = system.commitment[name]
+    value = state[commitment.variable]
+    return "on course" if value == "active" and holds(commitment.on_course, state) else value
+
+
+def weakened(old: System, new: System, here: State, states: dict[Key, State], hidden: str) -> Iterator[str]:
+    for commitment in old.commitments:
+        name = commitment.name
         if hidden not in (commitment.debtor, commitment.creditor) and all(
-            is_weaker(new[commitment.variable], old[commitment.variable]) for old in states.values()
+            is_weaker(strength(new, name, here), strength(old, name, there)) for there in states.values()
         ):
-            yield commitment.name
+            yield name
 
 
 def labels(here: Traces, run: Run) -> list[Label]:
@@ -154,11 +164,11 @@ def check(old: System, new: System, hidden: str = "") -> None:
     for breach in found.newly.breaches:
         possible, states = check_run(breach.run, after, before)
         assert possible
-        assert breach.commitment in weakened(before, breach.run.states[-1], states, hidden)
+        assert breach.commitment in weakened(old, new, breach.run.states[-1], states, hidden)
     broken = {breach.commitment for breach in found.newly.breaches}
     for mine, others, _ in pairs(after, before):
         for state in mine.values():
-            assert set(weakened(before, state, others, hidden)) <= broken
+            assert set(weakened(old, new, state, others, hidden)) <= broken
 
 
 def is_small(system: System) -> bool:

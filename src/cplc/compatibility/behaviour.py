@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 from cplc.compatibility.matching import Match
 from cplc.engines.explicit_graph import Graph, explore
 from cplc.records import dataclass
-from cplc.system.expr import Value
-from cplc.system.model import Step, System
+from cplc.system.expr import Value, reads
+from cplc.system.model import Commitment, Step, System
+from cplc.verification.interpreter import holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Event:
 
 
 TICK = Event("tick")
+ON_COURSE: Final = "on course"
 Move = tuple[Event | None, int]
 """What is seen, if anything, and the node that it leads to."""
 
@@ -87,9 +89,20 @@ class Behaviour:
         assert self.idles_through_time
         return None, node
 
-    def value(self, variable: str, node: int) -> Value:
-        """Return what a variable is worth; half way through an exchange nothing has changed yet."""
+    def strength(self, commitment: Commitment, node: int) -> str:
+        """Return the lifecycle state, or that an active commitment is on course: it is kept if nothing more happens.
+
+        Half way through an exchange nothing has changed yet.
+        """
         state = node if node < self.size else self._halves[node - self.size][0]
+        lifecycle = str(self._value(commitment.variable, state))
+        if lifecycle == "active" and commitment.content:
+            values = {name: self._value(name, state) for name in reads(commitment.on_course)}
+            if holds(commitment.on_course, values):
+                return ON_COURSE
+        return lifecycle
+
+    def _value(self, variable: str, state: int) -> Value:
         return self.graph.packing.value(variable, self.graph.states[state])
 
 

@@ -59,8 +59,7 @@ def compare(match: Match, *, states: int = STATES, situations: int = SITUATIONS)
     for commitment in old.commitments:
         if commitment.debtor in match.only_old or commitment.creditor in match.only_old:
             continue  # nothing between them can be seen
-        other = match.successor(commitment)
-        watched.append(Watch(commitment.name, other.variable if other else None, commitment.variable))
+        watched.append(Watch(match.successor(commitment), commitment))
     newly = search(after, before, watched, situations)
     no_longer = search(before, after, (), situations)
     for system, findings in ((new, newly), (old, no_longer)):

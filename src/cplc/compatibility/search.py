@@ -12,18 +12,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from itertools import pairwise
 
-from cplc.compatibility.behaviour import TICK, Behaviour, Event
+from cplc.compatibility.behaviour import ON_COURSE, TICK, Behaviour, Event
 from cplc.engines.interface import ResourceExhausted
 from cplc.records import dataclass
+from cplc.system.model import Commitment
 from cplc.system.trace import Move, Run
 
 _MEMBERS = 20_000_000
 """So many states at most stand in all the sets together."""
 
 ACCEPTABLE: dict[str, frozenset[str]] = {
-    "conditional": frozenset({"conditional", "active", "violated"}),
+    "conditional": frozenset({"conditional", "active", ON_COURSE, "violated"}),
     "active": frozenset({"active", "violated"}),
-    "pending": frozenset({"pending", "conditional", "active", "violated"}),
+    ON_COURSE: frozenset({ON_COURSE, "active", "violated"}),
+    "pending": frozenset({"pending", "conditional", "active", ON_COURSE, "violated"}),
     "violated": frozenset({"violated"}),
 }
 """What keeps a promise that is in this state: to be bound as firmly, or to be in breach already. Others ask nothing."""
@@ -31,12 +33,11 @@ ACCEPTABLE: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A commitment whose strength is compared in every situation: its variable here, and there."""
+    """A commitment whose strength is compared in every situation, as it is declared here and there."""
 
-    commitment: str
-    variable: str | None
+    here: Commitment | None
     """None if this version has none like it."""
-    there: str
+    there: Commitment
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,9 @@ class Breach:
     commitment: str
     run: Run
     promised: tuple[str, ...]
-    """The states that it may be in, in the other version."""
+    """How strong it may be in the other version: its states, or on course."""
     kept: str | None
-    """The state it is in here; None if there is no such commitment."""
+    """How strong it is here; None if there is no such commitment."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class _Followed:
         self._number: dict[frozenset[int], int] = {}
         self._members = 0
         self._after: dict[int, dict[Event, int]] = {}
-        self._standing: dict[tuple[int, str], tuple[str, ...]] = {}
+        self._strengths: dict[tuple[int, str], tuple[str, ...]] = {}
 
     def start(self) -> int:
         return self._numbered(self._closed(self.behaviour.initial))
@@ -109,12 +110,12 @@ class _Followed:
             self._after[number] = known
         return known
 
-    def standing(self, number: int, variable: str) -> tuple[str, ...]:
-        """Return the values that the variable may have."""
-        known = self._standing.get((number, variable))
+    def strengths(self, number: int, commitment: Commitment) -> tuple[str, ...]:
+        """Return how strong the commitment may be."""
+        known = self._strengths.get((number, commitment.name))
         if known is None:
-            known = tuple(sorted({str(self.behaviour.value(variable, node)) for node in self.sets[number]}))
-            self._standing[number, variable] = known
+            known = tuple(sorted({self.behaviour.strength(commitment, node) for node in self.sets[number]}))
+            self._strengths[number, commitment.name] = known
         return known
 
     def _closed(self, nodes: Iterable[int]) -> frozenset[int]:
@@ -202,13 +203,14 @@ class _Search:
         if place.node >= self.here.size:
             return
         for watch in self.watched:
-            if watch.commitment in self.breaches:
+            name = watch.there.name
+            if name in self.breaches:
                 continue
-            kept = None if watch.variable is None else str(self.here.value(watch.variable, place.node))
-            promised = self.there.standing(place.followed, watch.there)
+            kept = None if watch.here is None else self.here.strength(watch.here, place.node)
+            promised = self.there.strengths(place.followed, watch.there)
             if all(state in ACCEPTABLE and kept not in ACCEPTABLE[state] for state in promised):
                 run = self._run_to(place.before, place)
-                self.breaches[watch.commitment] = Breach(watch.commitment, run, promised, kept)
+                self.breaches[name] = Breach(name, run, promised, kept)
 
     def _run_to(self, before: int | None, last: _Place) -> Run:
         """Return the run that leads through these places; half an exchange at its end is completed."""
