@@ -10,9 +10,10 @@ from cplc.drawing.exploring import Seen, seen
 from cplc.drawing.graph import Edge, Graph, Node, first_part, folded, joined
 from cplc.drawing.needs import needs
 from cplc.report.runs import family
-from cplc.report.wording import HIDDEN, value_text, variable_text
+from cplc.report.wording import HIDDEN, status_text, value_text, variable_text
 from cplc.system.model import Agent, Claim, Commitment, State, Step, System, Variable
 from cplc.system.printer import content_text, expr_text
+from cplc.system.standings import UNANSWERED, argument_of, standing_of, standing_text
 
 _LONGEST: Final = 60
 _MOST_STATES: Final = 40
@@ -60,8 +61,8 @@ def _fewer(shown: list[Variable]) -> Iterator[tuple[list[Variable], str]]:
     if any(one.kind == "field" for one in shown):
         shown = [one for one in shown if one.kind != "field"]
         yield shown, "what messages carry"
-    if any(one.kind in ("clock", "view") for one in shown) and any(one.kind == "copy" for one in shown):
-        shown = [one for one in shown if one.kind not in ("clock", "view")]
+    if any(one.kind in _VIEWS for one in shown) and any(one.kind == "copy" for one in shown):
+        shown = [one for one in shown if one.kind not in _VIEWS]
         yield shown, "clocks and views of commitments"
 
 
@@ -72,8 +73,12 @@ def _own(system: System, shown: Iterable[Variable], look: State) -> Iterator[str
     """Yield what an agent keeps itself; messages are told by the arrows."""
     for variable in shown:
         value = look[variable.name]
-        if variable.kind in ("own", "view", "clock") and (variable.kind == "own" or value not in ("null", 0)):
+        if variable.kind == "own" or (variable.kind in _VIEWS and value not in ("null", UNANSWERED, 0)):
             yield f"{variable_text(system, variable)} = {value_text(value)}"
+
+
+_VIEWS: Final = ("view", "standing", "clock")
+"""What an agent sees of commitments and claims."""
 
 
 def _step_name(step: Step, agent: Agent) -> str:
@@ -86,19 +91,48 @@ def _step_name(step: Step, agent: Agent) -> str:
 
 
 def lifecycle(system: System, one: Commitment | Claim, title: str) -> Graph:
-    """Return the states that a commitment or claim comes to, and the steps that change it."""
-    found = seen(system, [one.variable])
+    """Return the states that a commitment or claim comes to, its standings beside them, and the steps between them."""
+    dialogue = [name for name in (standing_of(one.name), argument_of(one.name)) if name in system.variable]
+    found = seen(system, [one.variable, *dialogue])
     values = [str(look[one.variable]) for look in found.looks]
-    nodes = tuple(Node(value, (value,), "round", is_first=at < found.first) for at, value in enumerate(values))
-    edges = joined(
+    starts = set(values[: found.first])
+    edges = [
         Edge(values[source], values[target], (found.system.steps[step].name,))
         for source, step, target in found.steps
-        if source != target
-    )
+        if values[source] != values[target]
+    ]
+    nodes = [Node(value, (value,), "round", is_first=value in starts) for value in dict.fromkeys(values)]
     parties = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
     said = f"{one.name}, {parties[0]} to {parties[1]}: {_content(one)}. Arrows say which steps change its state."
+    if dialogue:
+        standings, moves = _standings(system, one, found)
+        nodes += standings
+        edges += moves
+        said += " Dashed ones say which change its standing while it is open; the two are independent."
     left_out = () if found.is_complete else ("what happens late: there are more states than can be looked at",)
-    return folded(Graph(title, said, nodes, edges, left_out), family)
+    return folded(Graph(title, said, tuple(nodes), joined(edges), left_out), family)
+
+
+def _standings(system: System, one: Commitment | Claim, found: Seen) -> tuple[list[Node], list[Edge]]:
+    """Return the standings of what is open, and the steps that lead from one to another."""
+    texts = [standing_text(system, one.name, look) or UNANSWERED for look in found.looks]
+    is_open = [str(look[one.variable]) in _OPEN for look in found.looks]
+    edges = [
+        Edge(
+            _standing_key(texts[source]), _standing_key(texts[target]), (found.system.steps[step].name,), is_dashed=True
+        )
+        for source, step, target in found.steps
+        if is_open[target] and texts[source] != texts[target]
+    ]
+    shown = dict.fromkeys(text for at, text in enumerate(texts) if is_open[at])
+    nodes = [
+        Node(_standing_key(text), (text,), is_first=text == UNANSWERED) for text in dict.fromkeys([UNANSWERED, *shown])
+    ]
+    return nodes, edges
+
+
+def _standing_key(text: str) -> str:
+    return f"standing {text}"
 
 
 def _content(one: Commitment | Claim) -> str:
@@ -123,7 +157,7 @@ def owes(system: System, title: str, state: State | None = None) -> Graph:
         value = None if state is None else value_text(state[one.variable])
         if value == "null":
             continue
-        lines = (one.name if value is None else f"{one.name}: {value}", _content(one))
+        lines = (one.name if state is None else f"{one.name}: {status_text(system, one, state)}", _content(one))
         edges.append(Edge(source, target, lines, is_dashed=isinstance(one, Claim) or value not in (None, *_OPEN)))
     nodes = tuple(Node(agent.name, (agent.name,)) for agent in system.agents)
     said = (
@@ -134,7 +168,7 @@ def owes(system: System, title: str, state: State | None = None) -> Graph:
     return folded(Graph(title, said, nodes, tuple(edges)), family, 24)
 
 
-_OPEN: Final = ("conditional", "active", "pending")
+_OPEN: Final = ("conditional", "active", "pending", "open")
 
 
 # --- what messages wait for

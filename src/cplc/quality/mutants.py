@@ -11,14 +11,15 @@ from typing import Literal, TypeVar
 
 from cplc.lowering.text import atom_text
 from cplc.records import dataclass
-from cplc.semantics.model import CheckedModel, Commitment, Message
-from cplc.semantics.terms import FALSE, TRUE, Apply, Const, Term
+from cplc.semantics.model import CheckedModel, Claim, Commitment, Message, Operation
+from cplc.semantics.terms import FALSE, TRUE, Apply, Const, Term, is_about_runs
+from cplc.semantics.vocabulary import JOINED
 from cplc.source import Span
 
-Kind = Literal["message", "guard", "choice", "operation", "variable", "round", "commitment"]
+Kind = Literal["message", "guard", "choice", "operation", "variable", "round", "commitment", "claim"]
 """What is changed."""
 
-Declared = TypeVar("Declared", Message, Commitment)
+Declared = TypeVar("Declared", Message, Commitment, Claim)
 Entry = TypeVar("Entry")
 
 
@@ -28,7 +29,7 @@ class Mutant:
 
     kind: Kind
     subject: str
-    """The message or commitment, as it is declared: with a family, its first instance."""
+    """The message, commitment or claim, as it is declared: with a family, its first instance."""
     change: str
     """What is different, to be read after "if"."""
     model: CheckedModel = field(repr=False, compare=False)
@@ -37,7 +38,7 @@ class Mutant:
 
 def mutants(model: CheckedModel) -> Iterator[Mutant]:
     """Yield every mutant, in the order of the text."""
-    found = [*_of_messages(model), *_of_commitments(model)]
+    found = [*_of_messages(model), *_of_commitments(model), *_of_claims(model)]
     return iter(sorted(found, key=lambda mutant: (mutant.span.source.name, mutant.span.start)))
 
 
@@ -67,9 +68,11 @@ def _of_messages(model: CheckedModel) -> Iterator[Mutant]:
         for position, operation in enumerate(first.operations):
             act = f"{operation.verb} {operation.commitment}"
             if operation.target is not None:
-                act += f" to {operation.target}"
+                act += f" {JOINED[operation.verb]} {operation.target}"
             change = f"`{name}` does not {act}"
             yield changed("operation", change, _without("operations", position))
+            for change, other in _confused(model, name, operation):
+                yield changed("operation", change, _with_operation(position, other))
         for position, assignment in enumerate(first.updates):
             change = f"`{name}` does not set `{assignment.variable}` when it is sent"
             yield changed("variable", change, _without("updates", position))
@@ -102,6 +105,48 @@ def _weaker_guards(instances: tuple[Message, ...]) -> Iterator[tuple[str, Callab
 
     for position, part in enumerate(parts):
         yield f"`{name}` does not wait for `{atom_text(part)}`", without(position)
+
+
+def _confused(
+    model: CheckedModel, name: str, operation: Operation
+) -> Iterator[tuple[str, Callable[[Operation], Operation]]]:
+    """Yield the opposite of an answer, and an argument with another claim of the same side."""
+    if operation.verb == "accept":
+        yield (
+            f"`{name}` refuses {operation.commitment} instead of accepting it",
+            lambda one: replace(one, verb="refuse"),
+        )
+    if operation.verb == "refuse":
+        yield f"`{name}` accepts {operation.commitment} instead of refusing it", lambda one: replace(one, verb="accept")
+    if JOINED.get(operation.verb) == "with" and (other := _other_claim(model, operation)):
+        act = f"`{name}` does not {operation.verb} {operation.commitment} with {operation.target} but with {other}"
+        yield act, lambda one: replace(one, target=_other_claim(model, one) or one.target)
+
+
+def _other_claim(model: CheckedModel, operation: Operation) -> str | None:
+    """Return the first claim of another declaration that the same side could argue with."""
+    target = operation.target
+    if target is None:
+        return None
+    own, _, index = target.partition("[")
+    declared = {own, operation.commitment.partition("[")[0]}
+    for claim in model.claims:
+        base, _, position = claim.name.partition("[")
+        if model.parties[claim.name] == model.parties[target] and base not in declared and position in ("", index):
+            return claim.name
+    return None
+
+
+def _with_operation(position: int, how: Callable[[Operation], Operation]) -> Callable[[Message], Message]:
+    def changed(message: Message) -> Message:
+        before, one, after = (
+            message.operations[:position],
+            message.operations[position],
+            message.operations[position + 1 :],
+        )
+        return replace(message, operations=(*before, how(one), *after))
+
+    return changed
 
 
 def _without(clause: Literal["operations", "updates", "receipt"], position: int) -> Callable[[Message], Message]:
@@ -156,10 +201,22 @@ def _of_commitments(model: CheckedModel) -> Iterator[Mutant]:
             yield changed(f"`{name}` is unconditional", lambda c: replace(c, antecedent=TRUE))
         if not isinstance(first.consequent, Const):
             yield changed(f"nothing that happens fulfils `{name}`", lambda c: replace(c, consequent=FALSE))
+        if is_about_runs(first.consequent):
+            yield changed(f"`{name}` promises nothing", lambda c: replace(c, consequent=TRUE))
         if first.within is not None:
             yield changed(f"`{name}` has no deadline", lambda c: replace(c, within=None))
         if first.expires is not None:
             yield changed(f"`{name}` does not expire", lambda c: replace(c, expires=None))
+
+
+# --- claims
+
+
+def _of_claims(model: CheckedModel) -> Iterator[Mutant]:
+    for instances in _declarations(model.claims):
+        claims = _replaced(model.claims, instances, lambda claim: replace(claim, content=TRUE))
+        name = instances[0].name
+        yield Mutant("claim", name, f"`{name}` claims nothing", replace(model, claims=claims), instances[0].span)
 
 
 # --- families
