@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 from fnmatch import fnmatch
 from itertools import zip_longest
+from math import ceil
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -39,6 +40,8 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).parents[1]
 PATTERNS: Final = ("examples/**/*.cpl", "examples/**/*.ispl", "stdlib/**/*.cpl", "tests/cases*/**/*.cpl")
 LIMIT_SECONDS: Final = 20.0
+WAITING: Final = 6
+"""How many seconds may pass for each second of processor time, where the machine has other work."""
 STARTUP_SECONDS: Final = 60.0
 """Time for loading a program before its first command line."""
 MAX_DIFF_LINES: Final = 14
@@ -102,9 +105,11 @@ class Program:
             "TERM": "dumb",
         }
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_stopped = False
 
     def run(self, arguments: Sequence[str], standard_input: Path | None, seconds: float) -> Outcome | None:
         """Return what a command line gives, or nothing where it takes longer than that."""
+        self._require_running()
         with open(standard_input or os.devnull, "rb") as reader:
             self._process = subprocess.Popen(
                 [self.executable, *arguments],
@@ -121,6 +126,15 @@ class Program:
             self.close()
             return None
         return Outcome(self._process.returncode, decoded(output), decoded(errors))
+
+    def stop(self) -> None:
+        """Kill what is still running, and start nothing more: a worker may be in the middle of its plan."""
+        self._is_stopped = True
+        self.close()
+
+    def _require_running(self) -> None:
+        if self._is_stopped:
+            raise Unusable(f"{self.executable} was stopped")
 
     def close(self) -> None:
         """Kill what is still running, with its descendants."""
@@ -139,7 +153,7 @@ _CONSOLE_SCRIPT: Final = re.compile(
 )
 
 _SERVER: Final = """
-import gc, importlib, json, os, pkgutil, socket, sys
+import gc, importlib, json, os, pkgutil, resource, socket, sys
 executable, package, descriptor, *warming = sys.argv[1:]
 sys.path[0] = os.path.dirname(executable)
 with open(executable, encoding="utf-8") as reader:
@@ -163,10 +177,11 @@ connection = socket.socket(fileno=int(descriptor))
 requests = connection.makefile("rb")
 connection.sendall(b"ready\\n")
 for line in requests:
-    arguments, *files = json.loads(line)
+    arguments, seconds, *files = json.loads(line)
     child = os.fork()
     if not child:
         connection.close()
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         for number, file in enumerate(files):
             opened = os.open(file, flags if number else os.O_RDONLY, 0o600)
@@ -181,7 +196,10 @@ for line in requests:
 
 
 class LoadedProgram(Program):
-    """One version of ``cplc`` that is loaded once; each command line runs in a fork of the loaded process."""
+    """One version of ``cplc`` that is loaded once; each command line runs in a fork of the loaded process.
+
+    The time limit is one of processor time, so that few runs are skipped on a busy machine.
+    """
 
     def __init__(self, executable: Path, hash_seed: str, python: str, package: str) -> None:
         super().__init__(executable, hash_seed)
@@ -191,15 +209,18 @@ class LoadedProgram(Program):
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def run(self, arguments: Sequence[str], standard_input: Path | None, seconds: float) -> Outcome | None:
+        self._require_running()
         if self._connection is None:
             self._load()
         assert self._connection is not None
         assert self._folder is not None
         files = [str(standard_input or os.devnull), *(str(Path(self._folder.name, name)) for name in ("out", "err"))]
-        self._connection.sendall(json.dumps([arguments, *files]).encode() + b"\n")
-        code = self._answer(seconds)
+        self._connection.sendall(json.dumps([arguments, ceil(seconds), *files]).encode() + b"\n")
+        code = self._answer(seconds * WAITING)
         if code is None:
             self.close()
+            return None
+        if int(code) in {-signal.SIGXCPU, -signal.SIGKILL}:
             return None
         return Outcome(int(code), *(decoded(Path(file).read_bytes()) for file in files[1:]))
 
@@ -574,6 +595,7 @@ class Comparer:
         if AGENT in arguments or COMMITMENT in arguments:
             exported = old.run(["export", arguments[1], "--to", "json"], None, self.seconds)
             arguments = named(arguments, exported.output if exported else "")
+        shown = [] if arguments == one.arguments else [f"$ cplc {' '.join(arguments)}"]
         texts = []
         for who, program_, mask in (("old", old, self.masks[0]), ("new", new, self.masks[1])):
             outcome = program_.run(arguments, one.standard_input, self.seconds)
@@ -583,7 +605,7 @@ class Comparer:
             if who == "old":
                 output, errors = self.replacements(output), self.replacements(errors)
             texts.append(self.view(one.kind, Outcome(outcome.code, output, errors)))
-        return difference(*texts)
+        return [*shown, *lines] if (lines := difference(*texts)) else []
 
 
 def compare_all(
@@ -648,7 +670,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         for pair in pairs:
             for one in pair:
-                one.close()
+                one.stop()
     _progress("")
     _tell("".join(f"never needed: {text}\n" for text in replacements.unused))
     _tell("\n".join([*report.table(), ""]))
@@ -666,7 +688,12 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--kinds", choices=["all", "structure"], default="all", help="what to compare of each outcome")
     parser.add_argument("--allow", type=Path, metavar="FILE", help="intended differences: `old text => new text`")
     parser.add_argument("--jobs", type=int, choices=[1, 2], default=2, help="number of workers")
-    parser.add_argument("--seconds", type=float, default=LIMIT_SECONDS, help="time limit of a run")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=LIMIT_SECONDS,
+        help="time limit of a run: processor time, with --fresh elapsed time",
+    )
     parser.add_argument(
         "--hash-seeds", nargs=2, default=["0", "0"], metavar="SEED", help="PYTHONHASHSEED of the old and new version"
     )

@@ -222,9 +222,12 @@ def test_loaded_program_answers_as_a_fresh_one() -> None:
         ]:
             assert loaded.run(arguments, standard_input, 60) == fresh.run(arguments, standard_input, 60)
         assert loaded.run(["check", "-"], source, 0.0001) is None
+        assert loaded.run(["coverage", "examples/pnaws.cpl"], None, 1) is None
         assert loaded.run(["fmt", "-"], source, 60) == fresh.run(["fmt", "-"], source, 60)
     finally:
-        loaded.close()
+        loaded.stop()
+    with pytest.raises(Unusable, match="stopped"):
+        loaded.run(["fmt", "-"], source, 60)
 
 
 def test_interrupt_stops_at_once(fake: Callable[..., Path]) -> None:
