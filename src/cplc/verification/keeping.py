@@ -25,7 +25,7 @@ from cplc.system.formula import (
     subformulas,
 )
 from cplc.system.model import State
-from cplc.system.printer import formula_text
+from cplc.system.printer import quoted
 from cplc.system.trace import Evidence
 from cplc.verification.results import Remark
 from cplc.verification.vacuity import Reachable
@@ -152,7 +152,7 @@ def _some_run(parts: Sequence[_Part]) -> Formula:
 def _explained(social: SociallyCommits, found: Conflicts, where: str) -> str:
     """Return in words why the debtor cannot keep its word."""
     reasons = "; ".join(_reason(social, names) for names in found.sets)
-    text = f"`{formula_text(social)}` is false {where}: {reasons}"
+    text = f"{quoted(social)} is false {where}: {reasons}"
     if found.is_partial:
         examined = f"{found.examined:,} of {found.total:,} sets of promises were examined"
         text += f" (the search is partial, there may be further conflicts: {examined})"
@@ -160,14 +160,14 @@ def _explained(social: SociallyCommits, found: Conflicts, where: str) -> str:
 
 
 def _reason(social: SociallyCommits, names: tuple[str | None, ...]) -> str:
-    quoted = [f"`{name}`" for name in names if name is not None]
+    promises = [f"`{name}`" for name in names if name is not None]
     trigger = ""
     if None in names and social.trigger is not None:
-        trigger = f" and comes to `{formula_text(social.trigger)}`"
-    match quoted:
+        trigger = f" and comes to {quoted(social.trigger)}"
+    match promises:
         case [] if None in names:
             assert social.trigger is not None
-            return f"no fair run comes to `{formula_text(social.trigger)}`"
+            return f"no fair run comes to {quoted(social.trigger)}"
         case []:
             return "no fair run begins there"
         case [only] if not trigger:
@@ -177,7 +177,7 @@ def _reason(social: SociallyCommits, names: tuple[str | None, ...]) -> str:
         case [one, other]:
             return f"no fair run keeps both {one} and {other}{trigger}"
         case _:
-            return f"no fair run keeps all of {', '.join(quoted[:-1])} and {quoted[-1]}{trigger}"
+            return f"no fair run keeps all of {', '.join(promises[:-1])} and {promises[-1]}{trigger}"
 
 
 def _social(formula: Formula) -> list[SociallyCommits]:
