@@ -1,6 +1,7 @@
 """Each example and library file of the first version: what is remarked on, how it is migrated, and what it then says.
 
-`tests/golden/version_1` has the files as they were, and beside each `.cpl` a `.txt` with what became of it.
+`tests/golden/version_1` has the files as they were, and beside each `.cpl` a `.txt` with what became of it. A
+`.verdicts.txt` names the verdicts that are not as the file expects, and below them says why each has changed.
 """
 
 from __future__ import annotations
@@ -70,4 +71,9 @@ def test_migrated_file_has_the_verdicts_that_are_known(path: Path, update_golden
     _, after = _before_and_after(path)
     if not after.file.protocols:
         return
-    _compare(path.with_suffix(".verdicts.txt"), _unexpected(after), update=update_golden)
+    golden = path.with_suffix(".verdicts.txt")
+    _, *reasons = golden.read_text(encoding="utf-8").splitlines(keepends=True)
+    unexpected = _unexpected(after)
+    _compare(golden, "".join((unexpected, *reasons)), update=update_golden)
+    explained = [name for reason in reasons for name in reason.partition(": ")[0].split(", ")]
+    assert sorted(explained or ["nothing"]) == sorted(unexpected.removeprefix("not as expected: ").strip().split(", "))
