@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from tests.literate.blocks import Block, blocks
 from tests.literate.language import language_tests
 
+from cplc.cli.main import run
 from cplc.diagnostics.core import Rule
-from cplc.diagnostics.rules import RULES
+from cplc.diagnostics.rules import DOCUMENTED, REMARKS, RULES
 from cplc.logs.content import LogContent, diagnose
 from cplc.logs.mapping_file import parse_mapping
 from cplc.logs.reading import read
 from cplc.pipeline import Compilation, IsplReading
 from cplc.resources import shipped
 from cplc.source import Source
+from cplc.verification.results import RemarkCode
 
 _ELSEWHERE = {"bad-settings", "bad-mapping", "unreadable-log", "empty-log", "meaning-changed"}
 """Rules about other files than models, and about files without version; tests/cli and tests/logs break them."""
@@ -63,12 +66,36 @@ def test_rule_is_explained_by_examples(rule: Rule, tmp_path: Path) -> None:
     assert codes[:2] == [{rule.code}, set()]
 
 
+@pytest.mark.parametrize("code", get_args(RemarkCode))
+def test_remark_on_verdict_is_explained_by_examples(code: str) -> None:
+    page = shipped("rules") / f"{code}.md"
+    assert page.read_text(encoding="utf-8").startswith(f"# {code}\n")
+    codes: list[set[str]] = []
+    for block in blocks(page):
+        compilation = Compilation(Source("example.cpl", block.model))
+        assert compilation.ok, [one.concise() for one in compilation.diagnostics]
+        asked = compilation.questions([one.name for one in compilation.model.properties])
+        results = compilation.verify(asked, "explicit", vacuity=code == "independent-atom")
+        codes.append({remark.code for result in results for remark in result.remarks})
+    assert codes == [{code}, set()]
+
+
+def test_every_remark_on_verdicts_is_listed() -> None:
+    assert {rule.code for rule in REMARKS} == set(get_args(RemarkCode))
+
+
+@pytest.mark.parametrize("rule", DOCUMENTED, ids=lambda rule: rule.code)
+def test_explain_shows_the_page_of_every_code(rule: Rule, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", rule.code]) == 0
+    assert capsys.readouterr().out.startswith(f"# {rule.code}\n")
+
+
 def test_every_page_explains_a_rule() -> None:
-    assert {page.stem for page in shipped("rules").glob("*.md")} == {rule.code for rule in RULES}
+    assert {page.stem for page in shipped("rules").glob("*.md")} == {rule.code for rule in DOCUMENTED}
 
 
 def test_every_code_is_unique() -> None:
-    assert len({rule.code for rule in RULES}) == len(RULES)
+    assert len({rule.code for rule in DOCUMENTED}) == len(DOCUMENTED)
 
 
 def test_every_rule_is_exercised() -> None:

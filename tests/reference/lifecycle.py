@@ -148,7 +148,7 @@ class Ledger:
         """Close the contents about runs that are decided, each after those whose state it asks for."""
         waiting = set(self._watched)
         while waiting:
-            ready = {name for name in waiting if not self._rests_on(name) & waiting} or waiting
+            ready = self._ready(waiting)
             for name in ready:
                 life = self.lives[name]
                 if life.is_in_force:
@@ -283,12 +283,21 @@ class Ledger:
         waiting = {name for name in self.lives if name in self.model.claim or name in self._watched}
         self._settle_all_but(waiting)
         while waiting:
-            ready = {name for name in waiting if not self._rests_on(name) & waiting}
-            # Only those about runs may hand over to each other in a circle.
-            ready = ready or waiting & set(self._watched)
-            assert ready, f"claims rest on each other: {waiting}"
+            ready = self._ready(waiting)
             waiting -= ready
             self._settle_all_but(waiting)
+
+    def _ready(self, waiting: set[str]) -> set[str]:
+        """Return those that rest on nobody else who waits; or on such only as rest on them in turn, by hand-overs."""
+        ready = {name for name in waiting if not self._rests_on(name) & waiting}
+        if not ready:
+            ready = {
+                name
+                for name in waiting
+                if all(name in self._rests_on(other) for other in self._rests_on(name) & waiting)
+            }
+            assert not ready & set(self.model.claim), f"claims rest on each other: {waiting}"
+        return ready
 
     def _settle_all_but(self, waiting: set[str]) -> None:
         """Apply the rules of commitments that do not rest on those waiting until nothing changes."""

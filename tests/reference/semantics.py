@@ -63,15 +63,21 @@ class Reference:
 
     @cached_property
     def _resting(self) -> dict[str, frozenset[str]]:
-        """Everything to that on whose state it depends: what conditions mention, who a hand-over may lead to."""
+        """Everything to that on whose state it depends: what conditions mention, whom it may wait for."""
         direct = {
             name: {mention.commitment for term in self.conditions(name) for mention in mentioned(self.model, term)}
             for name in self.names
         }
-        for message in self.model.messages:
-            for operation in message.operations:
-                if operation.verb in ("delegate", "assign") and operation.target is not None:
-                    direct[operation.commitment].add(operation.target)
+        done = [operation for message in self.model.messages for operation in message.operations]
+        handed_over = [one for one in done if one.verb in ("delegate", "assign")]
+        waits = {(one.commitment, one.target) for one in handed_over if one.retaining and one.target is not None}
+        redirects = {
+            (one.commitment, one.target) for one in handed_over if not one.retaining and one.target is not None
+        }
+        while missing := {(who, new) for who, old in waits for gone, new in redirects if gone == old} - waits:
+            waits |= missing
+        for who, target in waits:
+            direct[who].add(target)
         found: dict[str, frozenset[str]] = {}
         for name in self.names:
             reached, fresh = set[str](), [name]

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from cplc.semantics.vocabulary import CHECKS, CLAIM_STATES, CLAIM_VERBS, OPERATORS, OWN_STEPS, STANDINGS, STATES, VERBS
+from cplc.semantics.vocabulary import (
+    CHECKS,
+    CLAIM_STATES,
+    CLAIM_VERBS,
+    NO_USUAL_CHECKS,
+    OPERATORS,
+    OWN_STEPS,
+    STANDINGS,
+    STATES,
+    VERBS,
+)
 from cplc.server import words
 from cplc.syntax.words import CLAUSES, CONTEXTUAL, DECLARATIONS
 
@@ -16,5 +26,6 @@ def test_every_word_means_something() -> None:
     assert set(words.CLAIM_OPERATIONS) == set(CLAIM_VERBS)
     assert all(words.check_meaning(name) for name in CHECKS)
     assert set(words.CONTEXTUAL) <= CONTEXTUAL | set(OWN_STEPS)
+    assert "`deadlock_free`" in (words.meaning(NO_USUAL_CHECKS) or "")
     for word in (*CLAUSES, *OPERATORS, *STATES, *VERBS, *CHECKS):
         assert words.meaning(word)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cplc.automata import ltl
 from cplc.automata.expansion import TooManyStates
 from cplc.automata.ltl import FALSE, TICK, TRUE, And, Letter, Literal, Ltl, Or, Release, Until
-from cplc.automata.monitor import MAX_STATES, NO_STEP, Monitor, monitor_of
+from cplc.automata.monitor import MAX_STATES, NO_STEP, Monitor, monitor_of, states_before_minimisation
 
 HOLDING: tuple[Letter, ...] = tuple(frozenset(some) for some in ((), (0,), (1,), (0, 1)))
 STEPS: tuple[Letter, ...] = (NO_STEP, frozenset({2}), frozenset({TICK}))
@@ -187,3 +187,10 @@ def test_entering_a_state_decides_what_no_step_changes() -> None:
 def test_too_large_a_bound_is_given_up() -> None:
     with pytest.raises(TooManyStates):
         monitor_of(ltl.finally_(P, MAX_STATES + 1), HOLDING, STEPS)
+
+
+@pytest.mark.parametrize("bound", [4, 40, 100])
+def test_size_of_response_within_ticks_is_linear(bound: int) -> None:
+    response = ltl.globally(ltl.disjunction((Literal(0, False), ltl.finally_(Literal(1, True), bound))))
+    assert states_before_minimisation(response, HOLDING, STEPS) == bound + 3
+    assert monitor_of(response, HOLDING, STEPS).open_states == bound + 2

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from cplc.fixing import repaired
+from cplc.pipeline import Compilation
+from cplc.source import Source
 from cplc.syntax.other_notation import Context, applied, sign, translations
 
 _PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
@@ -43,3 +46,48 @@ def test_row_is_translated_as_the_page_says(theirs: str, ours: str, context: Con
 
 def test_page_has_rows_for_each_paper() -> None:
     assert len(_rows()) > 50
+
+
+_DELEGATION = """cpl 2
+protocol P {
+  role Mer
+  role Cus
+  role Car
+  commitment goods = C(Mer, Cus, pay, give)
+  commitment freight = C(Car, Cus, pay, give)
+  Mer -> Cus : offer means create goods
+  Cus -> Mer : pay after offer
+  Mer -> Cus : pass after pay means delegate goods to freight
+  Mer -> Cus : give after pay
+  Car -> Cus : brought
+  property found: EF WRITTEN
+  property other: EF does(delegate goods)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "ours"),
+    [
+        ("Delegate(Mer, goods, Car)", "does(delegate goods to freight)"),
+        ("Delegate(Mer, Car, goods)", "does(delegate goods to freight)"),
+        ("Delegate(Mer, goods, freight)", "does(delegate goods to freight)"),
+        ("Delegate(goods, Car)", "does(delegate goods to freight)"),
+        ("Delegate(Mer, goods)", "does(delegate goods)"),
+        ("Release(goods, Cus)", "does(release goods)"),
+        ("(pay ∧ Delegate(Mer, goods, Car))", "(pay & does(delegate goods to freight))"),
+    ],
+)
+def test_delegation_is_repaired_by_the_commitment_of_the_new_debtor(written: str, ours: str) -> None:
+    text = _DELEGATION.replace("WRITTEN", written)
+    found = repaired(Compilation(Source("delegation.cpl", text)))
+    assert found.text == _DELEGATION.replace("WRITTEN", ours)
+    assert Compilation(Source("delegation.cpl", found.text)).ok
+
+
+def test_delegation_to_a_role_without_one_is_not_repaired() -> None:
+    compilation = Compilation(Source("delegation.cpl", _DELEGATION.replace("WRITTEN", "Delegate(Mer, goods, Cus)")))
+    [problem] = [one for one in compilation.diagnostics if one.is_error]
+    [note] = problem.notes
+    assert note.replacement is None
+    assert note.message == "`does(delegate goods)` is the nearest: no message here hands it over to that role"

@@ -9,6 +9,17 @@ larger one satisfies the smaller one. For a word that satisfies a clause, choose
 rest of the word satisfies, where each until is put off only if its right side does not hold there. An until that
 stood in all clauses of this run from some position on would never come to its right side, although the rest satisfies
 it.
+
+Bounds in ticks give more to leave out. `p U<=2 q` implies `p U<=5 q` and `p U q`; `p R<=5 q`, and `p R q` even more,
+implies `p R<=2 q`. What another formula of a clause implies so is left out of the clause, and a clause counts as larger
+than one all of whose formulas it implies. So `G (p -> F<=k q)` needs as many clauses as there are ticks in its bound,
+and not all sets of them.
+
+Claim: clauses are satisfied by the same words as without. Proof: whatever is left out is implied, so the run that is
+chosen above still exists; where an until comes to its right side, no until of the same two sides is put off, whatever
+its bound. Conversely, an until that is left out is kept by one of the same sides and a smaller bound. Bounds cannot
+become smaller forever, so one of these untils comes to its right side or stands in all clauses of the run from some
+position on, which is then not accepting. A release lasts as long as that of the larger bound.
 """
 
 from __future__ import annotations
@@ -26,25 +37,84 @@ NOTHING_LEFT: Final[Clauses] = frozenset({frozenset()})
 IMPOSSIBLE: Final[Clauses] = frozenset()
 
 MAX_CLAUSES: Final = 4_000
+_UNBOUNDED: Final = 10**9
+"""Counts as a bound that is longer than every other."""
 
 
 class TooManyStates(Exception):
     """The automaton is larger than its limit."""
 
 
-def minimal(clauses: Iterable[Clause]) -> Clauses:
+def _smallest(clauses: Iterable[Clause]) -> Clauses:
     """Return the clauses that contain no other."""
     kept: list[Clause] = []
-    for clause in sorted(set(clauses), key=len):
+    for clause in sorted(clauses, key=len):
         if not any(smaller <= clause for smaller in kept):
             kept.append(clause)
     return frozenset(kept)
 
 
+_Sides = tuple[type[Ltl], Ltl, Ltl]
+
+
+def _weakest(clauses: Iterable[Clause]) -> Clauses:
+    """Return the clauses that imply no other, by their bounds as well.
+
+    A clause has one formula at most of the same two sides: no clause implies one with more formulas, and of two with
+    equally many the weaker comes first.
+    """
+    kept: list[tuple[Clause, dict[_Sides, int]]] = []
+    strengths = [(clause, _strengths(clause)) for clause in clauses]
+    for clause, strength in sorted(strengths, key=lambda pair: (len(pair[0]), sum(pair[1].values()))):
+        if not any(
+            rest <= clause
+            or (
+                all(sides in strength and strength[sides] >= least for sides, least in weaker.items())
+                and all(isinstance(one, Until | Release) or one in clause for one in rest)
+            )
+            for rest, weaker in kept
+        ):
+            kept.append((clause, strength))
+    return frozenset(clause for clause, _ in kept)
+
+
+def _strengths(clause: Clause) -> dict[_Sides, int]:
+    return {
+        (type(formula), formula.left, formula.right): _strength(formula)
+        for formula in clause
+        if isinstance(formula, Until | Release)
+    }
+
+
+def _strength(formula: Until | Release) -> int:
+    """Return a number that is larger the more the formula implies, of those with the same sides."""
+    bound = _UNBOUNDED if formula.bound is None else formula.bound
+    return bound if isinstance(formula, Release) else -bound
+
+
+def _conjoined(one: Clause, other: Clause) -> Clause:
+    """Return both clauses as one, without what is implied by a formula that differs from it by its bound alone."""
+    both = one | other
+    if len(both) < 2:
+        return both
+    strongest: dict[object, Ltl] = {}
+    for formula in both:
+        if not isinstance(formula, Until | Release):
+            strongest[formula] = formula
+            continue
+        sides = type(formula), formula.left, formula.right
+        rival = strongest.get(sides)
+        if not isinstance(rival, Until | Release) or _strength(formula) > _strength(rival):
+            strongest[sides] = formula
+    return frozenset(strongest.values())
+
+
 class Expansion:
     """What remains of formulas after a letter, computed once for each."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, bounds: bool) -> None:
+        """``bounds`` says whether a formula has a bound in ticks."""
+        self._bounds = bounds
         self._formulas: dict[tuple[Ltl, Letter], Clauses] = {}
         self._clauses: dict[tuple[Clause, Letter], Clauses] = {}
 
@@ -54,7 +124,7 @@ class Expansion:
         if key not in self._clauses:
             remaining = NOTHING_LEFT
             for formula in clause:
-                remaining = _both(remaining, self.of_formula(formula, letter))
+                remaining = self._both(remaining, self.of_formula(formula, letter))
                 if not remaining:
                     break
             self._clauses[key] = remaining
@@ -67,6 +137,23 @@ class Expansion:
             self._formulas[key] = self._expanded(formula, letter)
         return self._formulas[key]
 
+    def minimal(self, clauses: Iterable[Clause]) -> Clauses:
+        """Return the clauses that imply no other."""
+        distinct = frozenset(clauses)
+        if len(distinct) < 2:
+            return distinct
+        return _weakest(distinct) if self._bounds else _smallest(distinct)
+
+    def _both(self, left: Clauses, right: Clauses) -> Clauses:
+        if left == NOTHING_LEFT:
+            return right
+        if right == NOTHING_LEFT:
+            return left
+        if len(left) * len(right) > MAX_CLAUSES:
+            raise TooManyStates
+        conjoined = _conjoined if self._bounds else Clause.union
+        return self.minimal(conjoined(one, other) for one in left for other in right)
+
     def _expanded(self, formula: Ltl, letter: Letter) -> Clauses:
         match formula:
             case Literal(atom, holds):
@@ -74,16 +161,16 @@ class Expansion:
             case And(operands):
                 remaining = NOTHING_LEFT
                 for operand in operands:
-                    remaining = _both(remaining, self.of_formula(operand, letter))
+                    remaining = self._both(remaining, self.of_formula(operand, letter))
                 return remaining
             case Or(operands):
-                return minimal(clause for operand in operands for clause in self.of_formula(operand, letter))
+                return self.minimal(clause for operand in operands for clause in self.of_formula(operand, letter))
             case Until(left, right, bound):
-                put_off = _both(self.of_formula(left, letter), _later(formula, bound, letter, IMPOSSIBLE))
-                return minimal((*self.of_formula(right, letter), *put_off))
+                put_off = self._both(self.of_formula(left, letter), _later(formula, bound, letter, IMPOSSIBLE))
+                return self.minimal((*self.of_formula(right, letter), *put_off))
             case Release(left, right, bound):
                 lasting = (*self.of_formula(left, letter), *_later(formula, bound, letter, NOTHING_LEFT))
-                return _both(self.of_formula(right, letter), minimal(lasting))
+                return self._both(self.of_formula(right, letter), self.minimal(lasting))
 
 
 def _later(formula: Until | Release, bound: int | None, letter: Letter, out_of_time: Clauses) -> Clauses:
@@ -93,16 +180,6 @@ def _later(formula: Until | Release, bound: int | None, letter: Letter, out_of_t
     if bound == 0:
         return out_of_time
     return frozenset({frozenset({type(formula)(formula.left, formula.right, bound - 1)})})
-
-
-def _both(left: Clauses, right: Clauses) -> Clauses:
-    if left == NOTHING_LEFT:
-        return right
-    if right == NOTHING_LEFT:
-        return left
-    if len(left) * len(right) > MAX_CLAUSES:
-        raise TooManyStates
-    return minimal(one | other for one in left for other in right)
 
 
 def graph(expansion: Expansion, start: Iterable[Clause], letters: Iterable[Letter]) -> dict[Clause, set[Clause]]:

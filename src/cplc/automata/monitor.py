@@ -15,8 +15,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from cplc.automata.expansion import Clause, Clauses, Expansion, TooManyStates, graph, minimal, satisfiable
-from cplc.automata.ltl import Letter, Ltl, negation
+from cplc.automata.expansion import Clause, Clauses, Expansion, TooManyStates, graph, satisfiable
+from cplc.automata.ltl import TICK, Letter, Ltl, atoms, negation
 from cplc.records import dataclass
 
 MAX_STATES: Final = 400
@@ -63,16 +63,37 @@ _Subset = tuple[Clauses, Clauses]
 @lru_cache(maxsize=512)
 def monitor_of(formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, ...]) -> Monitor:
     """Return the smallest monitor of the formula over these letters; raise `TooManyStates` beyond the limit."""
-    expansion = Expansion()
+    expansion = _expansion(formula)
+    subsets, rows = _subsets(expansion, formula, holding, steps)
+    resting = [_lasting(expansion, subsets, holds | steps[0]) for holds in holding]
+    decided = [None if positive and negative else bool(positive) for positive, negative in subsets]
+    at_rest = [tuple(bool(subset[0] & resting[h]) for h in range(len(holding))) for subset in subsets]
+    return _minimised(holding, steps, decided, rows, at_rest)
+
+
+@lru_cache(maxsize=512)
+def states_before_minimisation(formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, ...]) -> int:
+    """Return the number of states that the limit is about; raise `TooManyStates` beyond it."""
+    return len(_subsets(_expansion(formula), formula, holding, steps)[0])
+
+
+def _expansion(formula: Ltl) -> Expansion:
+    return Expansion(bounds=TICK in atoms(formula))
+
+
+def _subsets(
+    expansion: Expansion, formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, ...]
+) -> tuple[list[_Subset], list[tuple[tuple[int, ...], ...]]]:
+    """Return the states of the subset construction and the successors of each."""
     letters = {(h, s): holding[h] | steps[s] for h in range(len(holding)) for s in range(len(steps))}
     start = frozenset({formula}), frozenset({negation(formula)})
     successors = graph(expansion, start, dict.fromkeys(letters.values()))
     alive = satisfiable(successors)
 
     def after(clauses: Clauses, letter: Letter) -> Clauses:
-        return minimal(one for clause in clauses for one in expansion.after(clause, letter) if one in alive)
+        return expansion.minimal(one for clause in clauses for one in expansion.after(clause, letter) if one in alive)
 
-    first = minimal({start[0]} & alive), minimal({start[1]} & alive)
+    first = expansion.minimal({start[0]} & alive), expansion.minimal({start[1]} & alive)
     number: dict[_Subset, int] = {first: 0}
     subsets = [first]
     rows: list[tuple[tuple[int, ...], ...]] = []
@@ -90,10 +111,7 @@ def monitor_of(formula: Ltl, holding: tuple[Letter, ...], steps: tuple[Letter, .
                 subsets.append(subset)
             reached[letter] = number[subset]
         rows.append(tuple(tuple(reached[letters[h, s]] for s in range(len(steps))) for h in range(len(holding))))
-    resting = [_lasting(expansion, subsets, letters[h, 0]) for h in range(len(holding))]
-    decided = [None if positive and negative else bool(positive) for positive, negative in subsets]
-    at_rest = [tuple(bool(subset[0] & resting[h]) for h in range(len(holding))) for subset in subsets]
-    return _minimised(holding, steps, decided, rows, at_rest)
+    return subsets, rows
 
 
 def _lasting(expansion: Expansion, subsets: list[_Subset], letter: Letter) -> frozenset[Clause]:

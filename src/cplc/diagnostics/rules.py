@@ -137,3 +137,21 @@ NEVER_FIRES = Rule("never-fires", "a line of an evolution that can never apply",
 NO_INITIAL_STATE = Rule("no-initial-state", "initial states that do not exist")
 
 RULES: tuple[Rule, ...] = tuple(value for value in list(vars().values()) if isinstance(value, Rule))
+"""What is reported of a text."""
+
+REMARKS: tuple[Rule, ...] = (
+    Rule("vacuous-implication", "an implication whose left side is never so", severity="warning"),
+    Rule("over-nothing", "a formula over a family without members", severity="warning"),
+    Rule("trivial", "a formula with the same value whatever the protocol does", severity="warning"),
+    Rule("no-fair-run", "conditions of fairness that exclude every run", severity="warning"),
+    Rule("unrealizable-fairness", "reachable states from which no fair run begins", severity="warning"),
+    Rule("not-serial", "promises that are nowhere kept together", severity="warning"),
+    Rule("not-keepable", "promises that no fair run keeps", severity="remark"),
+    Rule("never-fulfilled", "a fulfilment that holds in no reachable state", severity="warning"),
+    Rule("content-does-not-last", "a kept promise whose content is false again", severity="warning"),
+    Rule("independent-atom", "a part of a formula that does not matter", severity="warning"),
+)
+"""What is reported of a verdict. Pages explain it as they explain rules; it cannot be switched off in a text."""
+
+DOCUMENTED: tuple[Rule, ...] = (*RULES, *REMARKS)
+"""What has a page in `docs/rules/`."""

@@ -49,7 +49,9 @@ NEVER = Atom(e.FALSE, "false")
 
 def _promise(system: System, name: str) -> Binding:
     """Return how a commitment in force binds its debtor."""
-    lasting = _atom(conj((_open(system, name), on_course(system, name))), f"open({name}) on course")
+    lasting = _atom(
+        conj((_open(system, name), on_course(system, name))), f"{name} is open and on course", in_words=True
+    )
     return Binding(name, _in_force(system, name), _kept(system, name, lasting))
 
 
@@ -59,9 +61,15 @@ def _offer(system: System, name: str) -> Binding:
     A conditional one is also kept by a run that never activates it, or on which it expires before it is in force.
     """
     conditional = _is_in(system, name, ("conditional",))
-    where = _atom(disj((conditional, in_force(system, name))), f"conditional({name}) | {_in_force_text(system, name)}")
+    offered = disj((conditional, in_force(system, name)))
+    plain = f"conditional({name}) | active({name})"
+    where = (
+        _atom(offered, f"{name} is conditional or in force", in_words=True)
+        if _may_wait(system, name)
+        else _atom(offered, plain)
+    )
     idle = disj((negate(in_force(system, name)), on_course(system, name)))
-    lasting = _atom(conj((_open(system, name), idle)), f"open({name}) and not in force, or on course")
+    lasting = _atom(conj((_open(system, name), idle)), f"{name} is open, and on course or not in force", in_words=True)
     ended = _is_in(system, name, ("expired",))
     return Binding(name, where, _kept(system, name, lasting, ended))
 
@@ -79,11 +87,14 @@ def _kept(system: System, name: str, lasting: Atom, ended: Expr = e.FALSE) -> Fo
 
 
 def _in_force(system: System, name: str) -> Atom:
-    return _atom(in_force(system, name), _in_force_text(system, name))
+    if _may_wait(system, name):
+        return _atom(in_force(system, name), f"{name} is in force", in_words=True)
+    return _atom(in_force(system, name), f"active({name})")
 
 
-def _in_force_text(system: System, name: str) -> str:
-    return f"active({name}) | pending({name})" if former_of(name) in system.variable else f"active({name})"
+def _may_wait(system: System, name: str) -> bool:
+    """Whether it may be in force while it is pending, which no formula asks for."""
+    return former_of(name) in system.variable
 
 
 def _open(system: System, name: str) -> Expr:
@@ -110,8 +121,8 @@ def _stands(system: System, name: str, where: Atom, what: str, *, so: bool) -> B
     is_open, on_course = _open_claim(system, name), system.claim[name].on_course
     end = "satisfied" if so else "violated"
     goal = _atom(_is_in(system, name, (end,)), f"{end}({name})")
-    text = f"{is_open.text} {'' if so else 'not '}on course"
-    lasting = _atom(conj((is_open.condition, on_course if so else negate(on_course))), text)
+    text = f"{name} is open and {'' if so else 'not '}on course"
+    lasting = _atom(conj((is_open.condition, on_course if so else negate(on_course))), text, in_words=True)
     goals: list[Formula] = [one for one in (goal,) if one != NEVER]
     goals += [] if lasting == NEVER else [f.Globally(lasting)]
     keeping = f.Until(is_open, goals[0] if len(goals) == 1 else f.Or(tuple(goals))) if goals else NEVER
@@ -184,10 +195,14 @@ def _said(model: CheckedModel, system: System, name: str, verb: str, target: str
     if remembered:
         value = remembered.get((verb, target))
         last = Read(last_move_of(name, mover))
-        return NEVER if value is None else _atom(equal(last, e.Const(value)), f"{standing}({name}) by {mover}")
+        return (
+            NEVER if value is None else _atom(equal(last, e.Const(value)), f"{mover} {standing} {name}", in_words=True)
+        )
     found = [_is_in(system, standing_of(name), (standing,))]
     if target is not None and argument_of(name) in system.variable:
         found.append(_is_in(system, argument_of(name), (target,)))
+    if len(found) > 1:
+        return _atom(conj(found), f"{name} is {standing} with {target}", in_words=True)
     return _atom(conj(found), f"{standing}({name})")
 
 
@@ -201,5 +216,5 @@ def _is_in(system: System, name: str, states: Iterable[str]) -> Expr:
     return disj(equal(Read(name), e.Const(state)) for state in possible)
 
 
-def _atom(expr: Expr, text: str) -> Atom:
-    return NEVER if expr == e.FALSE else Atom(expr, text)
+def _atom(expr: Expr, text: str, *, in_words: bool = False) -> Atom:
+    return NEVER if expr == e.FALSE else Atom(expr, text, in_words)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cplc.lowering import dialogue
 from cplc.lowering.vocabulary import kept_by
 from cplc.records import dataclass
-from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation
+from cplc.semantics.model import CheckedModel, Claim, Commitment, Operation, waits_for
 from cplc.semantics.terms import Age, Apply, FactRef, InState, Stands, Term, Value, is_about_runs, state_parts
 from cplc.system.standings import NOTHING, argument_of, last_move_of, standing_of
 
@@ -132,21 +132,7 @@ def make_book(
         involving[operation.commitment].append(operation)
         if operation.target is not None and operation.target != operation.commitment:
             involving[operation.target].append(operation)
-    redirects: dict[str, list[str]] = {}
-    for operation in operations:
-        if operation.target is not None and not operation.retaining:
-            redirects.setdefault(operation.commitment, []).append(operation.target)
-    retained: dict[str, tuple[str, ...]] = {}
-    for name in model.commitment:
-        targets = {o.target: None for o in involving[name] if o.commitment == name and o.retaining and o.target}
-        fresh = list(targets)
-        while fresh:
-            for new in redirects.get(fresh.pop(), ()):
-                if new not in targets:
-                    targets[new] = None
-                    fresh.append(new)
-        if targets:
-            retained[name] = tuple(other for other in model.commitment if other in targets)
+    retained = waits_for(operations, model.commitment)
     suspended = {operation.commitment for operation in operations if operation.verb == "suspend"} | set(retained)
     contents = {
         name: _compiled(c.consequent, model) for name, c in model.commitment.items() if name in model.about_runs

@@ -215,7 +215,9 @@ class _Lowering:
         alternatives: list[Formula] = []
         for when, names in steps.items():
             taken = f.Taken(frozenset(names), text)
-            alternatives.append(taken if e.is_true(when) else f.And((f.Atom(when, f"{text} is possible"), taken)))
+            alternatives.append(
+                taken if e.is_true(when) else f.And((f.Atom(when, f"{text} is possible", in_words=True), taken))
+            )
         return f.Shorthand(_joined(f.Or, alternatives, "false"), text)
 
     @cached_property

@@ -11,7 +11,7 @@ from cplc.report.story import story, tells
 from cplc.report.strategy import no_return_sentence
 from cplc.report.wording import counted, joined, shortened, step_text
 from cplc.system.model import System
-from cplc.system.printer import formula_text
+from cplc.system.printer import formula_text, quoted
 from cplc.system.trace import Evidence
 from cplc.verification.blame import Violation, could_send, endless, violations
 from cplc.verification.results import Avoidance, Blame, Result, WayOut
@@ -127,7 +127,7 @@ def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
 
 def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence) -> Iterator[str]:
     system, run = result.system, story(result.system, evidence).run
-    goal = f"`{shortened(formula_text(avoided.goal))}`"
+    goal = quoted(avoided.goal, shortened(formula_text(avoided.goal)))
     if avoided.lost == 0:
         yield f"{goal} can never hold, even if all roles keep going."
         return

@@ -31,7 +31,7 @@ from cplc.system.formula import (
     children,
     is_state_formula,
 )
-from cplc.system.printer import formula_text
+from cplc.system.printer import formula_text, quoted
 from cplc.verification.facts import Facts
 
 Mark = tuple[int, str]
@@ -53,11 +53,11 @@ def said(formula: Formula, holds: bool) -> str:
             return ", ".join(said(operand, False) for operand in operands)
         case KnownFrom(_, Implies(_, content), observer) if OFFERED in observer:
             where = f"wherever what {observer.partition(OFFERED)[0]} promises is kept, and its offers kept or open"
-            return f"`{formula_text(content)}` {'holds' if holds else 'fails'} {where}"
+            return f"{quoted(content)} {'holds' if holds else 'fails'} {where}"
         case KnownFrom(_, Implies(_, content), observer):  # part of a commitment where something is promised
             return f"`C({observer}, {formula_text(content)})` {'holds' if holds else 'fails'}"
         case _:
-            return f"`{formula_text(formula)}` {'holds' if holds else 'fails'}"
+            return f"{quoted(formula)} {'holds' if holds else 'fails'}"
 
 
 Claim = tuple[Formula, bool]
@@ -115,7 +115,7 @@ class _Reasons:
                 for side in (left, right):
                     yield from self.marks(side, self.facts.truth(side, at) is True, at)
             case Taken() | Shorthand():
-                yield at, f"the next step is {'' if value else 'not '}`{formula_text(formula)}`"
+                yield at, f"the next step is {'' if value else 'not '}{quoted(formula)}"
             case Next(operand):
                 yield from self._after(operand, value, at)
             case Previous() | Once() | Historically() | Since():
@@ -225,8 +225,8 @@ def _claim(formula: Formula, holds: bool) -> str:
     while isinstance(formula, Not):
         formula, holds = formula.operand, not holds
     if isinstance(formula, Atom | Taken | Shorthand) or not is_state_formula(formula):
-        return f"{'always' if holds else 'never'} `{formula_text(formula)}`"
-    return f"always {said(formula, holds)}" if holds else f"never `{formula_text(formula)}`"
+        return f"{'always' if holds else 'never'} {quoted(formula)}"
+    return f"always {said(formula, holds)}" if holds else f"never {quoted(formula)}"
 
 
 def _recurring(formula: Formula, value: bool) -> tuple[Formula, bool] | None:

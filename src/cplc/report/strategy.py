@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from cplc.report.wording import initial_values, step_text, value_text, variable_text
 from cplc.system.formula import Enforces, Finally, Globally, Next, Until
 from cplc.system.model import System
-from cplc.system.printer import formula_text
+from cplc.system.printer import formula_text, quoted
 from cplc.system.trace import Advice, Evidence, Move, Test
 from cplc.verification.results import NoReturn, Result
 
@@ -162,7 +162,7 @@ def no_return_sentence(result: Result) -> str | None:
     if lost is None or evidence is None:
         return None
     who = " and ".join(lost.able.group)
-    what = f"`{formula_text(lost.able.goal)}`"
+    what = quoted(lost.able.goal)
     have = "has" if len(lost.able.group) == 1 else "have"
     if lost.step is None:
         began = f"from step {lost.since} on" if lost.since else "from the initial state on"

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from cplc.automata.monitor import MAX_STATES
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import model
-from cplc.semantics.contents import MAX_LETTERS, Content, TooManyLetters, TooManyStates, compiled
+from cplc.semantics.contents import (
+    MAX_LETTERS,
+    Content,
+    TooManyLetters,
+    TooManyStates,
+    compiled,
+    largest_that_fits,
+    longest_tick_bound,
+)
 from cplc.semantics.terms import Term
 from cplc.semantics.world import World
 from cplc.source import Span
@@ -34,6 +43,17 @@ def _is_decided_when_made(content: Content) -> bool:
     return all(monitor.on_entering(0, holding) is not None for holding in range(len(monitor.holding)))
 
 
+def _too_many_states(name: str, said: Term, checked: model.CheckedModel) -> tuple[str, Note]:
+    """Return what is wrong with a content whose monitor is given up, and what fits in its place."""
+    longest = longest_tick_bound(said)
+    fitting = largest_that_fits(said, checked) if longest else None
+    if fitting is None:
+        message = f"What `{name}` says needs a monitor of more than {MAX_STATES} states"
+        return message, Note("split it into several commitments" + (", or use smaller bounds in ticks" * bool(longest)))
+    message = f"`<={longest} ticks` is too long in what `{name}` says: its monitor has more than {MAX_STATES} states"
+    return message, Note(f"the longest bound that fits in its place is `<={fitting} ticks`")
+
+
 def _monitored(world: World, name: str, said: Term, span: Span, checked: model.CheckedModel) -> Content | None:
     """Return the content with its monitor; report one that is too large, or that nothing ever decides."""
     try:
@@ -44,8 +64,7 @@ def _monitored(world: World, name: str, said: Term, span: Span, checked: model.C
         world.problems.report(rules.TOO_LARGE, span, message, hint)
         return None
     except TooManyStates:
-        hint = Note("use smaller bounds in ticks, or split it into several commitments")
-        world.problems.report(rules.TOO_LARGE, span, f"The monitor of what `{name}` says is too large", hint)
+        world.problems.report(rules.TOO_LARGE, span, *_too_many_states(name, said, checked))
         return None
     if not content.monitor.is_ever_decided:
         hint = Note("bound what is to happen: `F<=k ticks p` in place of `F p`")

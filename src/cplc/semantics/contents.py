@@ -9,6 +9,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations, product
 from math import prod
 from typing import Final
@@ -16,7 +17,7 @@ from typing import Final
 from cplc.automata import ltl
 from cplc.automata.expansion import TooManyStates
 from cplc.automata.ltl import TICK, Letter, Ltl
-from cplc.automata.monitor import NO_STEP, Monitor, monitor_of
+from cplc.automata.monitor import MAX_STATES, NO_STEP, Monitor, monitor_of, states_before_minimisation
 from cplc.records import dataclass
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel, Message
@@ -71,16 +72,78 @@ def acts_in(term: Term) -> Iterator[t.Does]:
 
 def compiled(term: Term, model: CheckedModel) -> Content:
     """Return the content with its monitor; raise `TooManyLetters` or `TooManyStates`."""
+    atoms, acts, formula, by_ticks = _translated(term, model)
+    return Content(atoms, acts, monitor_of(formula, *_letters(atoms, acts, by_ticks, model)), by_ticks)
+
+
+def monitor_size(term: Term, model: CheckedModel) -> int:
+    """Return the size of its monitor that `MAX_STATES` limits; raise `TooManyLetters` or `TooManyStates`."""
+    atoms, acts, formula, by_ticks = _translated(term, model)
+    return states_before_minimisation(formula, *_letters(atoms, acts, by_ticks, model))
+
+
+def longest_tick_bound(term: Term) -> int:
+    """Return the longest bound in ticks; 0 if there is none."""
+    if not isinstance(term, t.Apply):
+        return 0
+    return max([term.bound if term.in_ticks and term.bound else 0, *map(longest_tick_bound, term.operands)])
+
+
+def largest_that_fits(term: Term, model: CheckedModel) -> int | None:
+    """Return the largest value of the longest bound in ticks for which the monitor is small enough, if there is one.
+
+    Sizes of small bounds are extrapolated first: monitors mostly grow by the same number of states with each tick.
+    """
+    longest = longest_tick_bound(term)
+
+    def size(bound: int) -> int | None:
+        try:
+            return monitor_size(_with_bound(term, longest, bound), model)
+        except (TooManyLetters, TooManyStates):
+            return None
+
+    fits, too_long = 0, longest
+    samples = size(8), size(16)
+    match samples:
+        case int(one), int(other) if other > one:
+            expected = 16 + (MAX_STATES - other) * 8 // (other - one)
+        case _:
+            expected = 8
+    guesses = [expected, expected + 1]
+    while too_long - fits > 1:
+        guess = guesses.pop(0) if guesses else (fits + too_long) // 2
+        if fits < guess < too_long:
+            fits, too_long = (fits, guess) if size(guess) is None else (guess, too_long)
+    return fits or None
+
+
+def _with_bound(term: Term, old: int, new: int) -> Term:
+    """Return the term with another number for the bounds in ticks that have the old one."""
+    if not isinstance(term, t.Apply):
+        return term
+    operands = tuple(_with_bound(operand, old, new) for operand in term.operands)
+    bound = new if term.in_ticks and term.bound == old else term.bound
+    return replace(term, operands=operands, bound=bound)
+
+
+def _translated(term: Term, model: CheckedModel) -> tuple[tuple[Term, ...], tuple[t.Does, ...], Ltl, bool]:
+    """Return the atoms, the acts and the formula over their numbers, and whether it counts ticks."""
     facts = {name: fact.meaning for name, fact in model.fact.items()}
     atoms: dict[Term, int] = {}
     _number_atoms(term, facts, atoms)
     acts = tuple(dict.fromkeys(acts_in(term)))
     formula = _formula(term, facts, atoms, {act: len(atoms) + number for number, act in enumerate(acts)})
-    by_ticks = TICK in set(ltl.atoms(formula))
+    return tuple(atoms), acts, formula, TICK in set(ltl.atoms(formula))
+
+
+def _letters(
+    atoms: tuple[Term, ...], acts: tuple[t.Does, ...], by_ticks: bool, model: CheckedModel
+) -> tuple[tuple[Letter, ...], tuple[Letter, ...]]:
+    """Return what may hold in a state, and of a step."""
     steps = {NO_STEP: None}
     steps.update({_of_message(message, model.sync, acts, len(atoms)): None for message in model.messages})
     steps[_of_tick(acts, len(atoms), by_ticks)] = None
-    return Content(tuple(atoms), acts, monitor_of(formula, _states(tuple(atoms), model), tuple(steps)), by_ticks)
+    return _states(atoms, model), tuple(steps)
 
 
 def _of_message(message: Message, sync: bool, acts: tuple[t.Does, ...], first: int) -> Letter:
@@ -278,4 +341,6 @@ def _calculated(op: t.Op, numbers: list[int]) -> Value:
             return first % second if second else 0
 
 
-__all__ = ["Content", "TooManyLetters", "TooManyStates", "acts_in", "compiled"]
+__all__ = [
+    "Content", "TooManyLetters", "TooManyStates", "acts_in", "compiled", "largest_that_fits", "longest_tick_bound",
+]  # fmt: skip

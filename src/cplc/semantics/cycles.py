@@ -37,7 +37,7 @@ def cycles(graph: Mapping[str, Sequence[str]]) -> Iterator[tuple[list[str], list
                 component = open_[cut:]
                 del open_[cut:]
                 is_open.difference_update(component)
-                yield component, _circle(min(component, key=order.__getitem__), set(component), graph)
+                yield component, circle_from(min(component, key=order.__getitem__), set(component), graph)
 
 
 def _enter(
@@ -55,8 +55,8 @@ def _enter(
     work.append((name, iter([following for following in graph[name] if following in graph])))
 
 
-def _circle(start: str, within: set[str], graph: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a shortest way from a name back to itself."""
+def circle_from(start: str, within: set[str], graph: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a shortest way from a name back to itself; nothing if there is none."""
     before: dict[str, str] = {}
     queue = [start]
     for name in queue:

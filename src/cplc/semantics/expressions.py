@@ -305,7 +305,7 @@ class Expressions:
     def _is_other_notation(self, call: ast.Call, scope: Scope) -> bool:
         """Report a call of what nobody defines, if a paper or another tool writes so for something."""
         text = call.span.text
-        edits = translations(text, words=False)
+        edits = translations(text, words=False, file=call.span.source.text)
         if self._macro(call.name.text, scope, None) is not None or len(edits) != 1:
             return False
         if (edits[0].start, edits[0].end) != (0, len(text)):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import model, statements, tree
 from cplc.semantics import terms as t
-from cplc.semantics.cycles import cycles
+from cplc.semantics.cycles import circle_from, cycles
 from cplc.semantics.folding import combined
 from cplc.semantics.participants import Participants
 from cplc.semantics.resolve import Resolver, Watch, where
-from cplc.semantics.terms import Term, Value, is_about_runs
+from cplc.semantics.terms import Term, Value, is_about_runs, state_parts
 from cplc.semantics.unroll import Unroller, may_coincide
 from cplc.semantics.visibility import Viewer, described
 from cplc.semantics.vocabulary import CHECKS, NO_USUAL_CHECKS, USUAL_CHECKS
@@ -39,10 +39,12 @@ class Ground:
         commitments, conditions = self._commitments()
         claims, contents = self._claims()
         messages = tuple(self._message(job, rivals) for job in self._world.messages.values())
-        about_runs = {c.name for c in commitments if is_about_runs(c.consequent) and conditions[c.name]}
+        about_runs = self._contents_about_runs(commitments)
         breakable = (c.name for c in commitments if is_about_runs(c.consequent))
         self._world.brought_about |= {("violate", self._world.commitments[name].body.symbol) for name in breakable}
-        self._report_cycles(conditions | contents, _waiting_for(messages), about_runs)
+        operations = [operation for message in messages for operation in message.operations]
+        waits_for = model.waits_for(operations, (commitment.name for commitment in commitments))
+        self._report_cycles(conditions | contents, waits_for, about_runs | contents)
         for job in self._world.messages.values():
             for done in job.body.operations:
                 self._world.performed.add((done.verb, done.commitment.symbol))
@@ -171,20 +173,40 @@ class Ground:
                 self._world.problems.report(rules.NOT_A_STATE_CONDITION, span, message, hint)
                 return
 
+    def _contents_about_runs(self, commitments: Iterable[model.Commitment]) -> dict[str, list[str]]:
+        """Return for each commitment about runs those whose state its content, not its antecedent, looks at."""
+        return {
+            commitment.name: [
+                atom.commitment
+                for part in state_parts(commitment.consequent)
+                for fact_or_atom in atoms(part)
+                for atom in self._atoms_of(fact_or_atom)
+                if isinstance(atom, t.InState | t.Stands)
+            ]
+            for commitment in commitments
+            if is_about_runs(commitment.consequent)
+        }
+
     def _report_cycles(
-        self, looks_at: dict[str, list[str]], waiting_for: dict[str, list[str]], about_runs: set[str]
+        self, looks_at: dict[str, list[str]], waits_for: Mapping[str, tuple[str, ...]], monitored: dict[str, list[str]]
     ) -> None:
         """Report conditions that depend on themselves.
 
-        Claims, and contents about runs that look at states, do so also by what a retaining commitment waits for.
+        A monitor reads states that are settled: those that a claim, or a content about runs, looks at may not depend
+        on it by what a retaining commitment waits for either. Other rules are one fixpoint with that.
         """
         for _, circle in cycles(looks_at):
             if circle:
                 self._report_cycle(circle)
-        for _, circle in cycles({name: [*seen, *waiting_for.get(name, ())] for name, seen in looks_at.items()}):
-            if watched := next((name for name in circle if name in self._world.claims or name in about_runs), None):
-                start = circle.index(watched)
-                self._report_cycle(circle[start:] + circle[:start])
+        graph = {name: [*seen, *waits_for.get(name, ())] for name, seen in looks_at.items()}
+        for component, circle in cycles(graph):
+            within = set(component)
+            for name, seen in monitored.items() if circle else ():
+                inside = [other for other in seen if other in within]
+                if name in within and inside:
+                    # Its other rules may lead round as well: what is shown begins with what its content looks at.
+                    self._report_cycle(circle_from(name, within, {**graph, name: inside}))
+                    break
 
     def _report_cycle(self, circle: list[str]) -> None:
         name = circle[0]
@@ -387,16 +409,6 @@ class Ground:
 
     def formula(self, frame: Frame, values: Values, found: tree.Tree) -> Term:
         return Resolver(self._world, frame, values).term(found)
-
-
-def _waiting_for(messages: Iterable[model.Message]) -> dict[str, list[str]]:
-    """Return for each commitment those to which it may be handed over, and whose end it may wait for."""
-    found: dict[str, list[str]] = {}
-    for message in messages:
-        for operation in message.operations:
-            if operation.target is not None and operation.verb in ("delegate", "assign"):
-                found.setdefault(operation.commitment, []).append(operation.target)
-    return found
 
 
 def _into(found: dict[Term, None]) -> Watch:

@@ -6,6 +6,7 @@ All instances stand in the order of declaration. Names of instances: see `cplc.s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
@@ -339,3 +340,28 @@ class CheckedModel:
     @cached_property
     def role(self) -> dict[str, Role]:
         return {role.name: role for role in self.roles}
+
+
+def waits_for(operations: Iterable[Operation], commitments: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return for each commitment those it may wait for once it is delegated `retaining`: the target and its successors.
+
+    Whoever delegates or assigns without `retaining` does not wait, but those who waited for it wait for its successor.
+    """
+    delegates: dict[str, dict[str, None]] = {}
+    successors: dict[str, list[str]] = {}
+    for operation in operations:
+        if operation.target is not None and operation.retaining:
+            delegates.setdefault(operation.commitment, {})[operation.target] = None
+        elif operation.target is not None:
+            successors.setdefault(operation.commitment, []).append(operation.target)
+    ordered = tuple(commitments)
+    found: dict[str, tuple[str, ...]] = {}
+    for name in ordered:
+        if targets := delegates.get(name):
+            pending = list(targets)
+            while pending:
+                new = [one for one in successors.get(pending.pop(), ()) if one not in targets]
+                targets.update(dict.fromkeys(new))
+                pending += new
+            found[name] = tuple(other for other in ordered if other in targets)
+    return found

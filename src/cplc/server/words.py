@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from cplc.semantics.vocabulary import NO_USUAL_CHECKS, USUAL_CHECKS
+
 CLAUSES: Final[dict[str, str]] = {
     "after": "`after E`: may be sent only when `E` holds, as far as the sender sees it.",
     "unless": "`unless E`: may not be sent when `E` holds.",
@@ -186,7 +188,10 @@ def meaning(word: str) -> str | None:
 
 
 def check_meaning(name: str) -> str | None:
-    """Return what a built-in check asks."""
+    """Return what a built-in check asks, or what `none` says in its place."""
+    if name == NO_USUAL_CHECKS:
+        usual = ", ".join(f"`{one}`" for one in USUAL_CHECKS)
+        return f"`check {name}`: the usual checks ({usual}) are not asked, but for those that the file names"
     from cplc.verification.checks import CHECKS
 
     return f"`check {name}`: {CHECKS[name].says}" if name in CHECKS else None

@@ -1,4 +1,4 @@
-"""Expressions and formulas: text to tree, by `grammar/formula.lark`. The only home of lark.
+"""Expressions and formulas: text to tree, by `grammar/formula.lark`.
 
 `read` takes a piece of a source; spans point into that source. Comments must be blank in the text it is given.
 """
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, cast
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
-from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax import ast
 from cplc.syntax.other_notation import applied, translations
+from cplc.syntax.parse_tables import parser_of
 from cplc.syntax.readable import MAX_DEPTH
 from cplc.syntax.wording import advice, closing, found, last_token, token_at
 from cplc.syntax.words import PREFIXES
@@ -61,13 +61,10 @@ def _simple(word: str, span: Span) -> ast.Expr | None:
 
 @cache
 def _machinery() -> tuple[Lark, Builder]:
-    from lark import Lark
-
     from cplc.syntax.building import Builder
 
     builder = Builder()
-    grammar = (shipped("grammar") / "formula.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", lexer="contextual", transformer=builder, maybe_placeholders=False), builder
+    return parser_of("formula", builder), builder
 
 
 def _parsed(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:

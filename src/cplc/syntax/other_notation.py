@@ -69,6 +69,14 @@ _VERBS: Final = {
 _MAX_FORMS: Final = 40
 """Forms inside one another that are read."""
 _ARGUED: Final = frozenset({"justify", "attack", "defend"})
+_HANDING_OVER: Final = {"delegate": "debtor", "assign": "creditor"}
+"""Operations that name another party, and which party of the successor that is."""
+_COMMITMENT: Final = re.compile(
+    r"\bcommitment\s+(?P<name>[A-Za-z_]\w*)\s*(?P<index>\[[^\]]*\])?\s*=\s*C\s*\("
+    r"\s*(?P<debtor>[^,()]+?)\s*,\s*(?P<creditor>[^,()]+?)\s*,",
+    re.ASCII,
+)
+_HAND_OVER: Final = re.compile(r"\b(delegate|assign)\s+([A-Za-z_]\w*)\s+to\s+([A-Za-z_]\w*)(?![\w\[.])", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +86,21 @@ class Translation:
     start: int
     end: int
     text: str
+    is_certain: bool = True
+    """It means the same; otherwise it says less."""
 
     def diagnostic(self, span: Span) -> Diagnostic:
         """Report it at its place in a source."""
-        return reported(span, self.text)
+        return reported(span, self.text, is_certain=self.is_certain)
 
 
-def reported(span: Span, instead: str) -> Diagnostic:
-    """Report other notation at a place, with what to write instead."""
+def reported(span: Span, instead: str, *, is_certain: bool = True) -> Diagnostic:
+    """Report other notation at a place, with what to write instead; what is not certain is no repair."""
     written = " ".join(span.text.split())
     shown = written if len(written) <= 60 else f"{written[:57]}…"
     note = Note(f"write `{instead.strip()}`", replacement=instead)
+    if not is_certain:
+        note = Note(f"`{instead.strip()}` is the nearest: no message here hands it over to that role")
     return OTHER_NOTATION.at(span, f"`{shown}` is the notation of another language", note)
 
 
@@ -132,12 +144,15 @@ def _apart(text: str, start: int, length: int, instead: str) -> str:
     return left + instead + (" " if joins else "")
 
 
-def translations(text: str, context: Context = "formula", *, words: bool = True) -> tuple[Translation, ...]:
+def translations(
+    text: str, context: Context = "formula", *, words: bool = True, file: str = ""
+) -> tuple[Translation, ...]:
     """Return the outermost parts of a text that are other notation, in order.
 
-    ``words`` are `and`, `or` and the like: a name may be called so.
+    ``words`` are `and`, `or` and the like: a name may be called so. ``file`` is the text that declares the names: in
+    `Delegate(i, k, c)` and `Delegate(i, c, k)` it says which is the commitment, and to which other one it is delegated.
     """
-    return tuple(_Reading(text, context, words=words).translations())
+    return tuple(_Reading(text, context, words=words, file=file).translations())
 
 
 def applied(text: str, edits: Iterable[Translation]) -> str:
@@ -150,13 +165,15 @@ def applied(text: str, edits: Iterable[Translation]) -> str:
 class _Reading:
     """Finds forms of other notation in the words and signs of a text."""
 
-    def __init__(self, text: str, context: Context, *, words: bool = True) -> None:
+    def __init__(self, text: str, context: Context, *, words: bool = True, file: str = "") -> None:
         self.text = text
+        self.file = file
         self.context = context
         self.words = words
         self.tokens = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
         self.closing = _matching([token for token, _, _ in self.tokens])
         self.depth = 0
+        self.is_certain = True
         self.forms: dict[tuple[int, Context], tuple[int, str] | None] = {}
 
     def translations(self) -> Iterator[Translation]:
@@ -171,7 +188,7 @@ class _Reading:
                 index += 1
                 continue
             last, text = form
-            yield Translation(self.tokens[index][1], self.tokens[last - 1][2], text)
+            yield Translation(self.tokens[index][1], self.tokens[last - 1][2], text, self.is_certain)
             index = last
 
     def _word(self, index: int) -> str:
@@ -261,8 +278,33 @@ class _Reading:
         subjects = texts[1:] if len(texts) > (2 if argued else 1) else texts
         if not _are_names(texts) or (argued and len(subjects) != 2) or (not argued and not subjects):
             return None
-        operation = f"{verb} {subjects[0]} with {subjects[1]}" if argued else f"{verb} {subjects[-1]}"
+        operation = f"{verb} {subjects[0]} with {subjects[1]}" if argued else self._operation(verb, texts)
         return operation if context == "means" else f"does({operation})"
+
+    def _operation(self, verb: str, texts: list[str]) -> str:
+        """Read an operation on the commitment among these names, or on the last one where none is declared as such."""
+        declared = {match["name"]: match for match in _COMMITMENT.finditer(self.file)}
+        named = [place for place, text in enumerate(texts) if re.split(r"[\s\[]", text)[0] in declared]
+        if not named:
+            return f"{verb} {texts[-1]}"
+        subject = texts[named[0]]
+        if verb not in _HANDING_OVER:
+            return f"{verb} {subject}"
+        if len(named) > 1:
+            return f"{verb} {subject} to {texts[named[1]]}"
+        # Who performs it stands first; what is left is the other party.
+        others = [text for place, text in enumerate(texts) if place not in (named[0], 0)]
+        found = {
+            match[3]
+            for match in _HAND_OVER.finditer(self.file)
+            if (match[1], match[2]) == (verb, subject)
+            and match[3] in declared
+            and declared[match[3]][_HANDING_OVER[verb]] in others
+        }
+        if len(found) == 1:
+            return f"{verb} {subject} to {found.pop()}"
+        self.is_certain = self.is_certain and not others
+        return f"{verb} {subject}"
 
     def _subscripted(self, index: int, word: str) -> tuple[int, str] | None:
         """Read `K_i p`, `K_{i} p`, `C_{i, j} p` (common knowledge) and `C_{i -> j} p` (commitment)."""

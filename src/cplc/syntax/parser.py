@@ -198,7 +198,7 @@ class _Recovery:
     def _translated(self, excerpt: Excerpt, keyword: str) -> Excerpt:
         """Return a declaration in the notation of this language, if that makes it one; what is other is reported."""
         contexts: dict[str, Context] = {"commitment": "commitment", "message": "means"}
-        edits = translations(excerpt.text, contexts.get(keyword, "formula"))
+        edits = translations(excerpt.text, contexts.get(keyword, "formula"), file=self.scanned.source.text)
         if not edits or isinstance(_model(applied(excerpt.text, edits), self.scanned.nesting), Rejection):
             return excerpt
         places = [(excerpt.original(edit.start), excerpt.original(edit.end)) for edit in edits]

@@ -102,13 +102,13 @@ def _wherever_kept(channel: Offering, content: Formula, with_ended: bool) -> tup
         observed = tuple(expr for expr in promises.promised if expr not in unobserved)
         there = conj((promises.caught_up, *(disj((offer.offered, offer.kept)) for offer in taken)))
         condition = Atom(
-            there, f"all that {channel.name} promises is kept, and what it offers is kept or still offered"
+            there, f"all that {channel.name} promises is kept, and what it offers is kept or still offered", True
         )
         besides = f"{OFFERED}{', '.join(offer.name for offer in taken)}" if taken else ""
         known = KnownFrom(observed, Implies(condition, content), channel.name + besides)
         if is_here == TRUE:
             return (known,)
-        found.append(Or((Not(Atom(is_here, f"{channel.name} offers the same")), known)))
+        found.append(Or((Not(Atom(is_here, f"{channel.name} offers the same", True)), known)))
     return tuple(found)
 
 

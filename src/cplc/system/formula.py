@@ -16,10 +16,12 @@ from cplc.system.expr import TRUE, Expr, reads
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A condition on the present state; ``text`` is what the user wrote for it."""
+    """A condition on the present state; ``text`` is what the user wrote for it, or could write."""
 
     condition: Expr
     text: str
+    in_words: bool = False
+    """The language has no formula for it: the text is plain words."""
 
 
 @dataclass(frozen=True, slots=True)

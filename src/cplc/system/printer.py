@@ -46,6 +46,16 @@ def formula_text(formula: Formula) -> str:
     return _formula(formula)[0]
 
 
+def quoted(formula: Formula, text: str | None = None) -> str:
+    """Return the formula, or a shorter ``text`` of it, for a sentence: in backquotes only if it can be asked again.
+
+    What the language has no formula for is written in words, between double quotes.
+    """
+    text = formula_text(formula) if text is None else text
+    in_words = any(isinstance(part, f.Atom) and part.in_words for part in f.subformulas(formula))
+    return text if in_words else f"`{text}`"
+
+
 def content_text(system: System, commitment: Commitment) -> str:
     """Return what a commitment promises: a formula about runs as it is written, or the condition."""
     return commitment.content or condition_text(system, commitment.consequent)
@@ -97,6 +107,8 @@ def _infix(operator: str, operands: Iterable[_Text], level: int) -> _Text:
 
 def _formula(formula: Formula) -> _Text:
     match formula:
+        case f.Atom(_, text, True):
+            return f'"{text}"', _CLOSED
         case f.Atom(_, text):
             return text, _loosest(text)
         case f.Regardless(operand):

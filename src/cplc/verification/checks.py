@@ -138,14 +138,16 @@ def goes_on(system: System) -> Question:
             places.append(player.span)
     going = OnPaths("E", Next(Atom(TRUE, "true")))
     able = conj(disj(action.allowed for action in player.actions) for player in system.players)
-    stuck = And((Atom(able, "everybody has an action"), Not(going)))
+    stuck = And((Atom(able, "everybody has an action", in_words=True), Not(going)))
     leaving = list(_leaving(system))
     for text, condition, span in leaving:
-        never = OnPaths("A", Globally(Not(And((stuck, Atom(condition, f"{text} leaves its range"))))))
+        never = OnPaths("A", Globally(Not(And((stuck, Atom(condition, f"{text} leaves its range", in_words=True))))))
         line = f" in line {span.position[0]}" if span is not None else ""
         parts.append((never, f"`{text}`{line} leaves its range in some reachable state, where all stop"))
         places.append(span)
-    others = Atom(negate(disj(condition for _, condition, _ in leaving)), "nothing else leaves its range")
+    others = Atom(
+        negate(disj(condition for _, condition, _ in leaving)), "nothing else leaves its range", in_words=True
+    )
     text = "in some reachable state all that can be done leads out of the range of a variable, and all stop"
     parts.append((OnPaths("A", Globally(Not(And((stuck, others))))), text))
     places.append(None)
@@ -214,7 +216,7 @@ def _nothing_open(system: System) -> Formula:
 
 
 def _never(condition: Expr, text: str) -> Formula:
-    return OnPaths("A", Globally(Not(Atom(condition, text))))
+    return OnPaths("A", Globally(Not(Atom(condition, text, in_words=True))))
 
 
 def _always(formula: Formula) -> Formula:
@@ -277,7 +279,7 @@ def _live(system: System, _: Debts) -> _Asked:
         receipts.setdefault(step.event, []).append(step.guard)
     parts: list[Part] = []
     for message in system.messages:
-        possible = Atom(disj(receipts.get(message.name, ())), f"{message.name} can be received")
+        possible = Atom(disj(receipts.get(message.name, ())), f"{message.name} can be received", in_words=True)
         parts.append((_on_some_run(system, possible), f"`{message.name}` is never received"))
     return _Asked(tuple(parts), places=tuple(message.span for message in system.messages))
 
@@ -312,7 +314,7 @@ def _resolvable(system: System, _: Debts) -> _Asked:
 
 def _effective(system: System, _: Debts) -> _Asked:
     restarting = disj(step.guard for step in system.steps if step.kind == "restart")
-    ended = Atom(disj((system.terminal, restarting)), "at an end")
+    ended = Atom(disj((system.terminal, restarting)), "this is an end", in_words=True)
     fulfilled = Or(tuple(is_kept(commitment) for commitment in system.commitments))
     success = _some_time(And((ended, fulfilled, _nothing_open(system))))
     return _Asked(((success, "no run ends with a commitment fulfilled and none open"),))
@@ -358,12 +360,12 @@ def _aligned(system: System, _: Debts) -> _Asked:
         kept |= {standing_of(variable) for variable in kept} & system.variable.keys()
         events = {step.event for step in system.steps if step.writes & kept}
         pending = disj(message.in_flight for message in system.messages if message.name in events)
-        quiet = Atom(negate(pending), f"nothing in flight that tells of {commitment.name}")
+        quiet = Atom(negate(pending), f"nothing in flight that tells of {commitment.name}", in_words=True)
         for role, variable in commitment.views:
             same = [Equal(Read(variable), Read(commitment.variable))]
             if standing_of(variable) in kept:
                 same.append(Equal(Read(standing_of(variable)), Read(standing_of(commitment.variable))))
-            right = Atom(conj(same), f"{role} sees {commitment.name} as it is")
+            right = Atom(conj(same), f"{role} sees {commitment.name} as it is", in_words=True)
             meaning = f"nothing is in flight and {role} has a wrong view of `{commitment.name}`"
             parts.append((_always(Implies(quiet, right)), meaning))
     return _Asked(tuple(parts), _without_fairness(system))
@@ -380,7 +382,9 @@ def _no_delegation_loop(system: System, debts: Debts) -> _Asked:
     parts: list[Part] = []
     for circle in watched:
         bit = circle.handed_on
-        stays = tuple(Finally(Globally(Atom(one, "the debt is not handed on"))) for one in (bit, negate(bit)))
+        stays = tuple(
+            Finally(Globally(Atom(one, "the debt is not handed on", in_words=True))) for one in (bit, negate(bit))
+        )
         names = " and ".join(f"`{name}`" for name in circle.members)
         finding = f"one and the same debt of {names} is handed on forever"
         parts.append((OnPaths("A", Or(stays)), finding))

@@ -25,7 +25,7 @@ from cplc.system.formula import (
 )
 from cplc.system.kept import kept_for_system
 from cplc.system.model import Commitment, State, Step, System
-from cplc.system.printer import formula_text
+from cplc.system.printer import quoted
 from cplc.verification.interpreter import holds
 from cplc.verification.results import Remark
 from cplc.verification.vacuity import Reachable
@@ -41,7 +41,7 @@ def never_fulfilled(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
     for part in dict.fromkeys(subformulas(formula)):
         is_fulfilment = isinstance(part, Fulfils) or (isinstance(part, Conditional) and part.operation in _FULFILMENT)
         if is_fulfilment and not _says_never(formula, part) and not reachable.occurs(part):
-            yield Remark("never-fulfilled", f"`{formula_text(part)}` holds in no reachable state")
+            yield Remark("never-fulfilled", f"{quoted(part)} holds in no reachable state")
 
 
 def _says_never(formula: Formula, part: Formula) -> bool:
@@ -75,7 +75,11 @@ def contents_that_do_not_last(
         if states is None or "fulfilled" not in states.domain or _stays_true(commitment, system):
             continue
         is_fulfilled = equal(Read(commitment.variable), Const("fulfilled"))
-        lost = Atom(conj((is_fulfilled, negate(commitment.consequent))), f"kept, and no longer so: {commitment.name}")
+        lost = Atom(
+            conj((is_fulfilled, negate(commitment.consequent))),
+            f"{commitment.name} is kept, and no longer so",
+            in_words=True,
+        )
         reachable = deciding(OnPaths("E", Finally(lost)))
         if reachable.occurs(lost):
             message = (

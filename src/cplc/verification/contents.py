@@ -24,7 +24,7 @@ def is_open(commitment: Commitment) -> Formula:
 
 
 def is_on_course(commitment: Commitment) -> Formula:
-    return Atom(commitment.on_course, f"on course: {commitment.name}")
+    return Atom(commitment.on_course, f"{commitment.name} is on course", in_words=True)
 
 
 def is_unsettled(commitment: Commitment) -> Formula:
@@ -66,14 +66,14 @@ def can_be_honoured(system: System, commitment: Commitment, *, uniform: bool) ->
     done = Atom(one_of(Read(commitment.variable), ends), " | ".join(f"{state}({commitment.name})" for state in ends))
     if not commitment.content:
         return Enforces(group, Until(is_open(commitment), done), uniform)
-    idle = Atom(one_of(Read(commitment.variable), _NOT_IN_FORCE), f"not in force: {commitment.name}")
+    idle = Atom(one_of(Read(commitment.variable), _NOT_IN_FORCE), f"{commitment.name} is not in force", in_words=True)
     lasting = Enforces(group, Globally(Or((is_on_course(commitment), idle))), uniform)
     return Enforces(group, Until(is_open(commitment), Or((done, And((is_on_course(commitment), lasting))))), uniform)
 
 
 def are_consistent(system: System, one: Commitment, other: Commitment) -> Formula:
     """Return that wherever both are in force and each is kept on some fair run, some fair run keeps both."""
-    in_force = tuple(Atom(_in_force(system, c), f"in force: {c.name}") for c in (one, other))
+    in_force = tuple(Atom(_in_force(system, c), f"{c.name} is in force", in_words=True) for c in (one, other))
     each = tuple(OnPaths("E", _kept(c)) for c in (one, other))
     both = OnPaths("E", And((_kept(one), _kept(other))))
     return OnPaths("A", Globally(Implies(And((*in_force, *each)), both)))

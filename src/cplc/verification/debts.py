@@ -62,7 +62,9 @@ def left_owed(system: System, debts: Debts) -> Iterator[Placed]:
         stuck = conj((debt.owed, negate(debt.suspended), negate(disj(others))))
         if not is_false(stuck):
             finding = f"{_named(one)} is owed at an end, where nobody can act any more; {_help(system, one)}"
-            yield (_never_at_an_end(system, stuck, _owed_text(one, stuck)), finding), one.span
+            is_active = stuck == _is(system, one, "active")
+            never = _never_at_an_end(system, stuck, one, "active" if is_active else "owed", has_formula=is_active)
+            yield (never, finding), one.span
 
 
 def left_open(system: System, debts: Debts) -> Iterator[Placed]:
@@ -73,7 +75,8 @@ def left_open(system: System, debts: Debts) -> Iterator[Placed]:
         dangling = conj((_open(system, one), negate(disj(others))))
         if not is_false(dangling):
             finding = f"{_named(one)} is open at an end, where nobody can act any more; {_help(system, one)}"
-            yield (_never_at_an_end(system, dangling, f"open({one.name})"), finding), one.span
+            never = _never_at_an_end(system, dangling, one, "open", has_formula=not waiting)
+            yield (never, finding), one.span
 
 
 def forgotten(system: System, debts: Debts) -> Iterator[Placed]:
@@ -97,10 +100,10 @@ def dormant(system: System, debts: Debts) -> Iterator[Listing]:
     for one in system.commitments:
         conditional, suspended = _is(system, one, "conditional"), debts[one.name].suspended
         if not is_false(conditional):
-            never = _never_at_an_end(system, conditional, f"conditional({one.name})")
+            never = _never_at_an_end(system, conditional, one, "conditional")
             yield never, f"{_named(one)} may be conditional at the end: {_awaited(system, one)}"
         if not is_false(suspended):
-            never = _never_at_an_end(system, suspended, f"suspended({one.name})")
+            never = _never_at_an_end(system, suspended, one, "suspended", has_formula=False)
             yield never, f"{_named(one)} may be suspended at the end: it depends on {one.creditor}"
 
 
@@ -151,24 +154,31 @@ def _ends(system: System) -> tuple[tuple[frozenset[str], Expr, bool], ...]:
     )
 
 
-def _never_at_an_end(system: System, condition: Expr, text: str) -> Formula:
-    """Return that no state is an end in which the condition holds for ever."""
+def _never_at_an_end(
+    system: System, condition: Expr, one: Commitment, state: str, *, has_formula: bool = True
+) -> Formula:
+    """Return that no state is an end in which the condition, that the commitment is in this state, holds for ever."""
     home = reads(condition)
     ends = _ends(system)
     here = [end for end in ends if home & end[0]]
-    operands = [_leaves(conj((*(end[1] for end in here), condition)), f"terminal & {text}", any(e[2] for e in here))]
-    operands += [_leaves(over, "terminal elsewhere", is_timed) for part, over, is_timed in ends if not home & part]
+    has_formula = has_formula and len(here) == len(ends)
+    text = f"terminal & {state}({one.name})" if has_formula else f"{one.name} is {state} at an end"
+    stays = Atom(conj((*(end[1] for end in here), condition)), text, in_words=not has_formula)
+    operands = [_leaves(stays, any(end[2] for end in here))]
+    for part, over, is_timed in ends:
+        if not home & part:
+            operands.append(_leaves(Atom(over, "another part is at an end", in_words=True), is_timed))
     return OnPaths("A", Globally(Or(tuple(operands)) if len(operands) > 1 else operands[0]))
 
 
-def _leaves(condition: Expr, text: str, is_timed: bool) -> Formula:
+def _leaves(condition: Atom, is_timed: bool) -> Formula:
     """Return that the condition does not hold for ever, where nothing but time can change it."""
-    left = Not(Atom(condition, text))
+    left = Not(condition)
     return OnPaths("A", Finally(left)) if is_timed else left
 
 
 def _never(condition: Expr, text: str) -> Formula:
-    return OnPaths("A", Globally(Not(Atom(condition, text))))
+    return OnPaths("A", Globally(Not(Atom(condition, text, in_words=True))))
 
 
 # --- commitments
@@ -185,12 +195,6 @@ def _open(system: System, commitment: Commitment) -> Expr:
 
 def _restarts_of(system: System, commitment: Commitment) -> tuple[Step, ...]:
     return tuple(step for step in system.steps if step.takes_back(commitment.variable))
-
-
-def _owed_text(commitment: Commitment, condition: Expr) -> str:
-    """Return a condition to be owed as a formula to paste, where it is the plain one."""
-    is_plain = condition == one_of(Read(commitment.variable), ("active",))
-    return f"active({commitment.name})" if is_plain else f"owed({commitment.name})"
 
 
 def _named(commitment: Commitment) -> str:

@@ -25,7 +25,7 @@ from cplc.system.formula import (
     subformulas,
 )
 from cplc.system.model import State
-from cplc.system.printer import formula_text
+from cplc.system.printer import quoted
 from cplc.system.trace import Evidence
 from cplc.verification.results import Remark
 from cplc.verification.vacuity import Reachable
@@ -48,13 +48,35 @@ class _Part:
     path: Formula
 
 
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """Minimal sets of promises that no fair run from a state keeps together, the smallest first.
+
+    The empty set alone stands for a state without fair run. None in a set is the trigger.
+    """
+
+    sets: tuple[tuple[str | None, ...], ...]
+    examined: int
+    """Of how many sets it is known whether some fair run keeps them."""
+    total: int
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether there may be further sets."""
+        return self.examined < self.total
+
+
 def conflicts_shown(formula: Formula, evidence: Evidence, holds: Holds) -> Iterator[Remark]:
     """Yield which promises exclude each other where the evidence ends, if a social commitment is false there."""
     found: dict[str, None] = {}
-    for state in _ends(evidence)[:MAX_STATES]:
+    ends = _ends(evidence)
+    where = "where the run ends"
+    if len(ends) > MAX_STATES:
+        where = f"where runs end ({MAX_STATES} of {len(ends)} ends were examined)"
+    for state in ends[:MAX_STATES]:
         for social in _social(formula):
             if holds(bound(social), state) and not holds(able(social), state):
-                found.setdefault(_explained(social, conflicts(social, state, holds), "where the run ends"))
+                found.setdefault(_explained(social, conflicts(social, state, holds), where))
     yield from (Remark("not-keepable", text) for text in found)
 
 
@@ -69,10 +91,11 @@ def conflicts_everywhere(reachable: Reachable, formula: Formula, holds: Holds) -
             yield Remark("not-keepable", text, example)
 
 
-def conflicts(social: SociallyCommits, state: State, holds: Holds) -> tuple[tuple[str | None, ...], ...]:
-    """Return the minimal sets that no fair run from the state keeps together, the smallest first.
+def conflicts(social: SociallyCommits, state: State, holds: Holds) -> Conflicts:
+    """Return the minimal sets that no fair run from the state keeps together, all of them or as many as are looked for.
 
-    The empty set alone stands for a state without fair run.
+    Sets that contain one that was found are known without a question. Beyond `MAX_QUESTIONS` the search ends once
+    there is one set.
     """
     parts = [_Part(one.name, one.keeping) for one in social.bindings if holds(one.where, state)]
     if social.trigger is not None:
@@ -81,21 +104,31 @@ def conflicts(social: SociallyCommits, state: State, holds: Holds) -> tuple[tupl
     def possible(some: Sequence[_Part]) -> bool:
         return holds(_some_run(some), state)
 
+    total = 2 ** len(parts) - 1
     if not possible(()):
-        return ((),)
+        return Conflicts(((),), total, total)
     found: list[frozenset[_Part]] = []
-    questions = 0
+    questions = examined = 0
+    candidates = parts
     for size in range(1, len(parts) + 1):
-        for some in combinations(parts, size):
-            if any(conflict <= frozenset(some) for conflict in found):
-                continue
-            questions += 1
-            if questions > MAX_QUESTIONS:
-                found += [] if found else [frozenset(_shrunk(parts, possible))]
-                return tuple(tuple(part.name for part in parts if part in one) for one in found)
-            if not possible(some):
-                found.append(frozenset(some))
-    return tuple(tuple(part.name for part in parts if part in one) for one in found)
+        if size == 2:  # whatever contains one that cannot be kept by itself is known
+            alone = frozenset().union(*found)
+            candidates = [part for part in parts if part not in alone]
+            examined = len(candidates) + total - (2 ** len(candidates) - 1)
+        for some in combinations(candidates, size):
+            if not any(conflict <= frozenset(some) for conflict in found):
+                questions += 1
+                if questions > MAX_QUESTIONS:
+                    found += [] if found else [frozenset(_shrunk(parts, possible))]
+                    return Conflicts(_names(parts, found), examined, total)
+                if not possible(some):
+                    found.append(frozenset(some))
+            examined += 1
+    return Conflicts(_names(parts, found), examined, total)
+
+
+def _names(parts: Sequence[_Part], sets: Sequence[frozenset[_Part]]) -> tuple[tuple[str | None, ...], ...]:
+    return tuple(tuple(part.name for part in parts if part in one) for one in sets)
 
 
 def _shrunk(parts: Sequence[_Part], possible: Callable[[Sequence[_Part]], bool]) -> list[_Part]:
@@ -116,21 +149,25 @@ def _some_run(parts: Sequence[_Part]) -> Formula:
     return And((path, SOME_FAIR_RUN)) if is_state_formula(path) else OnPaths("E", path)
 
 
-def _explained(social: SociallyCommits, sets: Sequence[tuple[str | None, ...]], where: str) -> str:
+def _explained(social: SociallyCommits, found: Conflicts, where: str) -> str:
     """Return in words why the debtor cannot keep its word."""
-    reasons = "; ".join(_reason(social, names) for names in sets)
-    return f"`{formula_text(social)}` is false {where}: {reasons}"
+    reasons = "; ".join(_reason(social, names) for names in found.sets)
+    text = f"{quoted(social)} is false {where}: {reasons}"
+    if found.is_partial:
+        examined = f"{found.examined:,} of {found.total:,} sets of promises were examined"
+        text += f" (the search is partial, there may be further conflicts: {examined})"
+    return text
 
 
 def _reason(social: SociallyCommits, names: tuple[str | None, ...]) -> str:
-    quoted = [f"`{name}`" for name in names if name is not None]
+    promises = [f"`{name}`" for name in names if name is not None]
     trigger = ""
     if None in names and social.trigger is not None:
-        trigger = f" and comes to `{formula_text(social.trigger)}`"
-    match quoted:
+        trigger = f" and comes to {quoted(social.trigger)}"
+    match promises:
         case [] if None in names:
             assert social.trigger is not None
-            return f"no fair run comes to `{formula_text(social.trigger)}`"
+            return f"no fair run comes to {quoted(social.trigger)}"
         case []:
             return "no fair run begins there"
         case [only] if not trigger:
@@ -140,7 +177,7 @@ def _reason(social: SociallyCommits, names: tuple[str | None, ...]) -> str:
         case [one, other]:
             return f"no fair run keeps both {one} and {other}{trigger}"
         case _:
-            return f"no fair run keeps all of {', '.join(quoted[:-1])} and {quoted[-1]}{trigger}"
+            return f"no fair run keeps all of {', '.join(promises[:-1])} and {promises[-1]}{trigger}"
 
 
 def _social(formula: Formula) -> list[SociallyCommits]:

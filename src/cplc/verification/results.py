@@ -74,7 +74,7 @@ class Excluded:
 
 RemarkCode = Literal[
     "vacuous-implication", "over-nothing", "trivial", "no-fair-run", "unrealizable-fairness",
-    "not-serial", "not-keepable", "never-fulfilled", "content-does-not-last", "independent-atom", "advisory",
+    "not-serial", "not-keepable", "never-fulfilled", "content-does-not-last", "independent-atom",
 ]  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from cplc.system.formula import (
     subformulas,
 )
 from cplc.system.model import State
-from cplc.system.printer import formula_text
+from cplc.system.printer import quoted
 from cplc.verification.results import Remark
 
 
@@ -66,8 +66,7 @@ def vacuous_implications(reachable: Reachable, formula: Formula, considered: Con
         else:
             where, never = OnPaths("E", left.formula, left.along), "is true nowhere on any run"
         if not reachable.occurs(where):
-            text = formula_text(left.formula)
-            yield Remark("vacuous-implication", f"the left side of an implication, `{text}`, {never}")
+            yield Remark("vacuous-implication", f"the left side of an implication, {quoted(left.formula)}, {never}")
 
 
 Considered = Literal["all", "fair on runs", "fair"]

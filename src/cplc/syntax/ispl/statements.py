@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX
-from cplc.resources import shipped
 from cplc.source import Source, Span
 from cplc.syntax.ispl.words import OPERATORS, RESERVED, last_word
+from cplc.syntax.parse_tables import parser_of
 
 if TYPE_CHECKING:
     from lark import Lark, UnexpectedInput
@@ -53,16 +53,10 @@ _WRITTEN_AS: Final[dict[str, str]] = {
 
 @cache
 def _machinery() -> tuple[Lark, Builder]:
-    from lark import Lark
-
     from cplc.syntax.ispl.building import Builder
 
     builder = Builder()
-    grammar = (shipped("grammar") / "ispl.lark").read_text(encoding="utf-8")
-    parser = Lark(
-        grammar, parser="lalr", lexer="contextual", transformer=builder, maybe_placeholders=False, start=list(KINDS)
-    )
-    return parser, builder
+    return parser_of("ispl", builder, KINDS), builder
 
 
 _LOCK = Lock()

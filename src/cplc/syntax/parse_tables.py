@@ -1,0 +1,66 @@
+"""LALR(1) parsers of the grammars, loaded from tables that were computed beforehand.
+
+Computing the tables takes longer than everything else that reading a file needs. So they are kept beside the grammar,
+`grammar/*.tables.json`, as data. Tables of another grammar or of another version of lark are not used: then the parser
+is built from the grammar, which takes longer and gives the same trees. `make golden` writes the tables again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+from zlib import crc32
+
+from cplc.resources import shipped
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+
+def parser_of(grammar: str, callbacks: object, start: tuple[str, ...] = ("start",)) -> Lark:
+    """Return a parser for `grammar/<grammar>.lark` that calls back for each rule."""
+    from lark import Lark, Transformer, __version__
+
+    transformer = cast(Transformer[Any, Any], callbacks)  # lark takes any object whose methods are called as its rules
+    text = (shipped("grammar") / f"{grammar}.lark").read_text(encoding="utf-8")
+    try:
+        tables = json.loads((shipped("grammar") / f"{grammar}.tables.json").read_text(encoding="utf-8"))
+        if (tables["lark"], tables["grammar"]) == (__version__, _checksum(text)):
+            load = cast(Callable[..., Lark], Lark._load_from_dict)
+            return load(*_decoded(tables), transformer=transformer)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        pass  # The grammar itself says the same.
+    return Lark(
+        text, parser="lalr", lexer="contextual", transformer=transformer, maybe_placeholders=False, start=list(start)
+    )
+
+
+def tables_of(grammar: str, start: tuple[str, ...] = ("start",)) -> str:
+    """Return the tables of `grammar/<grammar>.lark` as the text of their file."""
+    from lark import Lark, __version__
+    from lark.grammar import Rule
+    from lark.lexer import TerminalDef
+
+    text = (shipped("grammar") / f"{grammar}.lark").read_text(encoding="utf-8")
+    built = Lark(text, parser="lalr", lexer="contextual", maybe_placeholders=False, start=list(start))
+    parser, memo = built.memo_serialize([TerminalDef, Rule])
+    content = {"lark": __version__, "grammar": _checksum(text), "parser": parser, "memo": memo}
+    return json.dumps(content, separators=(",", ":")) + "\n"
+
+
+def _checksum(grammar: str) -> int:
+    return crc32(grammar.encode())
+
+
+def _decoded(tables: dict[str, Any]) -> tuple[dict[str, Any], dict[int, Any]]:
+    """Return the parser and the shared objects as lark wrote them."""
+    data = tables["parser"]
+    lalr = data["parser"]["parser"]
+    lalr["tokens"] = _by_number(lalr["tokens"])
+    lalr["states"] = {int(state): _by_number(actions) for state, actions in lalr["states"].items()}
+    return data, _by_number(tables["memo"])
+
+
+def _by_number(table: dict[str, Any]) -> dict[int, Any]:
+    return {int(number): value for number, value in table.items()}

@@ -1,0 +1,59 @@
+"""What stands in backquotes in a report can be asked again; what the language has no formula for is plain words."""
+
+from __future__ import annotations
+
+import re
+
+from cplc.pipeline import Compilation
+from cplc.report.explanation import closing_sentences
+from cplc.report.reasons import said
+from cplc.source import Source
+from cplc.system.expr import TRUE
+from cplc.system.formula import And, Atom
+from cplc.system.printer import formula_text, quoted
+
+TEXT = """cpl 2
+protocol P {
+  role A
+  role B
+  commitment c = C(A, B, true, G !does(leak))
+  commitment d = C(A, B, true, F does(pay))
+  A -> B : go   means create c, create d
+  A -> B : leak after go
+  A -> B : pay  after go
+  property keeps: AG (go -> SC(A -> B, G !does(pay)))
+  check deadlock_free
+  check honourable
+  check consistent
+  check no_dangling
+  check effective
+  check fulfillable
+  check -no_debt_forgotten
+}
+"""
+
+PLAIN = Atom(TRUE, "active(c)")
+WORDS = Atom(TRUE, "c is on course", in_words=True)
+
+
+def test_words_not_in_backquotes() -> None:
+    assert quoted(PLAIN) == "`active(c)`"
+    assert quoted(WORDS) == '"c is on course"'
+    assert quoted(And((PLAIN, WORDS))) == 'active(c) & "c is on course"'
+    assert said(And((PLAIN, WORDS)), True) == '`active(c)` holds, "c is on course" holds'
+
+
+def test_atoms_of_checks_parse_or_are_words() -> None:
+    compilation = Compilation(Source("words.cpl", TEXT))
+    assert compilation.ok
+    texts: list[str] = []
+    for result in compilation.verify(compilation.questions(), "explicit"):
+        texts += closing_sentences(result)
+        texts += [remark.message for remark in result.remarks]
+        if result.evidence is not None:
+            texts += [formula_text(part.formula) for _, part in ((None, result.evidence), *result.evidence.parts)]
+    assert any('"c is on course"' in text for text in texts)
+    assert not re.search(r"`[^`]*(on course|in force|owed)[^`]*`", "\n".join(texts))
+    for text in texts:
+        bare = re.sub(r'"[^"]*"', "", text)
+        assert "on course" not in bare
