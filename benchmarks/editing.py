@@ -17,7 +17,7 @@ import sys
 import time
 from typing import Any
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.server.session import DEBOUNCE
 from cplc.source import Source
 

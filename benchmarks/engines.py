@@ -17,9 +17,9 @@ from time import perf_counter
 
 from benchmarks.models import Case, contract_net, deadlines, netbill, shared_stock
 
-from cplc.engines.interface import ResourceExhausted
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.system.slicing import Slices, separate
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.reductions.components import Slices, separate
+from cplc.runtime.limits import ResourceExhausted
 
 _STACK = 64 << 20
 _MODELS: dict[str, Callable[[], Iterator[Case]]] = {

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import process_time
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Arith, Const, Equal, Expr, Less, Read, conj, negate
 from cplc.source import Source
-from cplc.system import formula as f
-from cplc.system.channels import shared_variables
-from cplc.system.expr import Arith, Const, Equal, Expr, Less, Read, conj, negate
+from cplc.system.commitment_channels import shared_variables
 from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
 
 

@@ -8,34 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from cplc.logic.formulas import Formula
 from cplc.lowering.formulas import lower_formula
 from cplc.lowering.lower import lower
-from cplc.semantics.model import (
-    Assignment,
-    CheckedModel,
-    Commitment,
-    Message,
-    Operation,
-    Role,
-    Scope,
-    Variable,
-    Verb,
-)
-from cplc.semantics.terms import (
-    TRUE,
-    Apply,
-    Const,
-    Happened,
-    InState,
-    Knowledge,
-    OverPaths,
-    Sent,
-    Social,
-    Term,
-    Var,
-)
+from cplc.semantics.model import Assignment, CheckedModel, Commitment, Message, Operation, Role, Scope, Variable, Verb
+from cplc.semantics.terms import TRUE, Apply, Const, Happened, InState, Knowledge, OverPaths, Sent, Social, Term, Var
 from cplc.source import Source, Span
-from cplc.system.formula import Formula
 from cplc.system.model import System
 
 _NOWHERE = Span(Source("<benchmark>", ""), 0, 0)

@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cplc.engines.explicit_graph import Stepper
+from cplc.compilation import Compilation, load
+from cplc.engines.explicit.graph import Stepper
 from cplc.logs.events import Event
 from cplc.monitoring.monitor import Monitor
-from cplc.pipeline import Compilation, load
-from cplc.simulation.dice import Dice
+from cplc.simulation.rng import Dice
 from cplc.system.model import System
 
 _ROOT = Path(__file__).parents[1]

@@ -28,9 +28,9 @@ from typing import Any
 
 from tests.risk.models import ecommerce
 
+from cplc.decision import analyse
 from cplc.export import Origin, Request
 from cplc.export.prism_mdp import export
-from cplc.risk import analyse
 from cplc.system.model import System
 from cplc.system.participant import Belief, Participant, Worth
 

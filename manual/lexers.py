@@ -5,7 +5,7 @@ from __future__ import annotations
 from pygments.lexer import RegexLexer, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
-from cplc.syntax.words import AGENT_ITEMS, CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS
+from cplc.syntax.reserved_words import AGENT_ITEMS, CLAUSES, CONTEXTUAL, DECLARATIONS, OPERATOR_WORDS
 
 __all__ = ["CplLexer", "IsplLexer"]
 

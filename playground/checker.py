@@ -12,17 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cplc.asking import Asked, Channels, EngineName
+from cplc.checking.results import Result
+from cplc.compilation import Compilation, IsplReading, is_ispl
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import ResourceExhausted
-from cplc.pipeline import Compilation, IsplReading, is_ispl
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.questions import Asked, Channels, EngineName
 from cplc.report.html import fragment
 from cplc.report.outcome import Standing, standing
+from cplc.runtime.limits import ResourceExhausted, TooLarge
 from cplc.source import Source, Span
-from cplc.system.limits import TooLarge
 from cplc.system.model import System
-from cplc.verification.results import Result
 
 Said = dict[str, Any]
 Reading = Compilation | IsplReading
@@ -152,7 +151,7 @@ def _answers(reading: Reading, asked: Sequence[Asked], engine: EngineName) -> It
     for one in others:
         yield next(answers[suiting[id(one.question.system or one.system)]])
     if len(others) < len(asked):
-        from cplc.analysing import Judge
+        from cplc.participant_analysis import Judge
 
         assert isinstance(reading, Compilation)
         yield from Judge(reading).answers(asked[len(others) :])

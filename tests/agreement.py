@@ -40,14 +40,15 @@ from tests.strategies_formulas import Sample, protocols, strategic_protocols
 from tests.strategies_guessing import guessing_games, guessing_goals
 from tests.strategies_logic import games, logic_formulas, operators
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import Engine, ResourceExhausted
-from cplc.engines.onthefly import engine as onthefly
-from cplc.pipeline import Compilation, EngineName, IsplReading, Strategies
+from cplc.checking.evidence import explain
+from cplc.compilation import Compilation, EngineName, IsplReading, Strategies
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.interface import Engine
+from cplc.engines.on_the_fly import engine as onthefly
+from cplc.logic.formulas import Enforces, Formula, state_subformulas
+from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
-from cplc.system.formula import Enforces, Formula, state_subformulas
 from cplc.system.model import System
-from cplc.verification.evidence import explain
 
 USUAL = ("explicit", "symbolic-oxidd", "onthefly")
 """The engines asked about every pair; the others are asked about one in ``RARELY``."""
@@ -184,8 +185,8 @@ def reproducer(
         [
             f"{engine} finds besides: {shown(found - expected)}",
             f"{engine} does not find: {shown(expected - found)}",
-            "from cplc.system.expr import *; from cplc.system import expr as e, formula as f",
-            "from cplc.system.formula import *; from cplc.system.model import *; from cplc.system.rounds import *",
+            "from cplc.logic.expressions import *; from cplc.system import expr as e, formula as f",
+            "from cplc.logic.formulas import *; from cplc.system.model import *; from cplc.system.synchronous import *",
             f"system = {_code(system)}",
             f"formula = {_code(formula)}",
             f"assuming = {assuming!r}",
@@ -199,7 +200,7 @@ def _code(value: object) -> str:
         case tuple():
             return "(" + "".join(f"{_code(item)}, " for item in value) + ")"
         case _ if is_dataclass(value):
-            module = {"cplc.system.expr": "e.", "cplc.system.formula": "f."}.get(type(value).__module__, "")
+            module = {"cplc.logic.expressions": "e.", "cplc.logic.formulas": "f."}.get(type(value).__module__, "")
             names = [part.name for part in fields(value) if part.name != "span"]
             given = ", ".join(f"{name}={_code(getattr(value, name))}" for name in names)
             return f"{module}{type(value).__name__}({given})"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from cplc.semantics.analysis import Analysis, analyse
-from cplc.semantics.loading import loader
+from cplc.semantics.imports import loader
 from cplc.semantics.model import CheckedModel
 from cplc.source import Source
 from cplc.syntax.parser import parse

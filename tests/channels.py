@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cplc.system.channels import shared_variables
-from cplc.system.expr import Expr, conj, disj, negate
-from cplc.system.formula import Channel, Commits, Formula, Fulfils, Offer, Offering
+from cplc.logic.expressions import Expr, conj, disj, negate
+from cplc.logic.formulas import Channel, Commits, Formula, Fulfils, Offer, Offering
+from cplc.system.commitment_channels import shared_variables
 from cplc.system.model import System
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from cplc.system import unfinished
-from cplc.system.unfinished import Search
+from cplc.runtime import checkpointing
+from cplc.runtime.checkpointing import Search
 
 
 class Ended(BaseException):
@@ -56,10 +56,10 @@ class Keeping:
 @contextmanager
 def kept_by(keeping: Keeping) -> Iterator[None]:
     """Let searches be kept, until this comes to its end or they are ended."""
-    unfinished.keep_with(keeping)
+    checkpointing.keep_with(keeping)
     try:
         yield
     except Ended:
         pass
     finally:
-        unfinished.keep_with(None)
+        checkpointing.keep_with(None)

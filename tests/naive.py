@@ -19,10 +19,10 @@ from tests import naive_paths as way
 from tests.naive_games import Game
 from tests.naive_paths import Runs
 
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr, Value
-from cplc.system.formula import Formula, OnPaths, Path, Taken
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr, Value
+from cplc.logic.formulas import Formula, OnPaths, Path, Taken
 from cplc.system.model import Justice, State, System
 
 Frozen = tuple[Value, ...]

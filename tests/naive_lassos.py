@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import eq
 
-from cplc.system import formula as f
-from cplc.system.formula import Formula, Taken
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula, Taken
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from tests.naive import Frozen, States, _greatest, _least, evaluate
 from tests.naive_games import TooManyStrategies
 
-from cplc.system import formula as f
-from cplc.system.rounds import Player
+from cplc.logic import formulas as f
+from cplc.system.synchronous import Player
 
 if TYPE_CHECKING:
     from tests.naive_rounds import NaiveRounds, Round

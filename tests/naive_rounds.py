@@ -14,9 +14,9 @@ from tests.naive import Frozen, Naive, States, _greatest, _least, evaluate
 from tests.naive_paths import Runs
 from tests.naive_round_games import NaiveRoundGame
 
-from cplc.system import formula as f
-from cplc.system.expr import Expr, Value
-from cplc.system.formula import Formula, OnPaths, Taken
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr, Value
+from cplc.logic.formulas import Formula, OnPaths, Taken
 
 Round = tuple[str, ...]
 

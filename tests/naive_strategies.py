@@ -13,7 +13,7 @@ from tests.naive import Frozen, Naive, States
 from tests.naive_round_games import NaiveRoundGame
 from tests.naive_rounds import NaiveRounds
 
-from cplc.system.formula import Enforces
+from cplc.logic.formulas import Enforces
 from cplc.system.trace import Evidence
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.channels import between, offering, promises
 
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr, Value
-from cplc.system.formula import Formula
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr, Value
+from cplc.logic.formulas import Formula
 from cplc.system.model import Agent, Justice, Shared, Step, StepKind, System, Variable, VariableKind
 from cplc.system.printer import expr_text
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr
-from cplc.system.formula import Formula
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import Formula
 from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
 
 Template = Callable[[int], Expr]

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.strategies import comparisons_over
 
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Const, Equal, Expr, Ite, Read
-from cplc.system.formula import Formula
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Const, Equal, Expr, Ite, Read
+from cplc.logic.formulas import Formula
 from cplc.system.model import Agent, Justice, Step, StepKind, System, Variable
 
 _HIDDEN = Variable("hidden", (0, 1, 2), (0,), "commitment", "Env", "hidden")

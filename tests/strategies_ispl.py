@@ -6,8 +6,8 @@ from typing import Final, cast, get_args
 
 from hypothesis import strategies as st
 
+from cplc.ispl.syntax import ast
 from cplc.source import Source, Span
-from cplc.syntax.ispl import ast
 
 NOWHERE: Final = Span(Source("nowhere", ""), 0, 0)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.strategies import atoms, some_channels
 
-from cplc.system import formula as f
-from cplc.system.formula import Formula, Taken, subformulas
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula, Taken, subformulas
 from cplc.system.model import System
 
 T = TypeVar("T")

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.strategies import comparisons_over, conditions_over, values_for
 
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr, Value
-from cplc.system.formula import Formula
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr, Value
+from cplc.logic.formulas import Formula
 from cplc.system.model import Agent, System, Variable
-from cplc.system.rounds import Action, Change, Player
+from cplc.system.synchronous import Action, Change, Player
 
 _DOMAINS: tuple[tuple[Value, ...], ...] = ((False, True), (0, 1, 2), ("calm", "cross", "gone"), (-1, 0))
 _ACTIONS = ("go", "stay", "sing")

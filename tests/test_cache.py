@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from cplc.caching import keys
-from cplc.caching.entries import read, written
-from cplc.caching.store import Store, folder
+from cplc.caching import cache_keys
+from cplc.caching.entry_store import Store, folder
+from cplc.caching.result_codec import read, written
 from cplc.cli.main import run
-from cplc.pipeline import Compilation, load
+from cplc.compilation import Compilation, load
 
 _ROOT = Path(__file__).parents[1]
 _EXAMPLES = _ROOT / "examples"
@@ -168,14 +168,14 @@ def test_a_change_of_any_file_that_is_read_counts(here: Path, verify: Verify) ->
 def test_another_program_finds_its_own_verdicts(here: Path, verify: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
     verify("p.cpl")
     with monkeypatch.context() as changed:
-        changed.setattr(keys, "program", lambda: "another")
+        changed.setattr(cache_keys, "program", lambda: "another")
         assert cached(verify("p.cpl")) == {False}
     for part in ("__version__", "_versions", "_files"):
-        keys.program.cache_clear()
+        cache_keys.program.cache_clear()
         with monkeypatch.context() as changed:
-            changed.setattr(keys, part, "0.0" if part == "__version__" else lambda *_: iter([]))
+            changed.setattr(cache_keys, part, "0.0" if part == "__version__" else lambda *_: iter([]))
             assert cached(verify("p.cpl")) == {False}, part
-    keys.program.cache_clear()
+    cache_keys.program.cache_clear()
     assert cached(verify("p.cpl")) == {True}
 
 
@@ -240,8 +240,8 @@ def test_where_nothing_can_be_kept_everything_is_found(
     cache.folder.write_text("in the way", encoding="utf-8")
     assert cached(verify("p.cpl")) == cached(verify("p.cpl")) == {False}
     assert verify("p.cpl")["exit"] == 0
-    monkeypatch.setattr("cplc.cli.keeping.is_wanted", lambda said: True)
-    monkeypatch.setattr("cplc.caching.store.folder", lambda: None)
+    monkeypatch.setattr("cplc.cli.result_cache.is_wanted", lambda said: True)
+    monkeypatch.setattr("cplc.caching.entry_store.folder", lambda: None)
     assert cached(verify("p.cpl")) == {False}
 
 
@@ -320,14 +320,14 @@ def test_where_verdicts_are_kept_on_each_system(tmp_path: Path, monkeypatch: pyt
     monkeypatch.delenv("CPLC_CACHE_DIR")
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr("cplc.caching.store.sys.platform", "linux")
+    monkeypatch.setattr("cplc.caching.entry_store.sys.platform", "linux")
     assert folder() == tmp_path / ".cache" / "cplc"
     monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
     assert folder() == tmp_path / ".cache" / "cplc"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert folder() == tmp_path / "xdg" / "cplc"
-    monkeypatch.setattr("cplc.caching.store.sys.platform", "darwin")
+    monkeypatch.setattr("cplc.caching.entry_store.sys.platform", "darwin")
     assert folder() == tmp_path / "Library" / "Caches" / "cplc"
-    monkeypatch.setattr("cplc.caching.store.sys.platform", "win32")
+    monkeypatch.setattr("cplc.caching.entry_store.sys.platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
     assert folder() == tmp_path / "local" / "cplc" / "Cache"

@@ -10,10 +10,10 @@ from tests.cases.reader import Case, cases, checked, compiled
 from tests.reference.lockstep import Lockstep
 from tests.reference.semantics import Reference
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.pipeline import Compilation
+from cplc.checking import engine_selector
+from cplc.compilation import Compilation
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.source import Source
-from cplc.verification import exploration
 
 _ROOT = Path(__file__).parent.parent
 _FILES = [
@@ -48,7 +48,7 @@ def test_file_names_the_version_that_it_means(path: Path) -> None:
 def test_every_engine_gives_the_verdicts_of_the_case(
     case: Case, engine: Literal["explicit", "symbolic", "reduced"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exploration, "FEW", 0)  # or all of them would be met
+    monkeypatch.setattr(engine_selector, "FEW", 0)  # or all of them would be met
     compilation = compiled(case)
     asked = compilation.questions([f"case{number}" for number in range(len(case.verdicts))])
     results = list(compilation.verify(asked, engine))

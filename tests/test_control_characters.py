@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cplc
-from cplc.printable import json_text, printable, printable_lines
+from cplc.control_characters import json_text, printable, printable_lines
 from cplc.report.github import command_data, command_property
 
 _ROOT = Path(__file__).parents[1]

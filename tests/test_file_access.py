@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cplc.file_access import NotRegular, TooManyBytes, files_below, project_root, read_bytes
-from cplc.pipeline import Compilation, load
+from cplc.compilation import Compilation, load
+from cplc.runtime.file_access import NotRegular, TooManyBytes, files_below, project_root, read_bytes
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and devices are others there")
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 import pytest
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.pipeline import Compilation, IsplReading, load, load_ispl
+from cplc.compilation import Compilation, IsplReading, load, load_ispl
+from cplc.engines.explicit.engine import ExplicitEngine
 
 _EXAMPLES = Path(__file__).parents[1] / "examples"
 _PAYS = "(exists j in 1..n: bill[j].yours)"

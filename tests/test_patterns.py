@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.literate.language import ENGINES
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.resources import shipped
 from cplc.source import Source
 

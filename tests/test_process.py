@@ -174,7 +174,7 @@ def test_nothing_heavy_is_imported_for_the_version() -> None:
     )
     loaded = set(done.stdout.split())
     assert "click" in loaded
-    assert loaded & {"textx", "lark", "oxidd", "dd", "jinja2", "cplc.pipeline"} == set()
+    assert loaded & {"textx", "lark", "oxidd", "dd", "jinja2", "cplc.compilation"} == set()
 
 
 def test_the_package_alone_imports_nothing() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.pipeline import Compilation, load
+from cplc.compilation import Compilation, load
 
 _ROOT = Path(__file__).parents[1]
 _BUILT_TO_BE_STUCK = frozenset({"LabOrderStuck", "PurchaseNonlive"})

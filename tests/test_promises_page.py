@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.pipeline import Compilation, load
+from cplc.compilation import Compilation, load
 
 _ROOT = Path(__file__).parents[1]
 _PAGE = (_ROOT / "docs" / "promises.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from tests.literate.language import LanguageTest, check_language, language_tests
 from textx import metamodel_from_file
 
 from cplc.resources import shipped
-from cplc.semantics.vocabulary import (
+from cplc.semantics.builtin_words import (
     CHECKS,
     CLAIM_STATES,
     CLAIM_VERBS,
@@ -27,7 +27,7 @@ from cplc.semantics.vocabulary import (
     VERBS,
 )
 from cplc.source import Source
-from cplc.syntax import formulas
+from cplc.syntax import formula_parser
 from cplc.syntax.parser import parse
 from cplc.syntax.scanner import scan
 
@@ -73,14 +73,14 @@ def _below(node: Any) -> Iterator[Any]:
 def _expressions() -> tuple[Tree[Token], ...]:
     """Return the expressions of the examples, as the grammar of formulas reads them."""
     read: list[str] = []
-    whole = formulas.read
+    whole = formula_parser.read
 
     def listening(source: Source, text: str, offset: int) -> Any:
         read.append(text)
         return whole(source, text, offset)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cplc.syntax.conversion.read", listening)
+        patch.setattr("cplc.syntax.textx_conversion.read", listening)
         for text in _TEXTS:
             parse(Source("example.cpl", text))
     assert len(read) > 50

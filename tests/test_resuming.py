@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pytest
 
-from cplc.caching.container import opened
+from cplc.caching.section_file import opened
 
 _ROOT: Final = Path(__file__).parents[1]
 _LONG: Final = 240

@@ -10,16 +10,16 @@ import pytest
 from tests.literate.blocks import Block, blocks
 from tests.literate.language import language_tests
 
+from cplc.checking.results import RemarkCode
 from cplc.cli.main import run
+from cplc.compilation import Compilation, IsplReading
 from cplc.diagnostics.core import Rule
 from cplc.diagnostics.rules import DOCUMENTED, REMARKS, RULES
-from cplc.logs.content import LogContent, diagnose
+from cplc.logs.log_statistics import LogContent, diagnose
 from cplc.logs.mapping_file import parse_mapping
 from cplc.logs.reading import read
-from cplc.pipeline import Compilation, IsplReading
 from cplc.resources import shipped
 from cplc.source import Source
-from cplc.verification.results import RemarkCode
 
 _ELSEWHERE = {"bad-settings", "bad-mapping", "unreadable-log", "empty-log", "meaning-changed"}
 """Rules about other files than models, and about files without version; tests/cli and tests/logs break them."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cplc.fixing import repaired
-from cplc.pipeline import Compilation
+from cplc.automatic_fixes import repaired
+from cplc.compilation import Compilation
 from cplc.source import Source
 
 _ROOT = Path(__file__).parent / "golden" / "version_1"

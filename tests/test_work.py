@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from benchmarks.families import FAMILIES, Family
 
-from cplc.engines import bdd
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.pipeline import Asked, Compilation, load
+from cplc.compilation import Asked, Compilation, load
+from cplc.engines.symbolic import bdd
+from cplc.engines.symbolic.engine import SymbolicEngine
 
 _KNOWN = Path(__file__).parent / "golden" / "work.json"
 _SIZE = 4

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from cplc.asking import EngineName
+    from cplc.checking.results import Result
+    from cplc.compilation import Compilation
     from cplc.monitoring.monitor import Monitor as Monitor
-    from cplc.pipeline import Compilation
-    from cplc.verification.results import Result
+    from cplc.questions import EngineName
 
 __all__ = ["Monitor", "__version__", "compile", "verify"]
 __version__ = "0.1.0"
@@ -39,7 +39,7 @@ def compile(  # noqa: A001 - the public name is `cplc.compile`
     channels: Literal["sync", "async"] | None = None,
 ) -> Compilation:
     """Return the compilation of a text; its `diagnostics` say what is wrong with it."""
-    from cplc.pipeline import Compilation
+    from cplc.compilation import Compilation
     from cplc.source import Source
 
     return Compilation(Source(name, text), parameters=parameters, channels=channels)

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.semantics.model import CheckedModel
 from cplc.source import Source
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from cplc.engines.bdd import BACKENDS
-from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.system.formula import Formula
+from cplc.engines.symbolic.bdd import BACKENDS
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.logic.formulas import Formula
 from cplc.system.model import State, System
 
 MakeEngine = Callable[[System], Engine[Any]]

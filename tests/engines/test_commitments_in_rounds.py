@@ -11,8 +11,8 @@ from tests.engines.every_engine import members, on_every_engine
 from tests.naive import Frozen, States
 from tests.naive_rounds import NaiveRounds
 
+from cplc.compilation import IsplReading
 from cplc.engines.interface import Engine
-from cplc.pipeline import IsplReading
 from cplc.source import Source
 from cplc.system.model import System
 

@@ -9,8 +9,8 @@ from tests.channels import commits, fulfils
 from tests.engines.every_engine import MakeEngine, on_every_engine
 
 from cplc.engines.interface import Engine
-from cplc.system.expr import FALSE, TRUE, Arith, Const, Equal, Expr, Less, Read, Value, conj, negate
-from cplc.system.formula import (
+from cplc.logic.expressions import FALSE, TRUE, Arith, Const, Equal, Expr, Less, Read, Value, conj, negate
+from cplc.logic.formulas import (
     And,
     Atom,
     Finally,

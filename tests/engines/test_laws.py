@@ -16,10 +16,10 @@ from tests.strategies import (
 )
 from tests.strategies_logic import SIMPLE, groups, logic_formulas, steps_taken
 
-from cplc.engines.onthefly.engine import OnTheFlyEngine
-from cplc.system import formula as f
-from cplc.system.expr import TRUE
-from cplc.system.formula import And, Formula, Iff, Implies, Not, Or, Taken
+from cplc.engines.on_the_fly.engine import OnTheFlyEngine
+from cplc.logic import formulas as f
+from cplc.logic.expressions import TRUE
+from cplc.logic.formulas import And, Formula, Iff, Implies, Not, Or, Taken
 from cplc.system.model import System
 
 Valid = Callable[[Formula], bool]

@@ -12,10 +12,10 @@ import pytest
 from tests.engines.every_engine import ENGINES
 from tests.naive import Naive
 
-from cplc.engines.onthefly.engine import OnTheFlyEngine, supports
-from cplc.system import formula as f
-from cplc.system.expr import Const, Equal, Expr, Read, Value, conj, disj, negate
-from cplc.system.formula import Formula, Taken
+from cplc.engines.on_the_fly.engine import OnTheFlyEngine, supports
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Const, Equal, Expr, Read, Value, conj, disj, negate
+from cplc.logic.formulas import Formula, Taken
 from cplc.system.model import Agent, Justice, Step, StepKind, System, Variable
 
 IsValid = Callable[[Formula, frozenset[str]], bool]

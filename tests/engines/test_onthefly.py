@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from cplc.engines.interface import ResourceExhausted
-from cplc.engines.onthefly import OnTheFlyEngine, supports
-from cplc.engines.onthefly.world import World
-from cplc.pipeline import Asked, Compilation, load
-from cplc.system.expr import TRUE
-from cplc.system.formula import Atom, Enforces, Finally, OnPaths
+from cplc.checking.replay import replay
+from cplc.checking.verify import Verifier
+from cplc.compilation import Asked, Compilation, load
+from cplc.engines.on_the_fly import OnTheFlyEngine, supports
+from cplc.engines.on_the_fly.lazy_states import World
+from cplc.logic.expressions import TRUE
+from cplc.logic.formulas import Atom, Enforces, Finally, OnPaths
+from cplc.runtime.limits import ResourceExhausted
 from cplc.system.trace import Evidence
-from cplc.verification.replay import replay
-from cplc.verification.verify import Verifier
 
 STOCK = Path(__file__).parents[2] / "benchmarks" / "protocols" / "stock.cpl"
 FEW = 20_000
@@ -121,8 +121,8 @@ def test_an_engine_that_was_asked_for_is_the_one() -> None:
 def test_it_goes_the_same_way_every_time() -> None:
     """How sets of names are ordered differs from process to process; what is met must not."""
     asking = f"""
-from cplc.engines.onthefly import OnTheFlyEngine
-from cplc.pipeline import load
+from cplc.engines.on_the_fly import OnTheFlyEngine
+from cplc.compilation import load
 compilation = load({str(STOCK)!r}, {{"customers": "6"}})
 one = compilation.formula_question("A (F (ship[1] & pay[2]) -> G F does(Shop) | F (order[3] & H !pay[2]))")
 for limit in (20, 200, 2000):

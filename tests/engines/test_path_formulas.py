@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.engines.every_engine import MakeEngine, on_symbolic_engines
 from tests.engines.test_hand_made import is_, own, step, system
 
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.system.expr import Const, Equal, Read
-from cplc.system.formula import And, Finally, Formula, Globally, Next, Not, Once, OnPaths, Previous, Taken
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.logic.expressions import Const, Equal, Read
+from cplc.logic.formulas import And, Finally, Formula, Globally, Next, Not, Once, OnPaths, Previous, Taken
 
 # 0 -> 1 -> 2, and back from 1 to 0; nothing leads out of 2.
 PLACES = system(

@@ -12,8 +12,8 @@ from tests.strategies import (
     systems,
 )
 
-from cplc.system.expr import FALSE
-from cplc.system.formula import (
+from cplc.logic.expressions import FALSE
+from cplc.logic.formulas import (
     And,
     Atom,
     Channel,

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from tests.strategies import roles, systems
 from tests.strategies_logic import SIMPLE, logic_formulas, quantified
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.export.branching import branching
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.formula import Formula
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.export.ctl_star_to_ctl import branching
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.system.printer import formula_text
 
 p, q, r = (f.Atom(e.Read(name), name) for name in "pqr")

@@ -13,10 +13,10 @@ from tests.naive import Naive
 from tests.strategies import roles, systems
 from tests.strategies_logic import logic_formulas
 
+from cplc.compilation import Compilation, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export
 from cplc.export.ccs_text import Vocabulary
-from cplc.pipeline import Compilation, load
-from cplc.system.formula import Formula
+from cplc.logic.formulas import Formula
 from cplc.system.model import System
 
 _ROOT = Path(__file__).parents[2]

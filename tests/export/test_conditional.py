@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cplc.pipeline import Compilation, IsplReading
+from cplc.compilation import Compilation, IsplReading
 from cplc.source import Source
 
 _TEXT = """

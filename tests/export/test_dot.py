@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from tests.naive import Naive
 from tests.strategies import systems
 
+from cplc.compilation import Compilation, load
 from cplc.export import Origin, Request, export
 from cplc.export.dot import DRAWN, quoted
-from cplc.pipeline import Compilation, load
 from cplc.system.model import System
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated - use:DeprecationWarning")  # pydot's own calls

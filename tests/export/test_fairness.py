@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tests.strategies import roles, systems
 from tests.strategies_logic import SIMPLE, logic_formulas, quantified
 
-from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.export.expression_simplify import never
 from cplc.export.fairness import fair_system, linear, needs_fairness, switches_itself_off
-from cplc.export.simplify import never
-from cplc.system import expr as e
-from cplc.system import formula as f
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
 from cplc.system.model import Justice, Step, System, Variable
 
 BIT = Variable("x", (False, True), (False,), "own", "Env", "x")

@@ -11,8 +11,8 @@ from typing import Literal
 
 import pytest
 
+from cplc.compilation import Compilation, load
 from cplc.export import export
-from cplc.pipeline import Compilation, load
 
 _FOLDER = Path(__file__).parents[1] / "golden" / "export"
 _SUFFIXES = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cplc import __version__
-from cplc.pipeline import IsplReading
+from cplc.compilation import IsplReading
 from cplc.source import Source
 
 _ROOT = Path(__file__).parents[2]

@@ -11,13 +11,13 @@ from tests.strategies import atoms, conditionals, roles, some_channels, some_off
 from tests.strategies_logic import Logic, logic_formulas
 
 from cplc import compile
-from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export import Export, ExportedFormula, Origin, Request, export
 from cplc.export.ispl_logic import Unsaid, reduced, with_observers
 from cplc.export.ispl_text import LEXICON, Vocabulary
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.formula import Formula
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.system.model import System
 
 _TEXT = """

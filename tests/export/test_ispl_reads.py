@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.pipeline import Compilation, IsplReading, load
+from cplc.compilation import Compilation, IsplReading, load
 from cplc.source import Source
 
 _EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.cpl"))

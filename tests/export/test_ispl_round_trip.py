@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.cases.reader import Case, cases, compiled
 from tests.ispl_models import model
 
-from cplc.engines.explicit import ExplicitEngine
+from cplc.compilation import IsplReading, count_reachable
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export import ExportedFormula, Origin, Request, export
-from cplc.pipeline import IsplReading, count_reachable
 from cplc.source import Source
 
 

@@ -13,12 +13,12 @@ from tests.strategies import roles, systems
 from tests.strategies_logic import logic_formulas, quantified
 
 from cplc.export import ExportedFormula, Origin, Request, export
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr
-from cplc.system.formula import Formula
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import Formula
 from cplc.system.model import Agent, Claim, Commitment, Justice, Message, Operation, Shared, Step, System, Variable
-from cplc.system.rounds import Action, Change, Player
+from cplc.system.synchronous import Action, Change, Player
 
 
 def system_of(data: dict[str, Any]) -> System:

@@ -14,13 +14,13 @@ from tests.naive import Naive
 from tests.strategies import roles, systems
 from tests.strategies_logic import logic_formulas
 
+from cplc.compilation import Compilation, count_reachable, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export
 from cplc.export.names import legal_names
 from cplc.export.prism import LABELS
 from cplc.export.prism_text import Vocabulary
-from cplc.pipeline import Compilation, count_reachable, load
-from cplc.system import expr as e
-from cplc.system.formula import Formula
+from cplc.logic import expressions as e
+from cplc.logic.formulas import Formula
 from cplc.system.model import System, Variable
 
 _ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ from typing import Final
 
 from tests.literate.blocks import blocks
 
-from cplc.syntax import words
-from cplc.syntax.ispl import words as ispl_words
+from cplc.ispl.syntax import reserved_words as ispl_words
+from cplc.syntax import reserved_words
 
 ROOT: Final = Path(__file__).parents[2]
 _LONGEST: Final = 2_500
@@ -76,7 +76,7 @@ def words_of_protocols() -> Sequence[bytes]:
     """Return the words and signs of the protocol language."""
     signs = '-> : ( ) { } [ ] , | & ! = := .. <= @ << >> " . + - * % <-> // /* */ 1 0 2 true false C claim bool'
     operators = "AG EF AX A E F G X U W R S Y O H K DK CK does send receive forall exists tick active violated null"
-    kept = {*words.RESERVED, *words.CONTEXTUAL, *signs.split(), *operators.split()}
+    kept = {*reserved_words.RESERVED, *reserved_words.CONTEXTUAL, *signs.split(), *operators.split()}
     return [word.encode() for word in sorted(kept)]
 
 

@@ -14,14 +14,14 @@ from tests.fuzz import corpus
 from tests.fuzz.campaign import Target
 from tests.fuzz.mutations import Material
 
+from cplc.automatic_fixes import repaired
+from cplc.compilation import Compilation, IsplReading
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
 from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, TOO_DEEP, UNREADABLE_FILE
-from cplc.fixing import repaired
-from cplc.formatting import format_source
+from cplc.formatter import format_source
 from cplc.logs.mapping_file import parse_mapping
-from cplc.logs.vocabulary import vocabulary_of
-from cplc.pipeline import Compilation, IsplReading
+from cplc.logs.protocol_vocabulary import vocabulary_of
 from cplc.settings import settings_for
 from cplc.source import Source
 from cplc.syntax.parser import parse

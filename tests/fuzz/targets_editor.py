@@ -19,13 +19,24 @@ from tests.fuzz.documents import mutated_document
 from tests.fuzz.mutations import ODD, Material
 from tests.fuzz.targets import number_of
 
-from cplc.server import calls, colouring, edits, fixes, hints, ispl, navigation, outline, signatures, verdicts
+from cplc.server import (
+    call_hierarchy,
+    code_actions,
+    inlay_hints,
+    ispl,
+    navigation,
+    outline,
+    semantic_tokens,
+    signature_help,
+    text_edits,
+    verdicts,
+)
 from cplc.server.app import built
-from cplc.server.compiled import Compiled, CompiledIspl, Document, compiled, compiled_ispl
+from cplc.server.compiled_document import Compiled, CompiledIspl, Document, compiled, compiled_ispl
 from cplc.server.completion import completion
 from cplc.server.hover import hover
-from cplc.server.reports import by_file
-from cplc.server.texts import Text, Units
+from cplc.server.positions import Text, Units
+from cplc.server.publish_diagnostics import by_file
 
 _UNITS: Final[tuple[Units, ...]] = ("utf-16", "utf-8", "utf-32")
 
@@ -64,7 +75,7 @@ def _rename(found: Compiled, offset: int) -> None:
 ANSWERS: Final[tuple[Callable[[Compiled, int], Any], ...]] = (
     lambda found, offset: hover(found, offset, None),
     completion,
-    signatures.signature_help,
+    signature_help.signature_help,
     navigation.definition,
     navigation.highlights,
     lambda found, offset: navigation.links(found),
@@ -73,15 +84,16 @@ ANSWERS: Final[tuple[Callable[[Compiled, int], Any], ...]] = (
     lambda found, offset: outline.folding(found),
     outline.selection,
     lambda found, offset: outline.workspace_symbols("p", [found]),
-    lambda found, offset: colouring.semantic_tokens(found),
-    lambda found, offset: hints.hints(found, 0, offset),
+    lambda found, offset: semantic_tokens.semantic_tokens(found),
+    lambda found, offset: inlay_hints.hints(found, 0, offset),
     lambda found, offset: [
-        (calls.incoming(found, item), calls.outgoing(found, item)) for item in calls.prepare(found, offset)
+        (call_hierarchy.incoming(found, item), call_hierarchy.outgoing(found, item))
+        for item in call_hierarchy.prepare(found, offset)
     ],
     lambda found, offset: verdicts.lenses(found, verdicts.Verdicts()),
-    lambda found, offset: edits.layout(found),
+    lambda found, offset: text_edits.layout(found),
     lambda found, offset: by_file(found, str),
-    lambda found, offset: fixes.actions(found, max(0, offset - 20), min(len(found.text.text), offset + 20), []),
+    lambda found, offset: code_actions.actions(found, max(0, offset - 20), min(len(found.text.text), offset + 20), []),
     _rename,
 )
 
@@ -97,7 +109,7 @@ def run_model_document(data: bytes) -> None:
     ispl.definition(found, at)
     ispl.highlights(found, at)
     ispl.references(found, at, with_declaration=True)
-    fixes.actions(found, at, at, [])
+    code_actions.actions(found, at, at, [])
 
 
 # --- messages over the wire

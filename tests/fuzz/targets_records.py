@@ -20,27 +20,27 @@ from tests.fuzz.documents import mutated_document
 from tests.fuzz.mutations import ODD, Material, mutated
 from tests.fuzz.targets import lamp, number_of, shop, text_of
 
-from cplc.caching import container
-from cplc.caching.container import Container, opened, written
+from cplc.caching import section_file
+from cplc.caching.section_file import Container, opened, written
 from cplc.cli import monitor_state
 from cplc.logs.events import Event
-from cplc.logs.following import Head
+from cplc.logs.file_following import Head
 from cplc.logs.mapping import LogMapping
 from cplc.logs.mapping_file import parse_mapping
 from cplc.logs.ocel import Notion
+from cplc.logs.protocol_vocabulary import Vocabulary, vocabulary_of
 from cplc.logs.reading import FORMATS, read
 from cplc.logs.records import Format
-from cplc.logs.vocabulary import Vocabulary, vocabulary_of
 from cplc.logs.writing import log_text
 from cplc.monitoring.monitor import Monitor
 from cplc.monitoring.snapshots import Unrestorable
 from cplc.monitoring.summary import summary, summary_text
-from cplc.replaying import replayed_on
-from cplc.report.data import run_data
-from cplc.report.runs import run_text
-from cplc.simulation.dice import Dice
-from cplc.simulation.recorded import Unreadable, recording
-from cplc.simulation.session import begin
+from cplc.report.json_data import run_data
+from cplc.report.run_report import run_text
+from cplc.run_replay import replayed_on
+from cplc.simulation.interactive_session import begin
+from cplc.simulation.recorded_runs import Unreadable, recording
+from cplc.simulation.rng import Dice
 from cplc.source import Source
 
 _HOUR: Final = 3600 * 10**9
@@ -237,8 +237,8 @@ def _checkpoint() -> bytes:
             "verdict a": lambda: [b"yes"],
             "search b": lambda: [b"x" * 99],
         }
-        container.written(
-            container.Container(path), {"version": "1", "searches": {"b": "3 states"}}, dict(sections), ()
+        section_file.written(
+            section_file.Container(path), {"version": "1", "searches": {"b": "3 states"}}, dict(sections), ()
         )
         return path.read_bytes()
 
@@ -248,11 +248,11 @@ def damaged_checkpoint(random: Random, material: Material) -> bytes:
     whole = _checkpoint()
     if random.random() < 0.4:
         return mutated(random, material)
-    start = container._BEGIN
-    begin = container._HEAD.unpack(whole[start - container._HEAD.size : start])[0]
+    start = section_file._BEGIN
+    begin = section_file._HEAD.unpack(whole[start - section_file._HEAD.size : start])[0]
     table = mutated_document(random, Material([whole[begin:]], ODD))
-    head = container._HEAD.pack(begin, sha256(table).digest())
-    return whole[: start - container._HEAD.size] + head + whole[start:begin] + table
+    head = section_file._HEAD.pack(begin, sha256(table).digest())
+    return whole[: start - section_file._HEAD.size] + head + whole[start:begin] + table
 
 
 def run_checkpoint(data: bytes) -> None:
@@ -260,8 +260,8 @@ def run_checkpoint(data: bytes) -> None:
     with tempfile.TemporaryDirectory(prefix="cplc-fuzz-") as folder:
         path = Path(folder) / "checkpoint"
         path.write_bytes(data)
-        with suppress(container.Unusable):
-            found = container.opened(path)
+        with suppress(section_file.Unusable):
+            found = section_file.opened(path)
             for name in found.sections:
                 found.read(name)
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Literal
 from tests.literate.blocks import BadTest, Block, Names, blocks
 
 if TYPE_CHECKING:
+    from cplc.compilation import Compilation, IsplReading
     from cplc.diagnostics.core import Diagnostic
-    from cplc.pipeline import Compilation, IsplReading
     from cplc.source import Source
 
 Severity = Literal["error", "warning"]
@@ -110,7 +110,7 @@ def _assertions(block: Block) -> tuple[tuple[Announced, ...], Mapping[int, str]]
 
 def check_language(test: LanguageTest, directory: Path) -> None:
     """Fail unless the model has the diagnostics and verdicts that it announces, and no other."""
-    from cplc.pipeline import Compilation, IsplReading
+    from cplc.compilation import Compilation, IsplReading
     from cplc.source import Source
 
     if test.block.language == "ispl":
@@ -193,7 +193,7 @@ def _is_announced(announced: Announced, source: Source, diagnostic: Diagnostic) 
 
 def _compare_answers(test: LanguageTest, reading: IsplReading) -> None:
     """Fail unless the formulas of a model in ISPL have the verdicts that are announced, by every engine."""
-    from cplc.engines.onthefly import supports
+    from cplc.engines.on_the_fly import supports
 
     wrong: list[str] = []
     for engine in (*ENGINES, *_THIRD):
@@ -212,7 +212,7 @@ def _compare_answers(test: LanguageTest, reading: IsplReading) -> None:
 
 
 def _compare_verdicts(test: LanguageTest, compilation: Compilation) -> None:
-    from cplc.engines.onthefly import supports
+    from cplc.engines.on_the_fly import supports
 
     wrong: list[str] = []
     lines = set()

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from cplc.logs.events import Event, Garbage
 from cplc.logs.mapping import LogMapping
 from cplc.logs.ocel import Notion
+from cplc.logs.protocol_vocabulary import Vocabulary
 from cplc.logs.reading import FORMATS, read
 from cplc.logs.records import Format
-from cplc.logs.vocabulary import Vocabulary
 from cplc.logs.writing import log_text
 
 _WORDS = Vocabulary(frozenset(["pay", "order"]), {"pay": {"amount": (1, 2)}}, frozenset(["A", "B"]))

@@ -6,13 +6,13 @@ from datetime import UTC
 
 import pytest
 
+from cplc.compilation import Compilation
 from cplc.logs.events import Event, Garbage
 from cplc.logs.mapping import Translator
 from cplc.logs.mapping_file import parse_mapping
+from cplc.logs.protocol_vocabulary import Vocabulary, vocabulary_of
 from cplc.logs.records import Record
-from cplc.logs.times import UNITS, clock, shown, zone
-from cplc.logs.vocabulary import Vocabulary, vocabulary_of
-from cplc.pipeline import Compilation
+from cplc.logs.timestamps import UNITS, clock, shown, zone
 from cplc.source import Source
 
 _SHOP = """\

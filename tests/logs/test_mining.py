@@ -14,21 +14,21 @@ from hypothesis import strategies as st
 from tests.strategies_plans import text_of
 from tests.strategies_protocols import plans
 
-from cplc.analysing import participants
+from cplc.compilation import Compilation
 from cplc.logs.events import Event
 from cplc.logs.mapping import LogMapping
+from cplc.logs.protocol_vocabulary import vocabulary_of
 from cplc.logs.reading import read
 from cplc.logs.recording import Recorder
-from cplc.logs.vocabulary import vocabulary_of
 from cplc.logs.writing import log_text
-from cplc.mining.beliefs import Estimates, estimated
-from cplc.mining.choices import Choices
-from cplc.mining.coverage import log_coverage
-from cplc.mining.telling import beliefs_text, coverage_text
+from cplc.mining.belief_estimation import Estimates, estimated
+from cplc.mining.log_coverage import log_coverage
+from cplc.mining.mining_report import beliefs_text, coverage_text
+from cplc.mining.observed_choices import Choices
 from cplc.monitoring.findings import Changed, Finding, Rejected
 from cplc.monitoring.monitor import Monitor, counting_ticks
-from cplc.pipeline import Compilation
-from cplc.simulation.walks import draw
+from cplc.participant_analysis import participants
+from cplc.simulation.random_walk import draw
 from cplc.source import Source
 
 _MARKET = """\

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from cplc.logs.events import Event
 from cplc.logs.mapping import LogMapping
 from cplc.logs.mapping_file import parse_mapping
-from cplc.logs.proposing import propose
+from cplc.logs.mapping_inference import propose
+from cplc.logs.protocol_vocabulary import Vocabulary
 from cplc.logs.reading import read, records
 from cplc.logs.records import Record
-from cplc.logs.vocabulary import Vocabulary
 from cplc.source import Source
 
 _WORDS = Vocabulary(

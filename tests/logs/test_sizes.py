@@ -18,9 +18,9 @@ from cplc.logs import ocel, reading, xes
 from cplc.logs.events import Event, Garbage
 from cplc.logs.mapping import LogMapping
 from cplc.logs.ocel import Notion
+from cplc.logs.protocol_vocabulary import Vocabulary
 from cplc.logs.reading import read
 from cplc.logs.records import LONGEST, MAX_NAME, Format
-from cplc.logs.vocabulary import Vocabulary
 
 _MIB = 1 << 20
 _EVENT = b'<event><string key="concept:name" value="pay"/></event>'

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from tests.strategies_plans import text_of
 from tests.strategies_protocols import plans
 
+from cplc.compilation import Compilation
+from cplc.logic.expressions import Value
 from cplc.logs.events import Event
 from cplc.logs.mapping import LogMapping
+from cplc.logs.protocol_vocabulary import Vocabulary, vocabulary_of
 from cplc.logs.reading import FORMATS, read
 from cplc.logs.recording import Recorder
 from cplc.logs.records import Format
-from cplc.logs.vocabulary import Vocabulary, vocabulary_of
 from cplc.logs.writing import log_text
-from cplc.pipeline import Compilation
-from cplc.simulation.walks import draw
+from cplc.simulation.random_walk import draw
 from cplc.source import Source
-from cplc.system.expr import Value
 
 _PAYLOADS: dict[str, dict[str, tuple[Value, ...]]] = {
     "pay": {"amount": (1, 2, 3), "fast": (False, True)},

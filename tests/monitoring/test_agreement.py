@@ -17,14 +17,14 @@ from tests.reference.semantics import Reference
 from tests.reference.states import Move, State
 from tests.strategies_formulas import Sample, protocols
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import ResourceExhausted
+from cplc.compilation import Compilation, load
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logs.events import Event
 from cplc.logs.recording import Recorder
 from cplc.monitoring.findings import LostTrack, Rejected
 from cplc.monitoring.monitor import Deliveries, Monitor, counting_ticks
-from cplc.pipeline import Compilation, load
-from cplc.simulation.walks import draw
+from cplc.runtime.limits import ResourceExhausted
+from cplc.simulation.random_walk import draw
 from cplc.source import Source
 from cplc.system.model import System
 

@@ -15,12 +15,12 @@ from typing import Any
 import click
 import pytest
 
-from cplc.caching.lock import InUse, exclusive
+from cplc.caching.file_lock import InUse, exclusive
 from cplc.cli.main import run
 from cplc.cli.monitor_run import Wish
 from cplc.cli.monitor_state import LogProgress, Progress, load, save
 from cplc.logs.events import Event
-from cplc.logs.following import Head
+from cplc.logs.file_following import Head
 from cplc.monitoring.monitor import Monitor
 from cplc.monitoring.snapshots import Unrestorable
 from cplc.monitoring.summary import summary, summary_text

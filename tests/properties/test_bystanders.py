@@ -15,16 +15,16 @@ from tests.strategies import atoms, formulas, roles, systems, values_for
 from tests.strategies_logic import logic_formulas
 
 from cplc import compile
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.bystanders import Bystanders, without_bystanders
-from cplc.system.expr import reads
-from cplc.system.formula import Formula
+from cplc.checking import engine_selector
+from cplc.checking.replay import replay
+from cplc.checking.results import Question
+from cplc.checking.verify import Verifier
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import reads
+from cplc.logic.formulas import Formula
+from cplc.reductions.cone_of_influence import Bystanders, without_bystanders
 from cplc.system.model import System, Variable
-from cplc.verification import exploration
-from cplc.verification.replay import replay
-from cplc.verification.results import Question
-from cplc.verification.verify import Verifier
 
 _MOST = 200
 
@@ -84,7 +84,7 @@ def test_runs_are_told_with_them(data: st.DataObject) -> None:
     formula, assuming = data.draw(formulas(whole)), data.draw(roles(whole))
     question = Question(name="p", kind="property", formula=formula, text="p", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(exploration, "MANY_BITS", 0)
+        patched.setattr(engine_selector, "MANY_BITS", 0)
         found = Verifier(whole, "symbolic").answer(question)
     expected = Verifier(whole, "explicit").answer(question)
     assert found.answer == expected.answer

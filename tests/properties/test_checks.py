@@ -15,18 +15,18 @@ from tests.naive import Naive
 from tests.naive_games import Game
 from tests.strategies_formulas import Sample, protocols
 
+from cplc.checking.builtin_checks import CHECKS, build_check
+from cplc.checking.engine_selector import EngineName
+from cplc.checking.interpreter import Interpreter, Key, holds, key
+from cplc.checking.replay import replay
+from cplc.checking.verify import Verifier
+from cplc.compilation import Compilation
+from cplc.logic.expressions import Expr, Read, one_of
+from cplc.logic.formulas import SOME_FAIR_RUN, And, Atom, Formula, Globally, Next, OnPaths, Or, Until
 from cplc.lowering.debts import debts_of
 from cplc.lowering.lower import all_views, lower
-from cplc.pipeline import Compilation
 from cplc.source import Source
-from cplc.system.expr import Expr, Read, one_of
-from cplc.system.formula import SOME_FAIR_RUN, And, Atom, Formula, Globally, Next, OnPaths, Or, Until
 from cplc.system.model import Commitment, State, System
-from cplc.verification.checks import CHECKS, build_check
-from cplc.verification.exploration import EngineName
-from cplc.verification.interpreter import Interpreter, Key, holds, key
-from cplc.verification.replay import replay
-from cplc.verification.verify import Verifier
 
 STATES = 300
 N = TypeVar("N", bound=Hashable)

@@ -11,9 +11,9 @@ from tests.properties.test_lowering_matches_reference import check_lowering, che
 from tests.reference.lockstep import Lockstep
 from tests.reference.semantics import Reference
 
-from cplc.engines.explicit import ExplicitEngine
+from cplc.compilation import Compilation
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.lowering.dialogue import last_moves
-from cplc.pipeline import Compilation
 from cplc.system.model import System
 
 STANDINGS = ("unanswered", "accepted", "refused", "challenged", "justified", "attacked", "defended")

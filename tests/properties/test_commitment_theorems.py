@@ -17,7 +17,7 @@ from tests.reference.semantics import Reference
 from tests.reference.states import Graph, World
 from tests.strategies_formulas import Sample, protocols
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.semantics.terms import InState, Social
 from cplc.system.model import Commitment
 

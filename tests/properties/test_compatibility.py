@@ -10,17 +10,17 @@ from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 from tests.strategies_formulas import Sample, protocols
 
+from cplc.checking.interpreter import Interpreter, Key, holds, key
 from cplc.compatibility.compare import compare
 from cplc.compatibility.matching import Match
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import ResourceExhausted
+from cplc.compilation import Compilation
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.lowering.lower import lower
-from cplc.pipeline import Compilation
-from cplc.quality.mutants import mutants
+from cplc.mutation.mutants import mutants
+from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Run
-from cplc.verification.interpreter import Interpreter, Key, holds, key
 
 STATES = 400
 DEPTH = 5

@@ -10,7 +10,7 @@ from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge
 from tests.strategies_formulas import Sample, protocols
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.semantics.model import CheckedModel
 from cplc.source import Source
 

@@ -12,7 +12,7 @@ from tests.reference.semantics import Reference
 from tests.reference.states import Graph, TooLarge, World
 from tests.strategies_formulas import Sample, protocols
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.source import Source
 
 STATES = 600

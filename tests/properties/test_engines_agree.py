@@ -23,9 +23,9 @@ from tests.strategies import (
 from tests.strategies_guessing import guessing_games, guessing_goals
 from tests.strategies_logic import SIMPLE, WHOLE, games, logic_formulas, quantified
 
-from cplc.engines.explicit import ExplicitEngine
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
-from cplc.system.formula import Formula, state_subformulas
+from cplc.logic.formulas import Formula, state_subformulas
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from tests.strategies_families import threshold_families
 
 from cplc import compile
-from cplc.engines.work import Budget
-from cplc.every_size import EverySize
-from cplc.every_size.asking import Sizes
-from cplc.verification.replay import replay
-from cplc.verification.results import Answer
-from cplc.verification.verify import Verifier
+from cplc.checking.replay import replay
+from cplc.checking.results import Answer
+from cplc.checking.verify import Verifier
+from cplc.parameterised import EverySize
+from cplc.parameterised.instances import Sizes
+from cplc.runtime.work_budget import Budget
 
 _MORE = (3, 4, 6)
 _NAMES = ("ask", "bid", "pay", "ship")

@@ -13,26 +13,26 @@ from tests.naive import Naive
 from tests.strategies import atoms, every_kind, roles, systems
 from tests.strategies_logic import logic_formulas
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.system.formula import Atom, Finally, Formula, OnPaths
+from cplc.checking import shortest_paths
+from cplc.checking.evidence import explain, explain_initial
+from cplc.checking.interpreter import Interpreter, holds, key
+from cplc.checking.replay import replay
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.logic.formulas import Atom, Finally, Formula, OnPaths
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
 from cplc.system.trace import Evidence, Move, Run
-from cplc.verification import paths
-from cplc.verification.evidence import explain, explain_initial
-from cplc.verification.interpreter import Interpreter, holds, key
-from cplc.verification.replay import replay
 
 
 @pytest.mark.parametrize("engine", ["explicit", "symbolic"])
-@pytest.mark.parametrize("many", [0, paths.MANY])
+@pytest.mark.parametrize("many", [0, shortest_paths.MANY])
 @given(data=st.data())
 def test_what_engines_claim_can_be_shown(engine: str, many: int, data: st.DataObject) -> None:
     system = data.draw(systems())
     formula, assuming = data.draw(logic_formulas(system)), data.draw(roles(system))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paths, "MANY", many)
+        patch.setattr(shortest_paths, "MANY", many)
         if engine == "explicit":
             evidence = explain_initial(ExplicitEngine(system), formula, assuming)
         else:

@@ -21,11 +21,11 @@ from tests.strategies import (
 )
 from tests.unit.test_automaton import combinations
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import ResourceExhausted
-from cplc.system import formula as f
-from cplc.system.expr import FALSE, Const, Equal, Read
-from cplc.system.formula import Formula, state_subformulas
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic import formulas as f
+from cplc.logic.expressions import FALSE, Const, Equal, Read
+from cplc.logic.formulas import Formula, state_subformulas
+from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import System
 from cplc.system.printer import expr_text, formula_text
 

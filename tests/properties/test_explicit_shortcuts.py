@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import atoms, every_kind, formulas, roles, systems
 
-from cplc.engines import explicit, explicit_graph, explicit_states
-from cplc.engines.explicit import ExplicitEngine
-from cplc.system.expr import Const, Equal, Read
-from cplc.system.formula import Atom, Finally, Knows, OnPaths
+from cplc.engines.explicit import engine as explicit
+from cplc.engines.explicit import graph
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic.expressions import Const, Equal, Read
+from cplc.logic.formulas import Atom, Finally, Knows, OnPaths
+from cplc.statespace import packing
 from cplc.system.model import System
 
 
@@ -43,9 +45,9 @@ def test_sizes_do_not_matter(data: st.DataObject) -> None:
     counts = [plain.count(plain.satisfying(formula, assuming)) for formula in asked]
     moved = edges(plain, system)
     with (
-        patch.object(explicit_graph, "_SAMPLE", 8),
-        patch.object(explicit_graph, "_REGROUPING", (1, 2, 5, 9)),
-        patch.object(explicit_states, "TABLE_SIZE", 2),
+        patch.object(graph, "_SAMPLE", 8),
+        patch.object(graph, "_REGROUPING", (1, 2, 5, 9)),
+        patch.object(packing, "TABLE_SIZE", 2),
         patch.object(explicit, "_WIDE", 0),
         patch.object(explicit, "_REMEMBERED_BYTES", 0),
     ):

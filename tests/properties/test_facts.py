@@ -8,11 +8,11 @@ from tests import naive_lassos
 from tests.strategies import systems
 from tests.strategies_logic import Logic, path_formulas
 
-from cplc.system.formula import And, Atom, Formula, Iff, Implies, Not, Or, Taken
+from cplc.checking.interpreter import holds
+from cplc.checking.three_valued import Facts
+from cplc.logic.formulas import And, Atom, Formula, Iff, Implies, Not, Or, Taken
 from cplc.system.model import State, System
 from cplc.system.trace import Move, Run
-from cplc.verification.facts import Facts
-from cplc.verification.interpreter import holds
 
 PLAIN = Logic(depth=1, weight=6, games=False, social=False)
 

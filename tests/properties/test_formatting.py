@@ -13,8 +13,8 @@ from tests.strategies_plans import Plan, text_of
 from tests.strategies_protocols import plans
 from tests.strategies_syntax import files
 
-from cplc.formatting import format_source
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
+from cplc.formatter import format_source
 from cplc.source import Source
 from cplc.syntax import printer
 from cplc.syntax.parser import parse

@@ -8,13 +8,13 @@ from hypothesis.strategies import SearchStrategy
 from tests.channels import promises
 from tests.strategies_formulas import Sample, protocols
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
+from cplc.logic import formulas as f
+from cplc.logic.expressions import TRUE
+from cplc.logic.formulas import Formula
 from cplc.source import Source
 from cplc.syntax import ast
-from cplc.syntax.formulas import read
-from cplc.system import formula as f
-from cplc.system.expr import TRUE
-from cplc.system.formula import Formula
+from cplc.syntax.formula_parser import read
 from cplc.system.printer import formula_text
 
 Shape = tuple[object, ...] | str

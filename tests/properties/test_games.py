@@ -16,16 +16,16 @@ from tests.naive_strategies import strategy_mistakes
 from tests.strategies import atoms, roles, systems
 from tests.strategies_guessing import guessing_games, guessing_goals
 
-from cplc.engines.explicit import ExplicitEngine
+from cplc.checking.evidence import explain
+from cplc.checking.strategy_play import strategy_problems
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.system import expr as e
-from cplc.system.expr import Expr
-from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, Next, Not, OnPaths, Until
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, Next, Not, OnPaths, Until
 from cplc.system.model import Agent, Justice, Step, System, Variable
 from cplc.system.printer import formula_text
-from cplc.verification.evidence import explain
-from cplc.verification.playing import strategy_problems
 
 TRUE, FALSE = Atom(e.TRUE, "true"), Atom(e.FALSE, "false")
 

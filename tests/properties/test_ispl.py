@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies_ispl import files, formulas, logics
 
-from cplc.pipeline import IsplReading
+from cplc.compilation import IsplReading
+from cplc.ispl.syntax import ast, printer
+from cplc.ispl.syntax.parser import parse, parse_formula
 from cplc.source import Source
-from cplc.syntax.ispl import ast, printer
-from cplc.syntax.ispl.parser import parse, parse_formula
 
 _TOKEN = re.compile(r"(CTL\*|\w+|->|<>|<=|>=|!=|\.\.|\S)")
 

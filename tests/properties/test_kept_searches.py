@@ -13,17 +13,18 @@ from tests.keeping import Keeping, kept_by
 from tests.strategies import formulas, roles, systems
 from tests.strategies_rounds import synchronous_systems
 
-from cplc.engines import explicit_graph, explicit_rounds, explicit_states
-from cplc.engines.diagrams_kept import _read, _written
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.explicit_graph import Graph, explore
-from cplc.engines.explicit_rounds import explore_rounds
-from cplc.engines.interface import ResourceExhausted
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.system.limits import allow
+from cplc.checking.results import Question
+from cplc.checking.verify import Verifier
+from cplc.engines.explicit import graph as explicit_graph
+from cplc.engines.explicit import synchronous_graph
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.explicit.graph import Graph, explore
+from cplc.engines.explicit.synchronous_graph import explore_rounds
+from cplc.engines.symbolic.bdd_checkpoint import _read, _written
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.runtime.limits import ResourceExhausted, allow
+from cplc.statespace import packing
 from cplc.system.model import System
-from cplc.verification.results import Question
-from cplc.verification.verify import Verifier
 
 _ENOUGH = 1 << 20
 _BACKENDS = ("oxidd", "dd.autoref")
@@ -34,9 +35,9 @@ def _small_pieces() -> Iterator[None]:
     """Let searches through few states come by as many moments as others do, and nothing be too little to be kept."""
     with (
         patch.multiple(explicit_graph, _SAMPLE=3, _REGROUPING=(5, 20)),
-        patch.object(explicit_rounds, "_OFTEN", 2),
-        patch("cplc.engines.explicit_kept._FEW", 0),
-        patch("cplc.engines.diagrams_kept._FEW", 0),
+        patch.object(synchronous_graph, "_OFTEN", 2),
+        patch("cplc.engines.explicit.graph_checkpoint._FEW", 0),
+        patch("cplc.engines.symbolic.bdd_checkpoint._FEW", 0),
     ):
         yield
 
@@ -166,7 +167,7 @@ def test_states_are_told_apart_by_several_tables_too(system: System) -> None:
     """Where a table cannot double any more, later states have another one; the graph is the same."""
     with _small_pieces():
         whole = _told(explore(system, _ENOUGH))
-        with patch.multiple(explicit_states, _SMALL=2, _PART=1 << 20):
+        with patch.multiple(packing, _SMALL=2, _PART=1 << 20):
             allow(lambda: 1)
             try:
                 assert _told(explore(system, _ENOUGH)) == whole

@@ -21,10 +21,10 @@ from tests.strategies_formulas import (
     validities,
 )
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic.formulas import OnPaths, expanded, subformulas
 from cplc.source import Source
-from cplc.system.formula import OnPaths, expanded, subformulas
 
 HOLDS = {"holds": True, "vacuous": True, "fails": False}
 STATES = 3000

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.semantics.misreadings import misreadings
+from cplc.semantics.precedence_lints import misreadings
 from cplc.source import Source
 from cplc.syntax import ast
 from cplc.syntax.parser import parse_formula

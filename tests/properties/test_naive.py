@@ -13,8 +13,8 @@ from tests.strategies import atoms, every_kind, roles, systems
 from tests.strategies_guessing import guessing_games, guessing_goals
 from tests.strategies_logic import groups, path_formulas, quantified
 
-from cplc.system import formula as f
-from cplc.system.formula import Formula
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 
 Move = int | None
 Run = list[tuple[Frozen, Move]]

@@ -9,13 +9,13 @@ from tests.naive import Naive
 from tests.strategies import atoms, every_kind, roles, systems
 from tests.strategies_logic import Logic, logic_formulas, quantified
 
-from cplc.engines.interface import ResourceExhausted
-from cplc.engines.onthefly import OnTheFlyEngine
-from cplc.system.expr import TRUE
-from cplc.system.formula import Atom, Formula
+from cplc.checking.replay import replay
+from cplc.engines.on_the_fly import OnTheFlyEngine
+from cplc.logic.expressions import TRUE
+from cplc.logic.formulas import Atom, Formula
+from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import System
 from cplc.system.printer import formula_text
-from cplc.verification.replay import replay
 
 LOGIC = Logic(games=False)
 

@@ -9,10 +9,10 @@ from hypothesis.strategies import SearchStrategy
 from tests.naive import evaluate
 from tests.naive_lassos import holds
 
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.formula import Formula, Taken
-from cplc.system.pauses import bears_pauses
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula, Taken
+from cplc.reductions.stutter import bears_pauses
 
 Letter = tuple[bool, bool, str | None]
 """Whether p and q are so, and the step that is taken."""

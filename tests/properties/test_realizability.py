@@ -16,16 +16,16 @@ from tests.properties.test_slicing import beside
 from tests.strategies import atoms, conditions_over, formulas, roles, systems
 from tests.strategies_rounds import synchronous_systems
 
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.formula import SOME_FAIR_RUN, Formula, OnPaths
+from cplc.checking import engine_selector
+from cplc.checking.engine_selector import EngineName
+from cplc.checking.interpreter import Interpreter
+from cplc.checking.replay import run_problems
+from cplc.checking.results import Excluded, Question, Result
+from cplc.checking.verify import Verifier
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.formulas import SOME_FAIR_RUN, Formula, OnPaths
 from cplc.system.model import State, System
-from cplc.verification import exploration
-from cplc.verification.exploration import EngineName
-from cplc.verification.interpreter import Interpreter
-from cplc.verification.replay import run_problems
-from cplc.verification.results import Excluded, Question, Result
-from cplc.verification.verify import Verifier
 
 ENGINES: tuple[EngineName, ...] = ("explicit", "symbolic", "onthefly", "reduced", "auto")
 
@@ -112,7 +112,7 @@ def test_states_without_fair_run_are_counted_with_variables_outside_the_cone(dat
     formula = f.OnPaths("A", f.Globally(data.draw(atoms(system))))
     oracle = Naive(system)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(exploration, "MANY_BITS", 0)
+        patched.setattr(engine_selector, "MANY_BITS", 0)
         result = Verifier(system, "symbolic").answer(asked(formula))
     judge(result, system, oracle.initial, unfair_states(oracle, SOME_FAIR_RUN, frozenset()), successors(oracle))
 
@@ -146,7 +146,7 @@ def test_rounds_without_fair_run_match_definition(engine: EngineName, data: st.D
 
 @given(st.data())
 def test_justice_alone_excludes_no_state(data: st.DataObject) -> None:
-    """The claim of `cplc.verification.realizability`, which is why nothing is searched for without conditions."""
+    """The claim of `cplc.checking.realizability`, which is why nothing is searched for without conditions."""
     system = data.draw(systems(fairness=False) | systems(fairness=False, lifelike=True))
     along = data.draw(st.none() | steps_taken(system))
     assuming = data.draw(roles(system))

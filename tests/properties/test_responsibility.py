@@ -14,18 +14,18 @@ from tests.strategies import roles
 from tests.strategies_plans import text_of
 from tests.strategies_protocols import plans
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import ResourceExhausted
-from cplc.pipeline import Compilation
-from cplc.report.story import story
+from cplc.checking.interpreter import Interpreter
+from cplc.checking.responsibility import could_send, endless
+from cplc.checking.results import Question, Result
+from cplc.checking.verify import Verifier
+from cplc.compilation import Compilation
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic.formulas import Atom, Finally, Formula, Globally, Implies, OnPaths
+from cplc.report.trace_narration import story
+from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
-from cplc.system.formula import Atom, Finally, Formula, Globally, Implies, OnPaths
 from cplc.system.model import State, System
 from cplc.system.printer import formula_text
-from cplc.verification.blame import could_send, endless
-from cplc.verification.interpreter import Interpreter
-from cplc.verification.results import Question, Result
-from cplc.verification.verify import Verifier
 
 _LIMIT: Final = 20_000
 SEEN: Counter[str] = Counter()

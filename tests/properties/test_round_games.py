@@ -15,11 +15,11 @@ from tests.naive_round_games import NaiveRoundGame
 from tests.naive_rounds import NaiveRounds
 from tests.naive_strategies import strategy_mistakes
 
-from cplc.pipeline import IsplReading
+from cplc.checking.evidence import explain
+from cplc.checking.strategy_play import strategy_problems
+from cplc.compilation import IsplReading
+from cplc.logic.formulas import Enforces
 from cplc.source import Source
-from cplc.system.formula import Enforces
-from cplc.verification.evidence import explain
-from cplc.verification.playing import strategy_problems
 
 _seeds = st.integers(0, 1_000_000)
 _STATES = 60

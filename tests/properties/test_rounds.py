@@ -11,10 +11,10 @@ from tests.engines.every_engine import ENGINES, members
 from tests.ispl_models import Wanted, model
 from tests.naive_rounds import NaiveRounds
 
-from cplc.engines.onthefly import OnTheFlyEngine
-from cplc.pipeline import IsplReading
+from cplc.compilation import IsplReading
+from cplc.engines.on_the_fly import OnTheFlyEngine
+from cplc.logic.formulas import state_subformulas
 from cplc.source import Source
-from cplc.system.formula import state_subformulas
 
 _seeds = st.integers(0, 1_000_000)
 _STATES = 400

@@ -15,24 +15,24 @@ from tests.strategies_logic import Logic, logic_formulas, path_formulas
 from tests.strategies_plans import text_of
 from tests.strategies_protocols import plans
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.explicit_graph import Stepper
-from cplc.engines.interface import ResourceExhausted
-from cplc.pipeline import Compilation
-from cplc.report.data import run_data
+from cplc.checking.interpreter import Interpreter, holds
+from cplc.checking.ltl_progression import NotProgressible, progression
+from cplc.compilation import Compilation
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.explicit.graph import Stepper
+from cplc.logic.expressions import Const, Equal, Read, conj
+from cplc.logic.formulas import And, Atom, Finally, Formula, Globally, Next, Not, OnPaths, Taken
 from cplc.report.itf import run_trace
-from cplc.simulation.bias import Bias
-from cplc.simulation.recorded import recording
-from cplc.simulation.replaying import replayed
+from cplc.report.json_data import run_data
+from cplc.runtime.limits import ResourceExhausted
+from cplc.simulation.random_walk import draw
+from cplc.simulation.recorded_runs import recording
+from cplc.simulation.run_replay import replayed
 from cplc.simulation.run_verdicts import RunVerdicts
-from cplc.simulation.walks import draw
+from cplc.simulation.scheduler_weights import Bias
 from cplc.source import Source
-from cplc.system.expr import Const, Equal, Read, conj
-from cplc.system.formula import And, Atom, Finally, Formula, Globally, Next, Not, OnPaths, Taken
 from cplc.system.model import State, System
 from cplc.system.trace import Run
-from cplc.verification.interpreter import Interpreter, holds
-from cplc.verification.ltl_progression import NotProgressible, progression
 
 _BIASES: tuple[Bias, ...] = ("coverage", "uniform")
 _OPEN = ("conditional", "active", "pending")

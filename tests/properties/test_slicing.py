@@ -16,14 +16,14 @@ from tests.naive_games import TooManyStrategies
 from tests.strategies import formulas, roles, systems
 from tests.strategies_logic import games, logic_formulas, quantified
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr
-from cplc.system.formula import Formula, state_subformulas
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import Formula, state_subformulas
+from cplc.reductions.components import Slices, components, count_reachable, relevant, separate, slice_of
 from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
-from cplc.system.slicing import Slices, components, count_reachable, relevant, separate, slice_of
 
 
 def renamed(expr: Expr) -> Expr:

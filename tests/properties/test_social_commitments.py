@@ -20,9 +20,9 @@ from tests.strategies_formulas import ends, instances
 from tests.strategies_plans import Plan, text_of
 from tests.strategies_protocols import plans
 
+from cplc.logic import formulas as f
+from cplc.logic.expressions import TRUE
 from cplc.semantics import terms as t
-from cplc.system import formula as f
-from cplc.system.expr import TRUE
 
 STATES = 60
 RUNS = 2_000

@@ -14,25 +14,25 @@ from tests.strategies import atoms, conditions_over, formulas, systems
 from tests.strategies_plans import text_of
 from tests.strategies_protocols import plans
 
-from cplc.engines import interference
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.explicit_graph import Graph, Stepper
-from cplc.engines.explicit_reduced import Follow, ReducedEngine, Search, Way, initial_states
-from cplc.engines.interface import ResourceExhausted
-from cplc.engines.interference import Interference
-from cplc.engines.onthefly import OnTheFlyEngine, sparing
-from cplc.engines.plans import Plan, plan_for
-from cplc.engines.stubborn import Goal, Stubborn
-from cplc.pipeline import Compilation
+from cplc.checking.evidence import explain_initial
+from cplc.checking.replay import replay
+from cplc.compilation import Compilation
+from cplc.engines.ctl_fragment import Plan, plan_for
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.explicit.graph import Graph, Stepper
+from cplc.engines.explicit.por_symmetry import Follow, ReducedEngine, Search, Way, initial_states
+from cplc.engines.on_the_fly import OnTheFlyEngine, stubborn_successors
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr, conj, negate
+from cplc.logic.formulas import Formula
+from cplc.reductions import dependency_relation
+from cplc.reductions.dependency_relation import Interference
+from cplc.reductions.stubborn_sets import Goal, Stubborn
+from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr, conj, negate
-from cplc.system.formula import Formula
 from cplc.system.model import Agent, Step, System, Variable
 from cplc.system.printer import formula_text
-from cplc.verification.evidence import explain_initial
-from cplc.verification.replay import replay
 
 LIMIT = 100_000
 
@@ -237,7 +237,7 @@ def test_a_wrong_idea_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 @given(asked())
 def test_what_takes_too_long_to_find_out_is_taken_for_so(example: tuple[System, list[Expr]]) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(interference, "_EFFORT", 0)
+        patched.setattr(dependency_relation, "_EFFORT", 0)
         assert is_kept(*example)
 
 
@@ -250,7 +250,7 @@ def test_on_the_fly_fewer_moves_are_enough(data: st.DataObject) -> None:
     system = data.draw(some_systems())
     formula = data.draw(reachability(system))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sparing, "_AT_ONCE", data.draw(st.sampled_from((0, 3))))
+        patched.setattr(stubborn_successors, "_AT_ONCE", data.draw(st.sampled_from((0, 3))))
         holds, shown = OnTheFlyEngine(system).decide(formula)
     assert holds == ExplicitEngine(system).is_valid(formula) == shown.holds, formula_text(formula)
     assert replay(system, shown) == [], formula_text(formula)
@@ -265,7 +265,7 @@ def test_many_states_are_not_met_on_the_fly() -> None:
     met = {}
     for effort in (0, 1 << 30):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(sparing, "_AT_ONCE", effort)
+            patched.setattr(stubborn_successors, "_AT_ONCE", effort)
             engine = OnTheFlyEngine(system)
             assert engine.is_valid(f.Not(f.OnPaths("E", f.Finally(f.Atom(nowhere, "nowhere")))))
             met[effort] = engine.stored

@@ -14,12 +14,12 @@ from tests.strategies import (
     systems,
 )
 
-from cplc.engines.bdd import Node
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.sweeps import BUDGET
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.engines.transitions import VARIANTS
-from cplc.system.formula import state_subformulas
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.symbolic.bdd import Node
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.engines.symbolic.reachability import BUDGET
+from cplc.engines.symbolic.transitions import VARIANTS
+from cplc.logic.formulas import state_subformulas
 from cplc.system.model import State, System
 
 # All steps as relations; most of them; none that need not be. Always among the reachable states only; never.

@@ -9,10 +9,10 @@ from hypothesis.strategies import SearchStrategy
 from tests.naive import Frozen, Naive
 from tests.strategies import atoms, formulas, roles, systems
 
-from cplc.engines.normal import is_lasting, normal
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.system import formula as f
-from cplc.system.formula import Formula, Not, OnPaths, Taken
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula, Not, OnPaths, Taken
+from cplc.logic.nnf import is_lasting, normal
 from cplc.system.model import System
 
 

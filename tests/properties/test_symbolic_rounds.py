@@ -11,13 +11,13 @@ from tests.strategies import atoms
 from tests.strategies_logic import Logic, quantified
 from tests.strategies_rounds import adjacent, synchronous_systems
 
-from cplc.engines.bdd import Node
-from cplc.engines.sweeps import BUDGET
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.system import formula as f
-from cplc.system.formula import Formula
+from cplc.checking.interpreter import Interpreter, Key, holds, key
+from cplc.engines.symbolic.bdd import Node
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.engines.symbolic.reachability import BUDGET
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.system.model import State, System
-from cplc.verification.interpreter import Interpreter, Key, holds, key
 
 _LOGIC = Logic(taken=False, games=False, social=False, bound=2, depth=1, weight=3)
 Keys = frozenset[Key]

@@ -15,27 +15,27 @@ from tests.strategies_logic import logic_formulas
 from tests.strategies_plans import text_of
 from tests.strategies_protocols import plans
 
-from cplc.engines import exchange, explicit_reduced
-from cplc.engines.exchange import arranged, canonical, exchangeable
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.explicit_reduced import Reduction, way_for
-from cplc.engines.explicit_states import Packing
-from cplc.engines.plans import conditions
-from cplc.pipeline import Compilation
+from cplc.checking import engine_selector
+from cplc.checking.engine_selector import Exploration
+from cplc.checking.evidence import explain_initial
+from cplc.checking.replay import replay
+from cplc.checking.results import Question, Result
+from cplc.checking.verify import verify
+from cplc.compilation import Compilation
+from cplc.engines.ctl_fragment import conditions
+from cplc.engines.explicit import por_symmetry
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.explicit.por_symmetry import Reduction, way_for
+from cplc.logic import formulas as f
+from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj
+from cplc.logic.formulas import Formula
+from cplc.reductions import symmetry, symmetry_quotient
+from cplc.reductions.symmetry import Kin, Symmetry, renamed_formula
+from cplc.reductions.symmetry_quotient import arranged, canonical, exchangeable
 from cplc.source import Source
-from cplc.system import formula as f
-from cplc.system import symmetry
-from cplc.system.expr import TRUE, Const, Equal, Expr, Read, conj, disj
-from cplc.system.formula import Formula
+from cplc.statespace.packing import Packing
 from cplc.system.model import System
 from cplc.system.printer import formula_text
-from cplc.system.symmetry import Kin, Symmetry, renamed_formula
-from cplc.verification import exploration
-from cplc.verification.evidence import explain_initial
-from cplc.verification.exploration import Exploration
-from cplc.verification.replay import replay
-from cplc.verification.results import Question, Result
-from cplc.verification.verify import verify
 
 Example = tuple[System, Formula, Formula, frozenset[str]]
 
@@ -222,8 +222,8 @@ LAST_FIRST = f.OnPaths("E", f.Finally(f.Atom(conj((level(1, 0), level(3, 1))), "
 ALL_SERVED = f.OnPaths("E", f.Finally(f.Atom(conj(level(member, 2) for member in (1, 2, 3)), "all are served")))
 BEFORE_THEY_COME = disj(conj((Read(f"x[{member}]@Cus[{member}]"), level(member, 0))) for member in (1, 2, 3))
 SERVED_BEFORE = f.OnPaths("E", f.Until(f.Atom(TRUE, "true"), f.Atom(BEFORE_THEY_COME, "served before they come")))
-_PIECES = exchange._pieces
-_PIECES = exchange._pieces
+_PIECES = symmetry_quotient._pieces
+_PIECES = symmetry_quotient._pieces
 
 
 def _but_for_one(*given: Any) -> object:
@@ -231,14 +231,14 @@ def _but_for_one(*given: Any) -> object:
 
 
 WRONG: dict[str, tuple[Formula, object, str, Callable[..., object]]] = {
-    "conditions may tell members apart": (LAST_FIRST, exchange, "_is_symmetric", lambda *_: True),
+    "conditions may tell members apart": (LAST_FIRST, symmetry_quotient, "_is_symmetric", lambda *_: True),
     "only one of several conditions counts": (
         f.And((ALL_SERVED, LAST_FIRST)),
-        explicit_reduced,
+        por_symmetry,
         "conditions",
         lambda formula: (conditions(formula) or ())[:1],
     ),
-    "some variable of a member stays": (SERVED_BEFORE, exchange, "_pieces", _but_for_one),
+    "some variable of a member stays": (SERVED_BEFORE, symmetry_quotient, "_pieces", _but_for_one),
 }
 
 
@@ -265,7 +265,7 @@ def test_questions_about_all_members(data: st.DataObject) -> None:
     methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
     question = Question("q", "formula", everybody, "q", assuming=data.draw(roles(system)))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(exploration, "FEW", 0)
+        patched.setattr(engine_selector, "FEW", 0)
         expected, *found = [next(verify(system, [question], method)) for method in methods]
     for result in found:
         assert result.answer == expected.answer, result.reason
@@ -294,7 +294,7 @@ def test_with_others_who_keep_going_it_is_another_question() -> None:
 def test_the_failure_of_the_first_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     everybody = f.And(tuple(f.OnPaths("A", f.Globally(f.Not(is_at(member, 2)))) for member in (1, 2, 3)))
     methods: tuple[Literal["explicit", "symbolic", "reduced"], ...] = ("explicit", "symbolic", "reduced")
-    monkeypatch.setattr(exploration, "FEW", 0)
+    monkeypatch.setattr(engine_selector, "FEW", 0)
     for method in methods:
         (result,) = verify(queue(1, 2, 3), [Question("q", "formula", everybody, "q")], method)
         assert result.evidence is not None
@@ -323,7 +323,7 @@ def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
     formula, assuming = data.draw(formulas(system)), data.draw(roles(system))
     question = Question("q", "formula", formula, "q", assuming=assuming)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(exploration, "FEW", 0)
+        patched.setattr(engine_selector, "FEW", 0)
         (few,) = verify(system, [question], "reduced")
     (whole,) = verify(system, [question], "explicit")
     assert few.answer == whole.answer, few.reason
@@ -331,7 +331,7 @@ def test_protocols_by_some_of_the_states(data: st.DataObject) -> None:
 
 
 def test_it_is_said_what_was_met(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exploration, "FEW", 0)
+    monkeypatch.setattr(engine_selector, "FEW", 0)
     question = Question("q", "formula", f.Not(SERVED_BEFORE), "q")
     (result,) = verify(queue(1, 2, 3), [question], "reduced")
     assert (result.answer, result.engine) == ("holds", "reduced")

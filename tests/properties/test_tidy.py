@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.lowering.cases import Cases, Outcome
-from cplc.system import expr as e
-from cplc.system.expr import Expr, Value
-from cplc.verification.interpreter import value
+from cplc.checking.interpreter import value
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr, Value
+from cplc.lowering.mtbdd import Cases, Outcome
 
 DOMAINS: dict[str, tuple[Value, ...]] = {
     "life": ("null", "active", "violated"),
@@ -83,7 +83,7 @@ def test_equal_values_are_one_node(first: Expr, second: Expr) -> None:
 @given(_values, _conditions, _values)
 def test_what_has_many_cases_gets_a_name_and_stays_equal(first: Expr, condition: Expr, second: Expr) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cplc.lowering.cases._MANY", 2)
+        patch.setattr("cplc.lowering.mtbdd._MANY", 2)
         test_normal_form_is_equal.hypothesis.inner_test(e.Ite(condition, first, second), "life", set())  # type: ignore[attr-defined]
         test_normal_form_is_equal.hypothesis.inner_test(condition, "life", set())  # type: ignore[attr-defined]
 

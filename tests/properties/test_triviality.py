@@ -12,11 +12,11 @@ from tests.properties.test_explicit_engine import on_paths
 from tests.strategies import atoms, formulas, roles, systems
 from tests.strategies_rounds import synchronous_systems
 
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.formula import Formula, OnPaths
+from cplc.checking.triviality import trivial_value
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula, OnPaths
 from cplc.system.model import System
-from cplc.verification.triviality import trivial_value
 
 _CONSTANTS = st.sampled_from((f.Atom(e.TRUE, "true"), f.Atom(e.FALSE, "false")))
 

@@ -11,8 +11,8 @@ from itertools import product
 from tests.reference.semantics import Reference
 from tests.reference.states import Graph, Inapplicable, Move, State
 
-from cplc.system import expr as e
-from cplc.system.expr import Expr, Value
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr, Value
 from cplc.system.model import Step, System
 
 Valuation = dict[str, Value]

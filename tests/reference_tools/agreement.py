@@ -23,11 +23,11 @@ from tests.strategies import roles, systems
 from tests.strategies_formulas import protocols
 from tests.strategies_logic import operators
 
-from cplc.engines.explicit import ExplicitEngine
+from cplc.compilation import Asked, Compilation, count_reachable
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export import ExportedFormula, Origin, Request, export
-from cplc.pipeline import Asked, Compilation, count_reachable
+from cplc.logic.formulas import And, OnPaths
 from cplc.source import Source
-from cplc.system.formula import And, OnPaths
 
 BATCH = 5
 """How many protocols, or systems, have one seed; a disagreement ends a batch."""

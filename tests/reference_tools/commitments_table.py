@@ -16,8 +16,8 @@ from random import Random
 from tests.ispl_commitments import OPERATORS, committing
 from tests.reference_tools.mcmas import MCMAS_PLUS, asked
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.pipeline import IsplReading
+from cplc.compilation import IsplReading
+from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.source import Source
 
 

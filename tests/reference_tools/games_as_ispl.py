@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from tests.naive import Frozen, Naive, States
 
-from cplc.system import formula as f
+from cplc.logic import formulas as f
 
 
 def game_as_ispl(naive: Naive, formula: f.Enforces, assuming: frozenset[str] = frozenset()) -> str:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tests.reference_tools.mcmas import asked
 
-from cplc.pipeline import IsplReading, count_reachable, load_ispl
-from cplc.verification.results import Result
+from cplc.checking.results import Result
+from cplc.compilation import IsplReading, count_reachable, load_ispl
 
 _SECONDS = 60
 _ROW = "{:52} {:>12} {:>12} {:>8} {:>8}  {}\n"

@@ -12,7 +12,7 @@ from tests.reference_tools.said import Said
 from tests.strategies_logic import SIMPLE, Logic, logic_formulas, quantified
 
 from cplc.export import Export
-from cplc.system.formula import Formula
+from cplc.logic.formulas import Formula
 from cplc.system.model import System
 
 _SHORT = Logic(past=False, games=False, weight=3, bound=2)

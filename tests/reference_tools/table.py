@@ -11,8 +11,8 @@ from pathlib import Path
 from tests.cases.reader import cases, compiled
 from tests.reference_tools.judges import JUDGES, Judge
 
+from cplc.compilation import Compilation, count_reachable, load
 from cplc.export import export
-from cplc.pipeline import Compilation, count_reachable, load
 
 _COLUMNS = tuple(judge for judge in JUDGES if judge.program)
 

@@ -18,8 +18,8 @@ from tests.strategies import roles, systems
 from tests.strategies_formulas import Sample, protocols
 
 from cplc import compile
+from cplc.compilation import Compilation, load
 from cplc.export import ExportedFormula, Origin, Request
-from cplc.pipeline import Compilation, load
 
 _EXAMPLES = [
     pytest.param(path, name, id=f"{path.stem}-{name}")

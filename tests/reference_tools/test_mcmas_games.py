@@ -21,12 +21,13 @@ from tests.strategies import atoms, systems
 from tests.strategies_formulas import protocols
 from tests.strategies_guessing import guessing_games, guessing_goals
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import Engine, ResourceExhausted
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.interface import Engine
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.logic.formulas import Enforces, Finally, Globally, Next, Until
+from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
-from cplc.system.formula import Enforces, Finally, Globally, Next, Until
 from cplc.system.model import System
 
 _mcmas = pytest.mark.skipif(not MCMAS, reason="CPLC_MCMAS is not set")

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference_tools.mcmas import MCMAS
 
-from cplc.pipeline import IsplReading
+from cplc.compilation import IsplReading
+from cplc.ispl.syntax import ast
+from cplc.ispl.syntax.parser import parse_formula
 from cplc.source import Source
-from cplc.syntax.ispl import ast
-from cplc.syntax.ispl.parser import parse_formula
 
 pytestmark = pytest.mark.skipif(not MCMAS, reason="CPLC_MCMAS is not set")
 

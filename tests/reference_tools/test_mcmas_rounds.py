@@ -21,13 +21,14 @@ from tests.reference_tools.mcmas import MCMAS, asked
 from tests.reference_tools.nusmv import NUSMV, ask
 from tests.reference_tools.said import printed
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import Engine, ResourceExhausted, S
-from cplc.engines.symbolic import SymbolicEngine
+from cplc.compilation import IsplReading
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.interface import Engine, S
+from cplc.engines.symbolic.engine import SymbolicEngine
 from cplc.export import ExportedFormula, Origin, Request, export
-from cplc.pipeline import IsplReading
+from cplc.logic.formulas import Enforces, Finally, Formula, Until, subformulas
+from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
-from cplc.system.formula import Enforces, Finally, Formula, Until, subformulas
 
 _mcmas = pytest.mark.skipif(not MCMAS, reason="CPLC_MCMAS is not set")
 _nusmv = pytest.mark.skipif(not NUSMV, reason="CPLC_NUSMV is not set")

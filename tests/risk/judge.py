@@ -16,7 +16,7 @@ from math import inf, prod
 
 from tests.naive import Frozen, Naive, evaluate
 
-from cplc.system.expr import Expr
+from cplc.logic.expressions import Expr
 from cplc.system.participant import Belief, Event, Participant
 
 Node = tuple[object, ...]

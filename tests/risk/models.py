@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from cplc.system import expr as e
-from cplc.system.expr import Expr
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr
 from cplc.system.model import Agent, Step, System, Variable
 from cplc.system.participant import Belief, Event, Goal, Participant, Worth
 

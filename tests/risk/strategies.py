@@ -10,7 +10,7 @@ from tests.risk.models import at as where
 from tests.risk.models import belief, own, participant, step, system
 from tests.strategies import comparisons_over, conditions_over
 
-from cplc.system import expr as e
+from cplc.logic import expressions as e
 from cplc.system.model import Step, System
 from cplc.system.participant import Belief, Decision, Event, Goal, Participant, Worth
 

@@ -15,10 +15,10 @@ from tests.risk.models import at, own, participant, step, system
 from tests.risk.strategies import little_games, participants
 from tests.strategies import systems
 
-from cplc.engines.interface import ResourceExhausted
-from cplc.risk import analyse
-from cplc.risk.binomial import interval
-from cplc.risk.estimate import SCHEDULERS, Sampling, estimate
+from cplc.decision import analyse
+from cplc.decision.binomial import interval
+from cplc.decision.statistical import SCHEDULERS, Sampling, estimate
+from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import System
 from cplc.system.participant import Participant
 

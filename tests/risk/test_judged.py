@@ -14,8 +14,8 @@ from tests.risk.judge import Judge, Undecided
 from tests.risk.strategies import little_games, participants
 from tests.strategies import systems
 
-from cplc.risk import Bounds, analyse
-from cplc.system.expr import conj
+from cplc.decision import Bounds, analyse
+from cplc.logic.expressions import conj
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Participant
 

@@ -9,13 +9,13 @@ from math import comb
 import pytest
 from tests.risk.models import at, belief, ecommerce, own, participant, step, system
 
-from cplc.engines.interface import ResourceExhausted
-from cplc.risk import Bounds, analyse, judged
-from cplc.risk.model import explore
-from cplc.risk.parts import Splitting, amounts
-from cplc.risk.sweep import Ordered, Question, solve
-from cplc.risk.worth import prices, with_sums
-from cplc.system import expr as e
+from cplc.decision import Bounds, analyse, judged
+from cplc.decision.components import Splitting, amounts
+from cplc.decision.mdp import explore
+from cplc.decision.rewards import prices, with_sums
+from cplc.decision.value_bounds import Ordered, Question, solve
+from cplc.logic import expressions as e
+from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import Step, System
 from cplc.system.participant import Decision, Participant, Threshold
 

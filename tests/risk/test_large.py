@@ -17,10 +17,10 @@ from tests.risk.models import at, belief, ecommerce, own, participant, step, sys
 from tests.risk.strategies import little_games, participants
 from tests.strategies import systems
 
-from cplc.engines.explicit_states import Packing
-from cplc.risk import Advice, Analysis, Bounds, analyse
-from cplc.risk.alike import alike
-from cplc.system import expr as e
+from cplc.decision import Advice, Analysis, Bounds, analyse
+from cplc.decision.symmetric_agents import alike
+from cplc.logic import expressions as e
+from cplc.statespace.packing import Packing
 from cplc.system.model import Step, System
 from cplc.system.participant import Belief, Participant
 
@@ -32,7 +32,7 @@ _METHOD = "one sweep from the ends, alike ones counted"
 @contextmanager
 def _layers() -> Iterator[None]:
     """Make layers of what has few states as well."""
-    with patch("cplc.risk.workshop.FEW", 0), patch("cplc.risk.benefit.FEW", 0):
+    with patch("cplc.decision.component_cache.FEW", 0), patch("cplc.decision.benefit.FEW", 0):
         yield
 
 

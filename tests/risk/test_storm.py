@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from tests.risk.models import ecommerce
 from tests.risk.strategies import little_games
 
-from cplc.analysing import participants
+from cplc.compilation import Compilation, load
+from cplc.decision import analyse
 from cplc.export import Origin, Request
 from cplc.export.prism_mdp import export
-from cplc.pipeline import Compilation, load
-from cplc.risk import analyse
+from cplc.participant_analysis import participants
 from cplc.system.model import System
 from cplc.system.participant import Participant
 

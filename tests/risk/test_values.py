@@ -13,10 +13,10 @@ from tests.risk.judge import Judge
 from tests.risk.models import at, belief, ecommerce, own, participant, step, system
 from tests.risk.strategies import little_games
 
-from cplc.risk import Analysis, Bounds, Gain, analyse
-from cplc.risk.model import chances_of
-from cplc.risk.sensitivity import with_probability
-from cplc.system import expr as e
+from cplc.decision import Analysis, Bounds, Gain, analyse
+from cplc.decision.mdp import chances_of
+from cplc.decision.sensitivity import with_probability
+from cplc.logic import expressions as e
 from cplc.system.model import System
 from cplc.system.participant import Participant, Worth
 

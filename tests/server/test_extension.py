@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from cplc import __version__
-from cplc.semantics.vocabulary import CHECKS, CLAIM_CHANGES, CLAIM_STATES, CLAIM_VERBS, STANDINGS, STATES, VERBS
+from cplc.semantics.builtin_words import CHECKS, CLAIM_CHANGES, CLAIM_STATES, CLAIM_VERBS, STANDINGS, STATES, VERBS
 from cplc.server.parameters import ASK, LIST, SET
 from cplc.server.verdicts import ASKED, CANCEL, RESULTS, SHOW, VERIFY
 from cplc.source import Source
 from cplc.syntax.parser import parse
-from cplc.syntax.words import CLAUSES, CONTEXTUAL, DECLARATIONS
+from cplc.syntax.reserved_words import CLAUSES, CONTEXTUAL, DECLARATIONS
 
 _FOLDER = Path(__file__).parents[2] / "vscode-extension"
 

@@ -10,8 +10,8 @@ from lsprotocol import types as lsp
 from tests.server.conftest import Editor, applied
 from tests.server.texts import EDITORS, ISPL, SHOP
 
-from cplc.formatting import format_source
-from cplc.server.colouring import LEGEND
+from cplc.formatter import format_source
+from cplc.server.semantic_tokens import LEGEND
 from cplc.source import Source
 
 

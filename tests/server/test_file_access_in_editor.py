@@ -10,7 +10,7 @@ import pytest
 from lsprotocol import types as lsp
 from tests.server.conftest import Editor
 
-from cplc.server.compiled import uri_of
+from cplc.server.compiled_document import uri_of
 from cplc.server.documents import Documents, workspace_files
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes and devices are others there")

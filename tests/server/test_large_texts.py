@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.fuzz.budget import processor_time
 
-from cplc.pipeline import Compilation
-from cplc.server.compiled import Document, compiled
+from cplc.compilation import Compilation
+from cplc.server.compiled_document import Document, compiled
 from cplc.server.completion import completion
-from cplc.server.texts import Text
+from cplc.server.positions import Text
 from cplc.source import Source
 from cplc.syntax import parser
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cplc.server import calls, colouring, edits, hints, navigation, outline, signatures
-from cplc.server.compiled import Compiled, Document, compiled
+from cplc.server import call_hierarchy, inlay_hints, navigation, outline, semantic_tokens, signature_help, text_edits
+from cplc.server.compiled_document import Compiled, Document, compiled
 from cplc.server.completion import completion
 from cplc.server.hover import hover
-from cplc.server.reports import by_file
-from cplc.server.texts import Text
+from cplc.server.positions import Text
+from cplc.server.publish_diagnostics import by_file
 
 _ROOT = Path(__file__).parents[2]
 _FILES = [path for folder in ("examples", "stdlib") for path in sorted((_ROOT / folder).rglob("*.cpl"))]
@@ -41,9 +41,9 @@ def test_every_name_says_what_it_is_and_leads_to_its_declaration(path: Path) -> 
         assert links[0].origin_selection_range == found.range(span)
         target = found.index.declared[found.index.uses[span]]
         if target.kind in ("message", "commitment", "claim", "fact"):
-            (item,) = calls.prepare(found, span.start)
-            calls.incoming(found, item)
-            assert target.kind != "message" or calls.named(found, item) is target
+            (item,) = call_hierarchy.prepare(found, span.start)
+            call_hierarchy.incoming(found, item)
+            assert target.kind != "message" or call_hierarchy.named(found, item) is target
 
 
 @pytest.mark.parametrize("path", _FILES, ids=_named)
@@ -51,8 +51,8 @@ def test_every_commitment_that_is_made_has_a_cause(path: Path) -> None:
     found = _compiled(path)
     for declared in found.index.declared.values():
         if declared.kind == "commitment" and declared.span.source is found.source:
-            (item,) = calls.prepare(found, declared.span.start)
-            causes = calls.incoming(found, item)
+            (item,) = call_hierarchy.prepare(found, declared.span.start)
+            causes = call_hierarchy.incoming(found, item)
             said = hover(found, declared.span.start, None)
             assert said is not None
             assert causes, declared.name.text
@@ -64,7 +64,7 @@ def test_everything_can_be_asked_at_every_word(path: Path) -> None:
     found = _compiled(path)
     for token in found.tokens.code[:: max(1, len(found.tokens.code) // 150)]:
         completion(found, token.start)
-        signatures.signature_help(found, token.end)
+        signature_help.signature_help(found, token.end)
         selected = outline.selection(found, token.start)
         while selected.parent is not None:
             inner, outer = selected.range, selected.parent.range
@@ -72,10 +72,10 @@ def test_everything_can_be_asked_at_every_word(path: Path) -> None:
             assert (outer.end.line, outer.end.character) >= (inner.end.line, inner.end.character)
             selected = selected.parent
         assert selected.range == found.text.whole
-    hints.hints(found, 0, len(found.text.text))
-    assert colouring.semantic_tokens(found)
+    inlay_hints.hints(found, 0, len(found.text.text))
+    assert semantic_tokens.semantic_tokens(found)
     assert outline.document_symbols(found)
-    assert edits.layout(found) == []
+    assert text_edits.layout(found) == []
 
 
 @pytest.mark.parametrize("path", _FILES, ids=_named)

@@ -20,11 +20,11 @@ from lsprotocol import types as lsp
 from tests.server.test_states import _TEXTS, _WHOLE
 
 from cplc.server.app import built
-from cplc.server.commands import REFUSED
-from cplc.server.compiled import Document, compiled, compiled_ispl, path_of
+from cplc.server.compiled_document import Document, compiled, compiled_ispl, path_of
 from cplc.server.documents import Documents
-from cplc.server.reports import by_file, united
-from cplc.server.texts import Text
+from cplc.server.execute_command import REFUSED
+from cplc.server.positions import Text
+from cplc.server.publish_diagnostics import by_file, united
 
 _FEW = st.sampled_from(["main.cpl", "other.cpl"])
 _NAMES = _FEW | st.sampled_from(["away/other.cpl", "model.ispl", "un named é.cpl"])

@@ -14,15 +14,26 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from lsprotocol import types as lsp
 
+from cplc.compilation import load
 from cplc.diagnostics.core import Diagnostic
-from cplc.pipeline import load
-from cplc.semantics.index import Index
-from cplc.server import calls, colouring, edits, fixes, hints, ispl, navigation, outline, signatures, verdicts
-from cplc.server.compiled import Compiled, CompiledIspl
+from cplc.semantics.symbol_index import Index
+from cplc.server import (
+    call_hierarchy,
+    code_actions,
+    inlay_hints,
+    ispl,
+    navigation,
+    outline,
+    semantic_tokens,
+    signature_help,
+    text_edits,
+    verdicts,
+)
+from cplc.server.compiled_document import Compiled, CompiledIspl
 from cplc.server.completion import completion
 from cplc.server.documents import Documents
 from cplc.server.hover import hover
-from cplc.server.reports import by_file
+from cplc.server.publish_diagnostics import by_file
 
 _PARTS = [
     "protocol P {", "protocol Q(n: 1..3 = 2) {", "}", "role A", "role B[n]", "A -> B : pay", "after pay",
@@ -113,7 +124,7 @@ class Editors(RuleBasedStateMachine):
             for answer in _ANSWERS:
                 answer(found, offset)
         by_file(found, self.documents.uri_of)
-        fixes.actions(found, offset, offset, [])
+        code_actions.actions(found, offset, offset, [])
         if isinstance(found, CompiledIspl):
             ispl.document_symbols(found)
             ispl.definition(found, offset)
@@ -152,7 +163,7 @@ class Editors(RuleBasedStateMachine):
 _ANSWERS: list[Callable[[Compiled, int], Any]] = [
     lambda found, offset: hover(found, offset, None),
     completion,
-    signatures.signature_help,
+    signature_help.signature_help,
     navigation.definition,
     navigation.highlights,
     lambda found, offset: navigation.links(found),
@@ -160,13 +171,14 @@ _ANSWERS: list[Callable[[Compiled, int], Any]] = [
     lambda found, offset: outline.folding(found),
     outline.selection,
     lambda found, offset: outline.workspace_symbols("p", [found]),
-    lambda found, offset: colouring.semantic_tokens(found),
-    lambda found, offset: hints.hints(found, 0, offset),
+    lambda found, offset: semantic_tokens.semantic_tokens(found),
+    lambda found, offset: inlay_hints.hints(found, 0, offset),
     lambda found, offset: [
-        (calls.incoming(found, item), calls.outgoing(found, item)) for item in calls.prepare(found, offset)
+        (call_hierarchy.incoming(found, item), call_hierarchy.outgoing(found, item))
+        for item in call_hierarchy.prepare(found, offset)
     ],
     lambda found, offset: verdicts.lenses(found, verdicts.Verdicts()),
-    lambda found, offset: edits.layout(found),
+    lambda found, offset: text_edits.layout(found),
 ]
 
 TestEditors = Editors.TestCase

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lsprotocol.types import Position, Range, TextDocumentContentChangePartial
 from tests.server.conftest import applied
 
-from cplc.server.edits import difference
-from cplc.server.texts import Text, Units
+from cplc.server.positions import Text, Units
+from cplc.server.text_edits import difference
 
 _CHARS = st.sampled_from([*"ab \t\x0b\x0c\x85\u2028é漢😀🤝\n\r", "\r\n"])
 _TEXTS = st.lists(_CHARS, max_size=40).map("".join)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cplc.semantics.vocabulary import (
+from cplc.semantics.builtin_words import (
     CHECKS,
     CLAIM_STATES,
     CLAIM_VERBS,
@@ -13,19 +13,19 @@ from cplc.semantics.vocabulary import (
     STATES,
     VERBS,
 )
-from cplc.server import words
-from cplc.syntax.words import CLAUSES, CONTEXTUAL, DECLARATIONS
+from cplc.server import hover_texts
+from cplc.syntax.reserved_words import CLAUSES, CONTEXTUAL, DECLARATIONS
 
 
 def test_every_word_means_something() -> None:
-    assert set(words.CLAUSES) == CLAUSES
-    assert set(words.DECLARATIONS) >= DECLARATIONS
-    assert set(words.OPERATORS) == OPERATORS | {"forall", "exists"}
-    assert set(words.STATES) == {*STATES, *CLAIM_STATES, *STANDINGS}
-    assert set(words.OPERATIONS) == set(VERBS)
-    assert set(words.CLAIM_OPERATIONS) == set(CLAIM_VERBS)
-    assert all(words.check_meaning(name) for name in CHECKS)
-    assert set(words.CONTEXTUAL) <= CONTEXTUAL | set(OWN_STEPS)
-    assert "`deadlock_free`" in (words.meaning(NO_USUAL_CHECKS) or "")
+    assert set(hover_texts.CLAUSES) == CLAUSES
+    assert set(hover_texts.DECLARATIONS) >= DECLARATIONS
+    assert set(hover_texts.OPERATORS) == OPERATORS | {"forall", "exists"}
+    assert set(hover_texts.STATES) == {*STATES, *CLAIM_STATES, *STANDINGS}
+    assert set(hover_texts.OPERATIONS) == set(VERBS)
+    assert set(hover_texts.CLAIM_OPERATIONS) == set(CLAIM_VERBS)
+    assert all(hover_texts.check_meaning(name) for name in CHECKS)
+    assert set(hover_texts.CONTEXTUAL) <= CONTEXTUAL | set(OWN_STEPS)
+    assert "`deadlock_free`" in (hover_texts.meaning(NO_USUAL_CHECKS) or "")
     for word in (*CLAUSES, *OPERATORS, *STATES, *VERBS, *CHECKS):
-        assert words.meaning(word)
+        assert hover_texts.meaning(word)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cplc.sweeping.apart import MAX_LOSSES, Abandoned, Apart, memory_of
-from cplc.sweeping.items import Item, Limits, Options, Text
+from cplc.sweeps.jobs import Item, Limits, Options, Text
+from cplc.sweeps.worker_process import MAX_LOSSES, Abandoned, Apart, memory_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not copied here")
 

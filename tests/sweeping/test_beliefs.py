@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from cplc.sweeping.beliefs import BadBelief, believing, parts, probability
-from cplc.system.expr import TRUE
+from cplc.logic.expressions import TRUE
+from cplc.sweeps.belief_variants import BadBelief, believing, parts, probability
 from cplc.system.participant import Belief, Event, Participant
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cplc.caching.keys import program
-from cplc.sweeping.items import Answered, Item, Limits, Options, Text
-from cplc.sweeping.places import Cluster
+from cplc.caching.cache_keys import program
+from cplc.sweeps.executors import Cluster
+from cplc.sweeps.jobs import Answered, Item, Limits, Options, Text
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 pytestmark = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.sweeping.grids import BadRange, decimal, points, size, values
+from cplc.sweeps.grids import BadRange, decimal, points, size, values
 
 
 @pytest.mark.parametrize(

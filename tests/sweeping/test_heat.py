@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cplc.sweeping.heat import PANELS, NoHeatMap, heat_map
-from cplc.sweeping.items import Answered, Ask, Cell, Item, Options, Row, Text
-from cplc.sweeping.tables import Table, lines
+from cplc.sweeps.heatmap import PANELS, NoHeatMap, heat_map
+from cplc.sweeps.jobs import Answered, Ask, Cell, Item, Options, Row, Text
+from cplc.sweeps.result_tables import Table, lines
 
 _SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cplc.pipeline import Compilation, load
-from cplc.simulation.walks import draw
-from cplc.sweeping.answering import BadItem, Planned, answers, with_imports
-from cplc.sweeping.items import Item, Limits, Options, Row, Text, seed_of
-from cplc.sweeping.planning import CHANGES, RUNS, Wish, check, items, texts
+from cplc.compilation import Compilation, load
+from cplc.simulation.random_walk import draw
+from cplc.sweeps.job_grid import CHANGES, RUNS, Wish, check, items, texts
+from cplc.sweeps.job_runner import BadItem, Planned, answers, with_imports
+from cplc.sweeps.jobs import Item, Limits, Options, Row, Text, seed_of
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 

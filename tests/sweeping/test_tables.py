@@ -7,8 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from cplc.sweeping.items import Answered, Cell, Item, Options, Row, Text
-from cplc.sweeping.tables import FORMS, Form, NoTable, Table, form_of, lines, restored, rows_by_key, summed, written
+from cplc.sweeps.jobs import Answered, Cell, Item, Options, Row, Text
+from cplc.sweeps.result_tables import (
+    FORMS,
+    Form,
+    NoTable,
+    Table,
+    form_of,
+    lines,
+    restored,
+    rows_by_key,
+    summed,
+    written,
+)
 
 _FILE = Text("shop.cpl", "protocol Shop {}")
 _FIGURES: tuple[tuple[str, Cell], ...] = (

@@ -16,10 +16,10 @@ import psutil
 import pytest
 from tests.processes import descendants, end, is_alive, listening, until
 
-from cplc.sweeping.grids import points
-from cplc.sweeping.items import Answered, Item, Limits, Options, Text
-from cplc.sweeping.places import Local, place
-from cplc.sweeping.tables import Table, lines, written
+from cplc.sweeps.executors import Local, place
+from cplc.sweeps.grids import points
+from cplc.sweeps.jobs import Answered, Item, Limits, Options, Text
+from cplc.sweeps.result_tables import Table, lines, written
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals are others here")
 
@@ -47,7 +47,7 @@ def _workers() -> list[psutil.Process]:
     found = []
     for one in descendants(os.getpid()):
         with suppress(psutil.Error):
-            if "cplc.sweeping.child" in one.cmdline():
+            if "cplc.sweeps.worker_main" in one.cmdline():
                 found.append(one)
     return found
 
@@ -101,7 +101,7 @@ def test_mistake_in_a_worker_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -
     def broken(*_: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("cplc.sweeping.places.Apart.rows", broken)
+    monkeypatch.setattr("cplc.sweeps.executors.Apart.rows", broken)
     with pytest.raises(RuntimeError, match="broken"):
         list(Local(2).answered(enumerate(_GRID), Limits(), _nothing))
 

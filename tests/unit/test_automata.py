@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cplc.automata import ltl
-from cplc.automata.expansion import TooManyStates
+from cplc.automata.buchi import TooManyStates
 from cplc.automata.ltl import FALSE, TICK, TRUE, And, Letter, Literal, Ltl, Or, Release, Until
 from cplc.automata.monitor import MAX_STATES, NO_STEP, Monitor, monitor_of, states_before_minimisation
 

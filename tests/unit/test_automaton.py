@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.channels import promises
 
-from cplc.engines.automaton import Automaton, Edge, automaton
-from cplc.engines.interface import ResourceExhausted
-from cplc.system import formula as f
-from cplc.system.expr import TRUE, Read
-from cplc.system.formula import Formula
+from cplc.automata.path_automaton import Automaton, Edge, automaton
+from cplc.logic import formulas as f
+from cplc.logic.expressions import TRUE, Read
+from cplc.logic.formulas import Formula
+from cplc.runtime.limits import ResourceExhausted
 
 P, Q, R, S = (f.Atom(Read(name), name) for name in "pqrs")
 A, B = f.Taken(frozenset({"a"}), "a"), f.Taken(frozenset({"b", "c"}), "b")

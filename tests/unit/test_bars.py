@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cplc.report.bars import Bar, histogram, staircase, tornado
+from cplc.report.bar_charts import Bar, histogram, staircase, tornado
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _shares = st.floats(0, 1)

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.engines import bdd
-from cplc.engines.bdd import BACKENDS, Diagrams, Node, Substitution, diagrams
-from cplc.engines.interface import ResourceExhausted
-from cplc.system.limits import allow
+from cplc.engines.symbolic import bdd
+from cplc.engines.symbolic.bdd import BACKENDS, Diagrams, Node, Substitution, diagrams
+from cplc.runtime.limits import ResourceExhausted, allow
 
 LEVELS = 5
 Assignment = tuple[bool, ...]

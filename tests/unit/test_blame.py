@@ -6,13 +6,13 @@ from itertools import combinations
 
 import pytest
 
-from cplc.pipeline import Compilation
-from cplc.report.explanation import blame_sentences, violation_sentences, violations_of
-from cplc.report.story import story
+from cplc.checking.responsibility import MOST_ASKED, coalitions
+from cplc.checking.results import Blame, Result
+from cplc.compilation import Compilation
+from cplc.report.failure_explanation import blame_sentences, violation_sentences, violations_of
+from cplc.report.trace_narration import story
 from cplc.source import Source
 from cplc.system.model import System
-from cplc.verification.blame import MOST_ASKED, coalitions
-from cplc.verification.results import Blame, Result
 
 RELAY = """protocol Relay(n: 1..3 = 2) {
   role Src

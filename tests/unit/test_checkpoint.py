@@ -15,19 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import systems
 
-from cplc.caching import checkpoint as checkpoints
-from cplc.caching.checkpoint import Checkpoint
-from cplc.caching.container import Container, Unusable, make_place, opened, tidy, written
+from cplc.caching import checkpoint_file as checkpoints
+from cplc.caching.checkpoint_file import Checkpoint
+from cplc.caching.section_file import Container, Unusable, make_place, opened, tidy, written
 from cplc.cli import limits
 from cplc.cli.checkpointing import Checkpointing
 from cplc.cli.limits import Limits
-from cplc.pipeline import Compilation, load
+from cplc.compilation import Compilation, load
+from cplc.logic.expressions import FALSE, TRUE, And, Or, Read
+from cplc.runtime.checkpointing import Search
+from cplc.runtime.limits import TooLarge
 from cplc.source import Source, Span
-from cplc.system.expr import FALSE, TRUE, And, Or, Read
 from cplc.system.fingerprint import fingerprint
-from cplc.system.limits import TooLarge
 from cplc.system.model import System
-from cplc.system.unfinished import Search
 
 _ROOT = Path(__file__).parents[2]
 _CONTENTS = {"verdict a": b"", "states 1": bytes(range(256)), "states 2": b"x" * 3}
@@ -349,7 +349,7 @@ def test_what_cannot_be_written_does_not_end_the_work(store: Checkpoint, monkeyp
     one = _Search("states one")
     store.hold(one.search)
     with monkeypatch.context() as changed:
-        changed.setattr("cplc.caching.container.os.fsync", full)
+        changed.setattr("cplc.caching.section_file.os.fsync", full)
         store.put("a", b"answer")
         assert [store.problem] == ["No space left on device"]
         assert list(store.path.parent.iterdir()) == []

@@ -6,12 +6,12 @@ from typing import Literal
 
 import pytest
 
-from cplc.pipeline import Compilation
+from cplc.checking.results import Result
+from cplc.compilation import Compilation
+from cplc.logic.expressions import Expr, conj, disj, negate
+from cplc.logic.formulas import And, Atom, Finally, Formula, Not, OnPaths, Or
 from cplc.source import Source
-from cplc.system.expr import Expr, conj, disj, negate
-from cplc.system.formula import And, Atom, Finally, Formula, Not, OnPaths, Or
 from cplc.system.printer import formula_text
-from cplc.verification.results import Result
 
 Engine = Literal["explicit", "symbolic"]
 ENGINES: tuple[Engine, ...] = ("explicit", "symbolic")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cplc.pipeline import Compilation
-from cplc.report.data import result_data
+from cplc.checking.engine_selector import Method
+from cplc.checking.results import Result
+from cplc.compilation import Compilation
+from cplc.report.json_data import result_data
 from cplc.report.text import result_text
 from cplc.source import Source
-from cplc.verification.exploration import Method
-from cplc.verification.results import Result
 
 _NETBILL = (Path(__file__).parents[2] / "examples" / "netbill.cpl").read_text(encoding="utf-8")
 _RESET = """protocol Reset {

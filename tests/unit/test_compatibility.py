@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cplc.compatibility.compare import Comparison, compare
 from cplc.compatibility.matching import Match
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.source import Source
 from cplc.system.model import System
 

@@ -6,12 +6,12 @@ import pytest
 from tests.reference.lockstep import Lockstep
 from tests.reference.semantics import Reference
 
+from cplc.checking.interpreter import holds
+from cplc.compilation import Compilation
+from cplc.logic.expressions import FALSE, Const, Equal, Read
 from cplc.lowering.promises import kept, on_course, owed
-from cplc.pipeline import Compilation
 from cplc.source import Source
-from cplc.system.expr import FALSE, Const, Equal, Read
 from cplc.system.model import System
-from cplc.verification.interpreter import holds
 
 SECRET = """
 protocol P sync {

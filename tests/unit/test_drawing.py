@@ -12,17 +12,17 @@ from xml.etree import ElementTree
 
 import pytest
 
+from cplc.compilation import Compilation, load
 from cplc.drawing import graph_text
 from cplc.drawing.graph import MOST_NODES, Edge, Graph, Node, folded
 from cplc.drawing.graph_svg import graph_svg
 from cplc.drawing.layout import Link, Size, layout
-from cplc.drawing.pictures import messages, owes, role
+from cplc.drawing.protocol_diagrams import messages, owes, role
 from cplc.drawing.sequence import MOST_ROWS, Chart, Event, of_protocol, of_run
 from cplc.drawing.sequence_svg import chart_svg
 from cplc.drawing.sequence_text import chart_dot, chart_mermaid, chart_plantuml
-from cplc.pipeline import Compilation, load
-from cplc.report.runs import family
-from cplc.simulation.walks import draw
+from cplc.report.run_report import family
+from cplc.simulation.random_walk import draw
 from cplc.system.model import System
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -7,16 +7,16 @@ import time
 import pytest
 
 from cplc import compile
-from cplc.asking import Asked
-from cplc.engines.work import Budget
-from cplc.every_size import EverySize, NotCounting, default_allowance, shares_of_time
-from cplc.every_size.asking import Proof
-from cplc.every_size.induction import Induction
-from cplc.pipeline import Compilation
-from cplc.verification.checks import stays_in_range
-from cplc.verification.replay import replay
-from cplc.verification.results import Question, Result
-from cplc.verification.verify import Verifier
+from cplc.checking.builtin_checks import stays_in_range
+from cplc.checking.replay import replay
+from cplc.checking.results import Question, Result
+from cplc.checking.verify import Verifier
+from cplc.compilation import Compilation
+from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
+from cplc.parameterised.instances import Proof
+from cplc.parameterised.view_abstraction_proof import Induction
+from cplc.questions import Asked
+from cplc.runtime.work_budget import Budget
 
 _SHOP = """
 protocol Shop(customers: 1..64 = 2) {{

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 
-from cplc.caching.entries import read, written
-from cplc.pipeline import Asked, Compilation
-from cplc.report.concise import concise
-from cplc.report.data import result_data
+from cplc.caching.result_codec import read, written
+from cplc.checking.results import Result
+from cplc.compilation import Asked, Compilation
 from cplc.report.github import commands
 from cplc.report.html import page
+from cplc.report.json_data import result_data
 from cplc.report.junit import suites
+from cplc.report.one_line_text import concise
 from cplc.report.outcome import Outcome, standing
 from cplc.report.sarif import log
 from cplc.report.text import result_text
 from cplc.source import Source
-from cplc.sweeping.answering import _verdict
-from cplc.verification.results import Result
+from cplc.sweeps.job_runner import _verdict
 
 TEXT = """protocol Shop {
   role Buyer

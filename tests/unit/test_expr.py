@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import conditions_over, systems
 
-from cplc.system.expr import Expr, replaced
+from cplc.logic.expressions import Expr, replaced
 
 
 @given(st.data())

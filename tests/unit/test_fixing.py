@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from cplc.automatic_fixes import repaired
 from cplc.cli.main import run
+from cplc.compilation import Compilation
 from cplc.diagnostics.core import did_you_mean
-from cplc.fixing import repaired
-from cplc.pipeline import Compilation
 from cplc.source import Source
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from cplc.cli import check, fmt, load
 from cplc.cli.main import run
-from cplc.formatting import Formatted, format_source
+from cplc.formatter import Formatted, format_source
 from cplc.source import Source
 
 

@@ -8,14 +8,14 @@ from itertools import combinations
 import pytest
 
 from cplc import compile
-from cplc.engines.companions import Companions
-from cplc.every_size import EverySize
-from cplc.every_size.asking import Sizes
-from cplc.every_size.induction import Induction
-from cplc.pipeline import Compilation
-from cplc.semantics.sizes import Uniformity
-from cplc.system import excerpt
-from cplc.verification.results import Result
+from cplc.checking.results import Result
+from cplc.compilation import Compilation
+from cplc.engines.view_abstraction import Companions
+from cplc.parameterised import EverySize
+from cplc.parameterised.instances import Sizes
+from cplc.parameterised.view_abstraction_proof import Induction
+from cplc.reductions import projection
+from cplc.semantics.data_independence import Uniformity
 
 _DESK = """
 protocol Desk(n: 1..64 = 2, pieces: 1..9 = 3) {
@@ -127,7 +127,7 @@ def _nothing_forgotten(self: Companions) -> object:
     ("owner", "name", "wrong"),
     [
         (Companions, "invariant", property(_nothing_forgotten)),
-        (excerpt, "stronger", excerpt.weaker),
+        (projection, "stronger", projection.weaker),
     ],
 )
 def test_wrong_reasons_are_noticed(

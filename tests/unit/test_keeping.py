@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.source import Source
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cplc.pipeline import Compilation
-from cplc.replaying import replayed_on
-from cplc.simulation.recorded import Recorded, RecordedStep
+from cplc.compilation import Compilation
+from cplc.run_replay import replayed_on
+from cplc.simulation.recorded_runs import Recorded, RecordedStep
 from cplc.source import Source
 from cplc.system.model import System
 

@@ -10,7 +10,7 @@ from tests.cases.reader import cases, checked, compiled
 from tests.reference.lockstep import Apart, Lockstep
 from tests.reference.semantics import Reference
 
-from cplc.system.expr import FALSE, Const, Not, Read, conj
+from cplc.logic.expressions import FALSE, Const, Not, Read, conj
 from cplc.system.model import System
 
 CASE = next(case for case in cases() if str(case) == "deadline async")

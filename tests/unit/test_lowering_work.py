@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from cplc.compilation import Compilation
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr
 from cplc.lowering.lifecycle import Ledger
-from cplc.pipeline import Compilation
+from cplc.runtime.limits import TooLarge
 from cplc.source import Source
-from cplc.system import expr as e
-from cplc.system.expr import Expr
-from cplc.system.limits import TooLarge
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

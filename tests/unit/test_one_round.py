@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.pipeline import IsplReading
+from cplc.checking.evidence import explain
+from cplc.checking.replay import replay
+from cplc.checking.results import Question
+from cplc.checking.verify import Verifier
+from cplc.compilation import IsplReading
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic.expressions import Const, Equal, Expr, Not, Read
+from cplc.logic.formulas import Adjacent, Atom, Formula, Knows
 from cplc.source import Source
-from cplc.system.expr import Const, Equal, Expr, Not, Read
-from cplc.system.formula import Adjacent, Atom, Formula, Knows
 from cplc.system.model import State
 from cplc.system.trace import Evidence, Move, Run
-from cplc.verification.evidence import explain
-from cplc.verification.replay import replay
-from cplc.verification.results import Question
-from cplc.verification.verify import Verifier
 
 _MODEL = """
 Agent Environment

@@ -14,17 +14,17 @@ from pathlib import Path
 import pytest
 from benchmarks.models import Case, contract_net, deadlines, netbill, shared_stock
 
-from cplc.engines.bdd import diagrams
-from cplc.engines.interface import ResourceExhausted
-from cplc.engines.order import variable_order, variable_orders
-from cplc.engines.representation import Options, race, representation, represented
-from cplc.engines.sweeps import BUDGET, Limit
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.engines.transitions import VARIANTS
-from cplc.pipeline import Compilation, load
-from cplc.system.bystanders import Bystanders, without_bystanders
-from cplc.system.expr import TRUE
-from cplc.system.formula import Atom
+from cplc.compilation import Compilation, load
+from cplc.engines.symbolic.bdd import diagrams
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.engines.symbolic.reachability import BUDGET, Limit
+from cplc.engines.symbolic.representation import Options, race, representation, represented
+from cplc.engines.symbolic.transitions import VARIANTS
+from cplc.engines.symbolic.variable_order import variable_order, variable_orders
+from cplc.logic.expressions import TRUE
+from cplc.logic.formulas import Atom
+from cplc.reductions.cone_of_influence import Bystanders, without_bystanders
+from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import System
 
 _PROTOCOLS = Path(__file__).parents[2] / "benchmarks" / "protocols"
@@ -163,7 +163,7 @@ def test_race_taken_by_first_order_within_budget() -> None:
 def test_race_without_winner_taken_by_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     system = trades(3)
     options = Options(None, None, VARIANTS, BUDGET)
-    monkeypatch.setattr("cplc.engines.representation.NODES_PER_BIT", (0, 0))
+    monkeypatch.setattr("cplc.engines.symbolic.representation.NODES_PER_BIT", (0, 0))
     winner = representation(system, options)
     assert winner.order == variable_orders(system)[0]
     plain = SymbolicEngine(system)
@@ -173,7 +173,7 @@ def test_race_without_winner_taken_by_prediction(monkeypatch: pytest.MonkeyPatch
 def test_race_decided_alike_in_every_process() -> None:
     code = """
 from tests.unit.test_order import trades, without_commitments
-from cplc.engines.symbolic import SymbolicEngine
+from cplc.engines.symbolic.engine import SymbolicEngine
 engine = SymbolicEngine(without_commitments(trades(12)))
 engine.reachable
 print(engine._representation.order.names, engine.peak)

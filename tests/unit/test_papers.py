@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cplc.fixing import repaired
-from cplc.pipeline import Compilation
+from cplc.automatic_fixes import repaired
+from cplc.compilation import Compilation
 from cplc.source import Source
 from cplc.syntax.other_notation import Context, applied, sign, translations
 

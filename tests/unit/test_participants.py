@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from cplc.analysing import AskedParticipant, participants, threshold_questions
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
+from cplc.logic import expressions as e
+from cplc.participant_analysis import AskedParticipant, participants, threshold_questions
 from cplc.source import Source
-from cplc.system import expr as e
 from cplc.system.participant import Participant
 
 _TRADE = """protocol Trade {{

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.channels import promises
 
-from cplc.system import formula as f
-from cplc.system.expr import FALSE, TRUE, And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read
-from cplc.system.formula import Formula
+from cplc.logic import formulas as f
+from cplc.logic.expressions import FALSE, TRUE, And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read
+from cplc.logic.formulas import Formula
 from cplc.system.model import Agent, Justice, Operation, Shared, Step, System, Variable
 from cplc.system.printer import expr_text, formula_text, system_text
 

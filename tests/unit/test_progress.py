@@ -10,11 +10,10 @@ import pytest
 
 from cplc.cli.limits import Interrupted, Limits, computed
 from cplc.cli.output import Progress, be_quiet, with_progress
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import ResourceExhausted
-from cplc.pipeline import Compilation, load
-from cplc.system import limits, progress
-from cplc.system.limits import TooLarge, allow, make_room
+from cplc.compilation import Compilation, load
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.runtime import limits, progress
+from cplc.runtime.limits import ResourceExhausted, TooLarge, allow, make_room
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "netbill.cpl"
 
@@ -72,7 +71,7 @@ def test_what_is_not_left_is_not_taken() -> None:
 
 
 def test_a_table_of_states_does_not_double_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cplc.engines.explicit_states._SMALL", 4)
+    monkeypatch.setattr("cplc.statespace.packing._SMALL", 4)
     allow(lambda: 1)
     with pytest.raises(TooLarge, match="a table of more than"):
         _ = ExplicitEngine(_compilation().system).reachable

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.source import Source
 
 _NETBILL = (Path(__file__).parents[2] / "examples" / "netbill.cpl").read_text(encoding="utf-8")

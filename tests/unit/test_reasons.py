@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cplc.report.reasons import deciding, reasons
-from cplc.system.expr import Const, Read, equal
-from cplc.system.formula import (
+from cplc.checking.three_valued import Facts
+from cplc.logic.expressions import Const, Read, equal
+from cplc.logic.formulas import (
     And,
     Atom,
     Finally,
@@ -27,9 +27,9 @@ from cplc.system.formula import (
     Until,
     WeakUntil,
 )
+from cplc.report.path_explanation import deciding, reasons
 from cplc.system.model import State, Step, System, Variable
 from cplc.system.trace import Move, Run
-from cplc.verification.facts import Facts
 
 SYSTEM = System(
     "Counter",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cplc import records
-from cplc.system.expr import Const, Equal, Read
+from cplc.logic.expressions import Const, Equal, Read
 
 Decorator = Callable[..., Callable[[type], type]]
 KINDS: list[dict[str, bool]] = [

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import ResourceExhausted
-from cplc.engines.onthefly import OnTheFlyEngine
+from cplc.checking.evidence import explain_initial
+from cplc.checking.replay import replay
+from cplc.compilation import IsplReading
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.on_the_fly import OnTheFlyEngine
 from cplc.export import CannotExport, ExportedFormula, Origin, Request, export
-from cplc.pipeline import IsplReading
+from cplc.logic.formulas import Regardless
+from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
-from cplc.system.formula import Regardless
-from cplc.verification.evidence import explain_initial
-from cplc.verification.replay import replay
 
 _MODEL = """
 Agent Environment

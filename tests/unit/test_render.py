@@ -6,9 +6,9 @@ from textwrap import dedent
 
 import pytest
 
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic, Note, Rule
 from cplc.diagnostics.render import in_order, rendered, summary
-from cplc.printable import printable
 from cplc.source import Source, Span
 
 _RULE = Rule("unknown-name", "a name that nothing has")

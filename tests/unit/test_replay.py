@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 from tests.channels import promises
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.system.expr import TRUE, And, Const, Expr, Ite, Not, Read, equal
-from cplc.system.formula import And as AndAlso
-from cplc.system.formula import (
+from cplc.checking.evidence import explain_initial
+from cplc.checking.interpreter import Interpreter, value
+from cplc.checking.replay import replay
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic.expressions import TRUE, And, Const, Expr, Ite, Not, Read, equal
+from cplc.logic.formulas import And as AndAlso
+from cplc.logic.formulas import (
     Atom,
     Commits,
     Finally,
@@ -29,12 +32,9 @@ from cplc.system.formula import (
     Taken,
     Until,
 )
-from cplc.system.formula import Not as No
+from cplc.logic.formulas import Not as No
 from cplc.system.model import Agent, Justice, Shared, Step, System, Variable
 from cplc.system.trace import Evidence, Move, Run
-from cplc.verification.evidence import explain_initial
-from cplc.verification.interpreter import Interpreter, value
-from cplc.verification.replay import replay
 
 # A sends an order to B, which counts on up to 2 and round; A may press a button at any time.
 

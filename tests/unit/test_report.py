@@ -6,14 +6,14 @@ import json
 import re
 from dataclasses import replace
 
-from cplc.pipeline import Compilation
-from cplc.report.concise import concise
-from cplc.report.data import result_data
+from cplc.checking.results import Result
+from cplc.compilation import Compilation
 from cplc.report.html import fragment
 from cplc.report.itf import trace
+from cplc.report.json_data import result_data
+from cplc.report.one_line_text import concise
 from cplc.report.text import plain, result_text
 from cplc.source import Source
-from cplc.verification.results import Result
 
 TEXT = """protocol Due {
   role A { var n: 0..2 = 0 }

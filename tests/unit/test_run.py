@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cplc.cli.exits import Exit
-from cplc.cli.run import Questions, Run
-from cplc.pipeline import Compilation
+from cplc.checking.results import Result, SizeCoverage
+from cplc.cli.exit_codes import Exit
+from cplc.cli.verify_run import Questions, Run
+from cplc.compilation import Compilation
 from cplc.source import Source
-from cplc.verification.results import Result, SizeCoverage
 
 TEXT = """protocol P {
   role A

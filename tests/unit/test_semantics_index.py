@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.source import Source
 
 _ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import pytest
 from tests.analysed import analysed, codes
 
 from cplc.semantics.analysis import analyse
-from cplc.semantics.loading import loader
+from cplc.semantics.imports import loader
 from cplc.source import Source
 from cplc.syntax.parser import parse
 

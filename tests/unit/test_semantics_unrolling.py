@@ -6,7 +6,7 @@ from tests.analysed import analysed, checked, codes
 
 from cplc.semantics import terms as t
 from cplc.semantics.analysis import analyse
-from cplc.semantics.loading import loader
+from cplc.semantics.imports import loader
 from cplc.source import Source
 from cplc.syntax.parser import parse, parse_formula
 

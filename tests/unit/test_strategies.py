@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from cplc.engines.games_search import StrategySearch
-from cplc.engines.interface import ResourceExhausted
-from cplc.pipeline import Compilation, EngineName, IsplReading, Strategies
-from cplc.report.data import result_data
+from cplc.checking import strategy_play
+from cplc.checking.results import Result
+from cplc.checking.strategy_play import strategy_problems
+from cplc.compilation import Compilation, EngineName, IsplReading, Strategies
+from cplc.engines.games.uniform_search import StrategySearch
 from cplc.report.html import fragment
+from cplc.report.json_data import result_data
 from cplc.report.text import result_text
+from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
 from cplc.system.trace import Advice, Evidence
-from cplc.verification import playing
-from cplc.verification.playing import strategy_problems
-from cplc.verification.results import Result
 
 FORGET = """
 Agent Environment
@@ -193,7 +193,7 @@ def test_search_for_one_strategy_meets_its_limit(monkeypatch: pytest.MonkeyPatch
 
 
 def test_too_many_situations_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing, "MET", 3)
+    monkeypatch.setattr(strategy_play, "MET", 3)
     (served,) = _results("full", "served")
     evidence = _evidence(served)
     assert evidence.exhaustive

@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator
 import pytest
 from benchmarks.models import contract_net, netbill, shared_stock
 
-from cplc.engines.interface import ResourceExhausted
-from cplc.engines.sweeps import Sweeps
-from cplc.engines.symbolic import SymbolicEngine
-from cplc.system import expr as e
-from cplc.system.formula import Atom, Finally, OnPaths
-from cplc.system.limits import allow
+from cplc.checking.engine_selector import Exploration
+from cplc.checking.results import Question
+from cplc.checking.verify import Verifier
+from cplc.engines.symbolic.engine import SymbolicEngine
+from cplc.engines.symbolic.reachability import Sweeps
+from cplc.logic import expressions as e
+from cplc.logic.formulas import Atom, Finally, OnPaths
+from cplc.runtime.limits import ResourceExhausted, allow
 from cplc.system.model import System, Variable
-from cplc.verification.exploration import Exploration
-from cplc.verification.results import Question
-from cplc.verification.verify import Verifier
 
 PAIRS = 20
 

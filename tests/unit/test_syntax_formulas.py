@@ -11,7 +11,7 @@ import pytest
 from cplc.resources import shipped
 from cplc.source import Source
 from cplc.syntax import ast
-from cplc.syntax.formulas import children
+from cplc.syntax.formula_parser import children
 from cplc.syntax.parser import parse_formula
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.fuzz.budget import processor_time
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.source import Source
 from cplc.syntax import ast, parser
 from cplc.syntax.parser import parse

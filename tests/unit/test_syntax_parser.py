@@ -11,7 +11,7 @@ import pytest
 
 from cplc.resources import shipped
 from cplc.source import Source, Span
-from cplc.syntax import ast, parser, printer, words
+from cplc.syntax import ast, parser, printer, reserved_words
 
 _CASES = sorted((Path(__file__).parents[1] / "cases").glob("*.cpl"))
 
@@ -132,7 +132,7 @@ def test_nothing_needs_a_terminator(text: str, kinds: list[str]) -> None:
     assert _kinds(text) == kinds
 
 
-@pytest.mark.parametrize("word", sorted(words.CONTEXTUAL | {"accept", "create", "sound", "C", "K", "U", "AG"}))
+@pytest.mark.parametrize("word", sorted(reserved_words.CONTEXTUAL | {"accept", "create", "sound", "C", "K", "U", "AG"}))
 def test_what_is_not_reserved_can_be_a_name(word: str) -> None:
     (message, fact) = _body(f"{word} -> B : {word} after y fact {word} = y")
     assert isinstance(message, ast.Message)
@@ -140,7 +140,7 @@ def test_what_is_not_reserved_can_be_a_name(word: str) -> None:
     assert (message.name.text, message.sender.segments[0].name.text, fact.name.text) == (word, word, word)
 
 
-@pytest.mark.parametrize("word", sorted(words.RESERVED))
+@pytest.mark.parametrize("word", sorted(reserved_words.RESERVED))
 def test_what_is_reserved_cannot(word: str) -> None:
     _, problems = parser.parse(Source("test.cpl", f"protocol P {{\n A -> B : {word}\n}}"))
     (problem,) = problems
@@ -151,7 +151,7 @@ def test_what_is_reserved_cannot(word: str) -> None:
 def test_reserved_words_are_those_of_the_grammar() -> None:
     grammar = (shipped("grammar") / "cpl.tx").read_text(encoding="utf-8")
     (listed,) = re.findall(r"Identifier: /\(\?!\(([a-z|]+)\)", grammar)
-    assert set(listed.split("|")) == words.RESERVED
+    assert set(listed.split("|")) == reserved_words.RESERVED
 
 
 def test_names_that_begin_like_keywords() -> None:

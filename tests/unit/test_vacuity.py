@@ -6,11 +6,11 @@ from typing import Literal
 
 import pytest
 
-from cplc.pipeline import Compilation
+from cplc.checking.results import Question, Result
+from cplc.checking.verify import verify
+from cplc.compilation import Compilation
+from cplc.logic.formulas import Not, Or
 from cplc.source import Source
-from cplc.system.formula import Not, Or
-from cplc.verification.results import Question, Result
-from cplc.verification.verify import verify
 
 TEXT = """protocol P %s {
   role A

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import ResourceExhausted
-from cplc.pipeline import Asked, Compilation
+from cplc.checking import engine_selector
+from cplc.checking import verify as verify_module
+from cplc.checking.lift_from_component import embedding_problems
+from cplc.checking.results import Result
+from cplc.checking.verify import Verifier, verify
+from cplc.compilation import Asked, Compilation
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic.formulas import Finally, OnPaths
+from cplc.runtime.limits import ResourceExhausted
 from cplc.source import Source
-from cplc.system.formula import Finally, OnPaths
-from cplc.verification import exploration
-from cplc.verification import verify as verify_module
-from cplc.verification.embedding import embedding_problems
-from cplc.verification.results import Result
-from cplc.verification.verify import Verifier, verify
 
 TEXT = """protocol Pairs(n: 1..9 = 3) {
   role Hub
@@ -93,7 +93,7 @@ def test_an_engine_that_gives_up_makes_the_answer_unknown(monkeypatch: pytest.Mo
     def given_up(*_: object) -> ExplicitEngine:
         return ExplicitEngine(one.system, limit=3)
 
-    monkeypatch.setattr(exploration, "_engine", given_up)
+    monkeypatch.setattr(engine_selector, "_engine", given_up)
     (result,) = verify(one.system, [one.question], "explicit")
     assert result.answer == "unknown"
     assert result.reason

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cplc.cli.exits import Exit
+from cplc.checking.results import Answer, Question, Remark, Result
+from cplc.cli.exit_codes import Exit
 from cplc.cli.main import run
-from cplc.cli.run import Run
+from cplc.cli.verify_run import Run
+from cplc.compilation import Compilation
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import NEVER_CREATED, SYNTAX
-from cplc.pipeline import Compilation
 from cplc.source import Source, Span
-from cplc.verification.results import Answer, Question, Remark, Result
 
 _MODEL = """protocol P {
   role A

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from cplc.pipeline import Compilation
-from cplc.report.explanation import closing_sentences
-from cplc.report.reasons import said
+from cplc.compilation import Compilation
+from cplc.logic.expressions import TRUE
+from cplc.logic.formulas import And, Atom
+from cplc.report.failure_explanation import closing_sentences
+from cplc.report.path_explanation import said
 from cplc.source import Source
-from cplc.system.expr import TRUE
-from cplc.system.formula import And, Atom
 from cplc.system.printer import formula_text, quoted
 
 TEXT = """cpl 2

@@ -7,10 +7,10 @@ import time
 import pytest
 
 from cplc import compile
-from cplc.asking import EngineName
-from cplc.engines.interface import ResourceExhausted
-from cplc.engines.work import Budget, charge, limited_by
-from cplc.verification.verify import Verifier
+from cplc.checking.verify import Verifier
+from cplc.questions import EngineName
+from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.work_budget import Budget, charge, limited_by
 
 _MANY = """
 protocol Many {

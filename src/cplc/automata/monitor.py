@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from cplc.automata.expansion import Clause, Clauses, Expansion, TooManyStates, graph, satisfiable
+from cplc.automata.buchi import Clause, Clauses, Expansion, TooManyStates, graph, satisfiable
 from cplc.automata.ltl import TICK, Letter, Ltl, atoms, negation
 from cplc.records import dataclass
 

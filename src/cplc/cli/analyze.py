@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cplc.cli.analyzing import Analyzing, Event, Finding, Guess, Pair
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.analyze_run import Analyzing, Event, Finding, Guess, Pair
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, compilation_of, followed
 from cplc.cli.options import colour_option, definition, files, model_options, report_format_option, resource_options
@@ -18,8 +18,8 @@ from cplc.cli.output import AnyFormat, Colour
 from cplc.diagnostics.core import did_you_mean
 
 if TYPE_CHECKING:
-    from cplc.analysing import AskedParticipant
-    from cplc.risk.estimate import Scheduler
+    from cplc.decision.statistical import Scheduler
+    from cplc.participant_analysis import AskedParticipant
 
 
 @click.command(
@@ -127,8 +127,8 @@ def command(
         raise click.UsageError("--runs goes with neither --exact, --fairness nor --reduction")
 
     def work() -> Iterator[Event]:
-        from cplc.analysing import Options, analysed, estimated
-        from cplc.risk.estimate import Sampling
+        from cplc.decision.statistical import Sampling
+        from cplc.participant_analysis import Options, analysed, estimated
 
         asked = yield from _asked(file, definitions, channels, protocol, agents)
         beside = None
@@ -173,8 +173,8 @@ def _asked(
     yield diagnostics
     if compilation is None:
         return ()
-    from cplc.analysing import participants
-    from cplc.pipeline import UnknownQuestion
+    from cplc.compilation import UnknownQuestion
+    from cplc.participant_analysis import participants
 
     try:
         asked = participants(compilation, agents)

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, compilation_of, exit_for, followed
-from cplc.cli.observing import Observed, log_options, mapping_of, observe, tell_what_is_left_out
+from cplc.cli.log_replay import Observed, log_options, mapping_of, observe, tell_what_is_left_out
 from cplc.cli.options import colour_option, files, model_options, resource_options
 from cplc.cli.output import Colour
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.diagnostics.render import in_order
 
 if TYPE_CHECKING:
+    from cplc.compilation import Compilation
     from cplc.logs.records import Format
-    from cplc.mining.beliefs import Estimates
-    from cplc.pipeline import Compilation
+    from cplc.mining.belief_estimation import Estimates
 
 
 @click.command(
@@ -80,7 +80,7 @@ def command(
     estimates: Estimates | None = None
 
     def work() -> Iterator[tuple[Diagnostic, ...] | Observed | Estimates]:
-        from cplc.mining.beliefs import estimated
+        from cplc.mining.belief_estimation import estimated
 
         compilation, found = compilation_of(file, definitions, channels, protocol)
         yield found
@@ -139,7 +139,7 @@ def _roles(compilation: Compilation, agent: str) -> frozenset[str]:
 
 
 def _write_text(estimates: Estimates, observed: Observed, agent: str, confidence: float, *, points: bool) -> None:
-    from cplc.mining.telling import beliefs_text
+    from cplc.mining.mining_report import beliefs_text
 
     tell_what_is_left_out(observed)
     cases = observed.monitor.totals.cases
@@ -159,7 +159,7 @@ def _write_document(
     interrupted: str | None,
     code: Exit,
 ) -> None:
-    from cplc.mining.telling import beliefs_data
+    from cplc.mining.mining_report import beliefs_data
 
     output.write_json(
         {

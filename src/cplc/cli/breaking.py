@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import Exit
+from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, Channels, compilation_of, finished
 from cplc.cli.options import colour_option, files, format_option, reading_options, resource_options

@@ -6,9 +6,9 @@ from typing import Literal
 
 import click
 
-from cplc.caching.store import MOST, Store, folder
+from cplc.caching.entry_store import MOST, Store, folder
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 
 
 @click.command(

@@ -8,18 +8,18 @@ import click
 
 from cplc import __version__
 from cplc.cli import output
-from cplc.cli.bugs import report_bug
-from cplc.cli.exits import EXPLAINED, Exit
-from cplc.cli.fixing import fixed
-from cplc.cli.formats import document
+from cplc.cli.apply_fixes import fixed
+from cplc.cli.crash_report import report_bug
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, Channels, diagnostics_of, exit_for, files_in, finished, worst
 from cplc.cli.options import colour_option, files, reading_options, report_format_option, strict_option
 from cplc.cli.output import AnyFormat, Colour
-from cplc.cli.watching import watch_option, watched
+from cplc.cli.output_formats import document
+from cplc.cli.watch import watch_option, watched
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order, summary
-from cplc.printable import printable
 from cplc.records import dataclass
 
 

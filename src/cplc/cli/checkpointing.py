@@ -11,10 +11,10 @@ import click
 
 from cplc.cli.limits import Guards, Interrupted, Limits, Terminated
 from cplc.cli.options import duration
-from cplc.system import unfinished
+from cplc.runtime import checkpointing as unfinished
 
 if TYPE_CHECKING:
-    from cplc.caching.checkpoint import Checkpoint
+    from cplc.caching.checkpoint_file import Checkpoint
     from cplc.system.model import System
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -73,8 +73,8 @@ class Checkpointing:
 
     def begin(self, system: System) -> tuple[Checkpoint, str | None]:
         """Read what an earlier run has left, and keep searches from now on; return where, and what there is to say."""
-        from cplc.caching.checkpoint import Checkpoint
-        from cplc.caching.container import Unusable
+        from cplc.caching.checkpoint_file import Checkpoint
+        from cplc.caching.section_file import Unusable
 
         store = Checkpoint(self.path, self._every, self._limit)
         try:

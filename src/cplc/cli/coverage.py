@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import click
 
 from cplc.cli import output
-from cplc.cli.covering import Wish, cover
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, compilation_of, exit_for, followed, questions_of
-from cplc.cli.observing import log_options
+from cplc.cli.log_coverage import Wish, cover
+from cplc.cli.log_replay import log_options
 from cplc.cli.options import colour_option, format_option, limit_options, model_options
 from cplc.cli.output import Colour, Format
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
-from cplc.printable import printable
 
 if TYPE_CHECKING:
-    from cplc.asking import EngineName
     from cplc.logs.records import Format as LogFormat
-    from cplc.quality.coverage import Outcome
+    from cplc.mutation.coverage import Outcome
+    from cplc.questions import EngineName
 
 
 @click.command(
@@ -113,7 +113,7 @@ def command(
 
 
 def _show(outcome: Outcome, form: Format, colour: Colour) -> None:
-    from cplc.report.coverage import outcome_concise, outcome_text
+    from cplc.report.mutation_coverage import outcome_concise, outcome_text
     from cplc.report.text import plain
 
     match form:
@@ -128,7 +128,7 @@ def _show(outcome: Outcome, form: Format, colour: Colour) -> None:
 def _exit(
     diagnostics: Sequence[Diagnostic], outcomes: Sequence[Outcome], at_least: float | None, interrupted: str | None
 ) -> Exit:
-    from cplc.report.coverage import share
+    from cplc.report.mutation_coverage import share
 
     code = exit_for(diagnostics, strict=False)
     if code != Exit.EXPECTED:
@@ -147,7 +147,7 @@ def _finish(
     interrupted: str | None,
     code: Exit,
 ) -> None:
-    from cplc.report.coverage import outcome_data, share, summary
+    from cplc.report.mutation_coverage import outcome_data, share, summary
 
     match form:
         case "json":

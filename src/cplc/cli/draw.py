@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, compilation_of, exit_for, finished
 from cplc.cli.options import colour_option, files, model_options, resource_options
@@ -19,10 +19,10 @@ from cplc.diagnostics.core import Diagnostic, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cplc.compilation import Compilation
     from cplc.drawing.graph import Graph
     from cplc.drawing.sequence import Chart
-    from cplc.pipeline import Compilation
-    from cplc.simulation.recorded import Recorded
+    from cplc.simulation.recorded_runs import Recorded
     from cplc.system.model import Claim, Commitment, System
     from cplc.system.trace import Run
 
@@ -128,9 +128,9 @@ def _recorded(record: str, file: str, name: str | None) -> Recorded:
 
 
 def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Recorded | None, target: Target) -> str:
-    from cplc.drawing import pictures
+    from cplc.drawing import protocol_diagrams
     from cplc.drawing.sequence import of_protocol
-    from cplc.report.runs import family
+    from cplc.report.run_report import family
 
     system = compilation.system
     title = system.name
@@ -141,25 +141,25 @@ def _drawn(compilation: Compilation, what: What, name: str | None, recorded: Rec
             return _chart(of_protocol(system, title, family), target)
         case "role":
             agent = system.agent[_named(name, "role", system.agent)]
-            return _graph(pictures.role(system, agent, f"{title}: {agent.name}"), target)
+            return _graph(protocol_diagrams.role(system, agent, f"{title}: {agent.name}"), target)
         case "commitment":
             kept: dict[str, Commitment | Claim] = {**system.commitment, **system.claim}
             one = kept[_named(name, "commitment or claim", kept)]
-            return _graph(pictures.lifecycle(system, one, f"{title}: {one.name}"), target)
+            return _graph(protocol_diagrams.lifecycle(system, one, f"{title}: {one.name}"), target)
         case "owes":
             state = None
             if recorded is not None:
                 system, run = _taken(compilation, recorded)
                 state = run.states[-1]
                 title = f"{title}, run {recorded.name}"
-            return _graph(pictures.owes(system, f"{title}: who owes whom", state), target)
+            return _graph(protocol_diagrams.owes(system, f"{title}: who owes whom", state), target)
         case "messages":
-            return _graph(pictures.messages(system, f"{title}: what messages wait for"), target)
+            return _graph(protocol_diagrams.messages(system, f"{title}: what messages wait for"), target)
 
 
 def _chart_of_run(compilation: Compilation, recorded: Recorded, target: Target) -> str:
     from cplc.drawing.sequence import of_run
-    from cplc.report.runs import family
+    from cplc.report.run_report import family
 
     system, run = _taken(compilation, recorded)
     return _chart(of_run(system, run, f"{system.name}, run {recorded.name}", family), target)
@@ -167,7 +167,7 @@ def _chart_of_run(compilation: Compilation, recorded: Recorded, target: Target) 
 
 def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:
     """Return the run, if the protocol can take it: what it cannot do is not drawn as if it could."""
-    from cplc.replaying import replayed_on
+    from cplc.run_replay import replayed_on
 
     system, again = replayed_on(compilation, recorded)
     if again.run is None or again.misfit is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 
 
 @click.command(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, exit_for, finished, questions_of, reading_of
 from cplc.cli.options import colour_option, model_options, names
@@ -19,8 +19,8 @@ from cplc.diagnostics.core import Diagnostic
 from cplc.export import TARGETS, CannotExport
 
 if TYPE_CHECKING:
+    from cplc.compilation import Compilation
     from cplc.export import Export
-    from cplc.pipeline import Compilation
 
 
 @click.command(
@@ -82,7 +82,7 @@ def command(
     if path is not None:
         _check_place(path, file, force=force)
 
-    from cplc.pipeline import IsplReading
+    from cplc.compilation import IsplReading
 
     def work() -> tuple[Export | None, tuple[Diagnostic, ...]]:
         compilation, diagnostics = reading_of(file, definitions, channels, protocol)
@@ -129,9 +129,9 @@ def command(
 
 def _decision(compilation: Compilation, agent: str) -> Export:
     """Return the decision model of one participant."""
-    from cplc.analysing import participants
+    from cplc.compilation import UnknownQuestion
     from cplc.export import prism_mdp
-    from cplc.pipeline import UnknownQuestion
+    from cplc.participant_analysis import participants
 
     try:
         asked = participants(compilation, (agent,))

@@ -9,17 +9,17 @@ from pathlib import Path
 import click
 
 from cplc.cli import output
-from cplc.cli.bugs import report_bug
-from cplc.cli.exits import Exit
+from cplc.cli.crash_report import report_bug
+from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, files_in, finished
 from cplc.cli.options import colour_option, files
 from cplc.cli.output import Colour
+from cplc.control_characters import printable
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
-from cplc.file_access import MAX_BYTES, MAX_SIZE, TooManyBytes, read_bytes
-from cplc.formatting import Formatted, format_source
-from cplc.printable import printable
+from cplc.formatter import Formatted, format_source
+from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, TooManyBytes, read_bytes
 from cplc.source import Source, Span
 
 

@@ -16,11 +16,11 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TypeVar
 
-from cplc.cli.clock import began
 from cplc.cli.signals import TERMINATIONS, handling, outlast_terminations
+from cplc.cli.start_time import began
 from cplc.records import dataclass
-from cplc.system import unfinished
-from cplc.system.limits import TooLarge, allow, default_memory
+from cplc.runtime import checkpointing
+from cplc.runtime.limits import TooLarge, allow, default_memory
 
 Event = TypeVar("Event")
 
@@ -103,7 +103,7 @@ class _End:
 
 def _start(work: Iterator[Event], queue: SimpleQueue[Event | _End], abandoned: threading.Event) -> None:
     def run() -> None:
-        unfinished.rest_after(abandoned)
+        checkpointing.rest_after(abandoned)
         try:
             for event in work:
                 queue.put(event)

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from click import UsageError
 
 from cplc.cli import output
-from cplc.cli.exits import Exit
+from cplc.cli.exit_codes import Exit
+from cplc.cli.input_files import tell
 from cplc.cli.limits import Interrupted, Limits, computed, supervised
-from cplc.cli.reading import tell
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
-from cplc.file_access import MAX_BYTES, MAX_SIZE, files_below
+from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, files_below
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.pipeline import Asked, Compilation, IsplReading, Strategies
+    from cplc.compilation import Asked, Compilation, IsplReading, Strategies
 
 Outcome = TypeVar("Outcome")
 Event = TypeVar("Event")
@@ -60,7 +60,7 @@ def compilation_of(
 
     A file of macros alone is in order, but only what needs no protocol can be done with it.
     """
-    from cplc.pipeline import is_ispl
+    from cplc.compilation import is_ispl
 
     if is_ispl(file):
         raise UsageError(f"`{file}` is a model in ISPL, and this is only done with protocols")
@@ -82,7 +82,7 @@ def _loaded(
     strategies: Strategies = "full",
 ) -> Compilation | Diagnostic:
     """Return what is known of a protocol, right or wrong, or the problem that keeps it from being read."""
-    from cplc.pipeline import Compilation, load
+    from cplc.compilation import Compilation, load
 
     parameters = dict(definitions)
     loaded = _standard_input(parameters, channels) if file == "-" else load(file, parameters, channels)
@@ -103,7 +103,7 @@ def reading_of(
     needs_protocol: bool = True,
 ) -> tuple[Compilation | IsplReading | None, tuple[Diagnostic, ...]]:
     """Return the same of a protocol or of a model in ISPL."""
-    from cplc.pipeline import is_ispl
+    from cplc.compilation import is_ispl
 
     if not is_ispl(file):
         return compilation_of(file, definitions, channels, protocol, strategies, needs_protocol=needs_protocol)
@@ -119,7 +119,7 @@ def reading_of(
 def _model_in_ispl(
     file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None
 ) -> IsplReading | Diagnostic:
-    from cplc.pipeline import load_ispl
+    from cplc.compilation import load_ispl
 
     if definitions or channels or protocol:
         raise UsageError("a model in ISPL has no parameters, no channels and no protocols to choose")
@@ -133,7 +133,7 @@ def diagnostics_of(
     file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None = None
 ) -> tuple[Diagnostic, ...]:
     """Return all that is to be said of a file: a protocol, or a model in ISPL."""
-    from cplc.pipeline import is_ispl
+    from cplc.compilation import is_ispl
 
     if not is_ispl(file):
         protocols = _loaded(file, definitions, channels, protocol)
@@ -145,7 +145,7 @@ def diagnostics_of(
 
 
 def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compilation | Diagnostic:
-    from cplc.pipeline import Compilation
+    from cplc.compilation import Compilation
 
     data = sys.stdin.buffer.read(MAX_BYTES + 1) if sys.stdin else b""
     span = Span(Source("<stdin>", ""), 0, 0)
@@ -164,7 +164,7 @@ def questions_of(
     compilation: Compilation | IsplReading, names: Sequence[str], besides: Sequence[str] = ()
 ) -> tuple[Asked, ...]:
     """Return what the file asks, or the properties and checks of these names; ``besides`` are names that exist too."""
-    from cplc.pipeline import UnknownQuestion
+    from cplc.compilation import UnknownQuestion
 
     try:
         return compilation.questions(names)
@@ -180,7 +180,7 @@ def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[Asked, ...
     model = compilation.model
     if not model.thresholds:
         return questions_of(compilation, names)
-    from cplc.analysing import threshold_questions
+    from cplc.participant_analysis import threshold_questions
 
     every = threshold_questions(compilation)
     known = list(dict.fromkeys(one.question.name for one in every))

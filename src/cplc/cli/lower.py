@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, exit_for, finished, reading_of
 from cplc.cli.options import colour_option, model_options

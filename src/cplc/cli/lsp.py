@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from cplc.cli.exits import Exit
-from cplc.cli.jobs import Said, answers
+from cplc.cli.exit_codes import Exit
 from cplc.cli.limits import Interrupted, Limits, supervised
+from cplc.cli.lsp_worker import Said, answers
 from cplc.cli.output import write
 
 

@@ -14,10 +14,10 @@ from io import StringIO
 import click
 
 from cplc import __version__
-from cplc.cli.bugs import report_bug
-from cplc.cli.clock import begin_with_the_process
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.crash_report import report_bug
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.output import write
+from cplc.cli.start_time import begin_with_the_process
 
 _COMMANDS = (
     "check",

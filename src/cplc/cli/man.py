@@ -10,7 +10,7 @@ import click
 
 from cplc import __version__
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 
 _SPECIAL = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"}
 _HEADINGS = {"Exit codes:": "EXIT STATUS", "Examples:": "EXAMPLES"}

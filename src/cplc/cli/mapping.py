@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import STANDARD_INPUT, Channels, compilation_of, finished
 from cplc.cli.options import colour_option, files, model_options, resource_options
@@ -19,7 +19,7 @@ from cplc.cli.output import Colour
 
 if TYPE_CHECKING:
     from cplc.diagnostics.core import Diagnostic
-    from cplc.logs.proposing import Proposal
+    from cplc.logs.mapping_inference import Proposal
     from cplc.logs.records import Format
 
 _LOOKED_AT = 20_000
@@ -61,12 +61,12 @@ def command(
     """Propose a mapping from LOG to the messages and roles of the protocol of FILE."""
 
     def work() -> tuple[Proposal | None, tuple[Diagnostic, ...]]:
-        from cplc.logs.content import LogContent, diagnose_unmappable
+        from cplc.logs.log_statistics import LogContent, diagnose_unmappable
         from cplc.logs.mapping import LogMapping
+        from cplc.logs.mapping_inference import propose
         from cplc.logs.ocel import Notion
-        from cplc.logs.proposing import propose
+        from cplc.logs.protocol_vocabulary import vocabulary_of
         from cplc.logs.reading import records
-        from cplc.logs.vocabulary import vocabulary_of
 
         compilation, found = compilation_of(file, definitions, channels, protocol)
         if compilation is None:

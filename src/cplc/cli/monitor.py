@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Final, Literal
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
+from cplc.cli.graceful_shutdown import STOPPED
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, compilation_of, exit_for, finished
+from cplc.cli.monitor_output import Form, Teller
 from cplc.cli.monitor_run import MonitorRun, Wish
 from cplc.cli.monitor_state import locked
 from cplc.cli.options import colour_option, files, moment, period, reading_options, resource_options
 from cplc.cli.output import Colour
-from cplc.cli.stopping import STOPPED
-from cplc.cli.telling import Form, Teller
+from cplc.control_characters import json_text
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
-from cplc.file_access import read_bytes
-from cplc.printable import json_text
+from cplc.runtime.file_access import read_bytes
 
 if TYPE_CHECKING:
+    from cplc.compilation import Compilation
     from cplc.logs.mapping import LogMapping
     from cplc.monitoring.monitor import Monitor
-    from cplc.pipeline import Compilation
 
 _LARGEST_MAPPING: Final = 1_000_000
 """How many bytes a mapping may have."""
@@ -190,7 +190,7 @@ def _prepared(
     """Return the monitor and what the log means, unless something is wrong with either."""
     from cplc.logs.mapping import LogMapping
     from cplc.logs.mapping_file import parse_mapping
-    from cplc.logs.vocabulary import vocabulary_of
+    from cplc.logs.protocol_vocabulary import vocabulary_of
     from cplc.monitoring.monitor import Invalid, Monitor
     from cplc.source import Source
 

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Final, Literal
 import click
 
 from cplc.cli import output
+from cplc.cli.graceful_shutdown import Stop, stopping
 from cplc.cli.limits import Interrupted, Limits
+from cplc.cli.monitor_output import Form, Teller
 from cplc.cli.monitor_state import LogProgress, Origin, Progress, load, save
-from cplc.cli.stopping import Stop, stopping
-from cplc.cli.telling import Form, Teller
+from cplc.control_characters import printable
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.logs.following import HEAD, Ambiguous, FollowedFile, Truncated, read_head, rotated_file
-from cplc.printable import printable
+from cplc.logs.file_following import HEAD, Ambiguous, FollowedFile, Truncated, read_head, rotated_file
 from cplc.records import dataclass
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.logs.content import LogContent
     from cplc.logs.events import Event, Garbage
+    from cplc.logs.log_statistics import LogContent
     from cplc.logs.mapping import LogMapping
     from cplc.logs.records import Format, Stream
     from cplc.monitoring.findings import Finding
@@ -212,7 +212,7 @@ class MonitorRun:
                 self._save_now_and_then()
 
     def _content_of(self, name: str) -> LogContent:
-        from cplc.logs.content import LogContent
+        from cplc.logs.log_statistics import LogContent
 
         if name not in self.contents:
             self.contents[name] = LogContent(notify=self._check_format)
@@ -325,7 +325,7 @@ class MonitorRun:
 
     def diagnostics(self) -> Iterator[Diagnostic]:
         """Yield what is wrong with the logs as a whole, once they are read."""
-        from cplc.logs.content import diagnose
+        from cplc.logs.log_statistics import diagnose
 
         messages = self.mapping.vocabulary.families if self.mapping.vocabulary is not None else ()
         is_growing = self.wish.follow or self.wish.state is not None

@@ -1,6 +1,6 @@
 """State file of ``cplc monitor``: how far each log was read, and the snapshot of the monitor at that point.
 
-It is a section file (`cplc.caching.container`): whatever is cut off or changed in it is noticed before any of it is
+It is a section file (`cplc.caching.section_file`): whatever is cut off or changed in it is noticed before any of it is
 used. It says what it belongs to, so that a state of another protocol or of other options is refused by name.
 """
 
@@ -17,11 +17,11 @@ from typing import Any, Final
 import click
 
 from cplc import __version__
-from cplc.caching.container import Container, Unusable, opened, remove_unfinished, written
-from cplc.caching.lock import InUse, exclusive
-from cplc.file_access import open_regular
-from cplc.logs.following import Head
+from cplc.caching.file_lock import InUse, exclusive
+from cplc.caching.section_file import Container, Unusable, opened, remove_unfinished, written
+from cplc.logs.file_following import Head
 from cplc.records import dataclass
+from cplc.runtime.file_access import open_regular
 
 _KIND: Final = "monitor"
 _FORM: Final = 2
@@ -39,7 +39,7 @@ class LogProgress:
     """Bytes of the log that were dealt with, or whatever else positions in its format count."""
     head: Head | None = None
     counts: Counts = (0, 0, 0, 0, 0)
-    """Of all that was read: see `cplc.logs.content.LogContent.counts`."""
+    """Of all that was read: see `cplc.logs.log_statistics.LogContent.counts`."""
 
 
 @dataclass

@@ -9,8 +9,8 @@ from typing import Final
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import Exit
-from cplc.printable import printable
+from cplc.cli.exit_codes import Exit
+from cplc.control_characters import printable
 
 _STARTERS: Final = Path(__file__).with_name("starters")
 _PLACEHOLDER: Final = "Starter"

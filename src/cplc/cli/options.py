@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from cplc.cli.formats import WHOLE
 from cplc.cli.output import be_quiet
+from cplc.cli.output_formats import WHOLE
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

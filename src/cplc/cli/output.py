@@ -16,11 +16,11 @@ from typing import IO, TYPE_CHECKING, Literal
 
 import click
 
-from cplc.cli.formats import Whole
+from cplc.cli.output_formats import Whole
+from cplc.control_characters import json_text, printable_lines
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import Part, Style, in_order, plain, rendered
-from cplc.printable import json_text, printable_lines
-from cplc.system import progress
+from cplc.runtime import progress
 
 if TYPE_CHECKING:
     from cplc.report.text import Part as ResultPart
@@ -123,7 +123,7 @@ def write_json(document: Mapping[str, object]) -> None:
 
 
 def diagnostic_data(diagnostic: Diagnostic) -> dict[str, object]:
-    from cplc.report.data import place_data
+    from cplc.report.json_data import place_data
 
     return {
         "code": diagnostic.code,

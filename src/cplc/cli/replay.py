@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Final, Literal
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, exit_for, finished, reading_of
 from cplc.cli.options import colour_option, files, reading_options, resource_options
 from cplc.cli.output import Colour
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
-from cplc.file_access import TooManyBytes, is_below, is_regular_or_missing, project_root, read_bytes
-from cplc.printable import printable
 from cplc.records import dataclass
+from cplc.runtime.file_access import TooManyBytes, is_below, is_regular_or_missing, project_root, read_bytes
 
 if TYPE_CHECKING:
-    from cplc.pipeline import Compilation, IsplReading
-    from cplc.simulation.recorded import Recorded, Recording
-    from cplc.simulation.replaying import Replayed
+    from cplc.compilation import Compilation, IsplReading
+    from cplc.simulation.recorded_runs import Recorded, Recording
+    from cplc.simulation.run_replay import Replayed
     from cplc.system.model import System
 
 _MODELS: Final = (".cpl", ".ispl")
@@ -92,8 +92,8 @@ def command(
     runs = chosen(taken.recording, name)
 
     def work() -> tuple[list[tuple[System, Replayed]], Compilation | None, tuple[Diagnostic, ...]]:
-        from cplc.pipeline import Compilation
-        from cplc.replaying import replayed_on
+        from cplc.compilation import Compilation
+        from cplc.run_replay import replayed_on
 
         reading, diagnostics = taken.reading()
         if reading is None:
@@ -114,7 +114,7 @@ def command(
         _write_document(record, taken, found, diagnostics, code)
         return code
     if interactive and found:
-        from cplc.cli.playing import go_through
+        from cplc.cli.interactive_run import go_through
 
         if len(found) > 1:
             raise click.UsageError(f"--interactive takes one run; --run says which: {_names(runs)}")
@@ -135,7 +135,7 @@ def record_in(
     protocol: str | None,
 ) -> Record:
     """Return what the file records, and of which model; the command line goes before what the file says."""
-    from cplc.simulation.recorded import Unreadable, recording
+    from cplc.simulation.recorded_runs import Unreadable, recording
 
     try:
         found = recording(_text(record))
@@ -198,7 +198,7 @@ def _named_file(record: str, named: str | None) -> str:
 
 
 def _show(system: System, one: Replayed, file: str, colour: Colour) -> None:
-    from cplc.report.runs import run_text
+    from cplc.report.run_report import run_text
     from cplc.report.text import plain
 
     style = output.result_colours if output.has_colour(colour) else plain
@@ -229,7 +229,7 @@ def _write_document(
     diagnostics: Sequence[Diagnostic],
     code: Exit,
 ) -> None:
-    from cplc.report.data import run_data
+    from cplc.report.json_data import run_data
 
     output.write_json(
         {

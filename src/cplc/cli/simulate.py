@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, compilation_of, exit_for, followed
 from cplc.cli.options import colour_option, duration, model_options, resource_options
 from cplc.cli.output import Colour
-from cplc.cli.recording import Log, log_format
+from cplc.cli.run_recording import Log, log_format
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import in_order
-from cplc.printable import printable
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
+    from cplc.compilation import Compilation
     from cplc.logs.events import Event
-    from cplc.pipeline import Compilation
-    from cplc.simulation.tally import Statistics
-    from cplc.simulation.walks import Drawn
+    from cplc.simulation.random_walk import Drawn
+    from cplc.simulation.run_statistics import Statistics
     from cplc.system.model import System
     from cplc.system.participant import Participant
 
@@ -154,7 +154,7 @@ def command(
     if interactive:
         if chart is not None or log is not None or runs > 1 or form != "text" or file == "-":
             raise click.UsageError("--interactive takes one run of a file, prints text, and writes no log")
-        from cplc.cli.playing import play
+        from cplc.cli.interactive_run import play
 
         return play(
             file, definitions, channels, protocol, seed=wish.seed, colour=colour, limits=Limits(timeout, memory)
@@ -176,7 +176,7 @@ def command(
     if wish.log is not None:
         wish.log.end(keep=found.statistics is not None and not found.interrupted)
     if chart is not None and found.statistics is not None:
-        from cplc.drawing.courses import courses_chart
+        from cplc.drawing.outcome_bars import courses_chart
 
         output.write_file(chart, courses_chart(found.statistics, wish.file))
     return code
@@ -184,7 +184,7 @@ def command(
 
 def _work(wish: _Wish, found: _Found) -> Iterator[tuple[Diagnostic, ...]]:
     """Draw the runs; yield what is to be said of the file first."""
-    from cplc.simulation.walks import draw
+    from cplc.simulation.random_walk import draw
 
     compilation, diagnostics = compilation_of(wish.file, list(wish.definitions.items()), wish.channels, wish.protocol)
     yield diagnostics
@@ -219,8 +219,8 @@ def _played(compilation: Compilation, agent: str | None) -> tuple[System, Partic
     """Return the system that runs, and whose beliefs count."""
     if agent is None:
         return compilation.system, None
-    from cplc.analysing import participants
-    from cplc.pipeline import UnknownQuestion
+    from cplc.compilation import UnknownQuestion
+    from cplc.participant_analysis import participants
 
     try:
         (asked,) = participants(compilation, (agent,))
@@ -237,7 +237,7 @@ def _write(found: _Found, code: Exit) -> None:
             _write_document(found, code)
         case "itf" if system is not None and found.drawn:
             from cplc.report.itf import run_trace
-            from cplc.report.runs import ENDINGS
+            from cplc.report.run_report import ENDINGS
 
             (one, *_) = found.drawn
             output.write(run_trace(system, one.run, f"a random run, seed {wish.seed}", ENDINGS[one.ending]))
@@ -250,7 +250,7 @@ def _write(found: _Found, code: Exit) -> None:
 
 
 def _write_text(found: _Found, system: System) -> None:
-    from cplc.report.runs import ENDINGS, run_text, statistics_text
+    from cplc.report.run_report import ENDINGS, run_text, statistics_text
     from cplc.report.text import plain
 
     wish = found.wish
@@ -266,7 +266,7 @@ def _write_text(found: _Found, system: System) -> None:
 
 
 def _write_document(found: _Found, code: Exit) -> None:
-    from cplc.report.runs import shown_data, statistics_data
+    from cplc.report.run_report import shown_data, statistics_data
 
     wish, system = found.wish, found.system
     output.write_json(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.limits import Limits
 from cplc.cli.load import Channels, exit_for, followed, reading_of
 from cplc.cli.options import colour_option, counting_options, format_option, model_options
@@ -55,7 +55,7 @@ def command(
     figures: dict[str, object] = {}
 
     def work() -> Iterator[tuple[Diagnostic, ...] | dict[str, object]]:
-        from cplc.pipeline import Compilation, count_reachable
+        from cplc.compilation import Compilation, count_reachable
 
         compilation, found = reading_of(file, definitions, channels, protocol)
         yield found

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from cplc.cli import output
-from cplc.cli.exits import EXPLAINED, Exit
+from cplc.cli.exit_codes import EXPLAINED, Exit
 from cplc.cli.load import STANDARD_INPUT, exit_for, files_in
 from cplc.cli.options import colour_option, definition, files, resource_options
 from cplc.cli.output import Colour
-from cplc.cli.sweeping import Sweeping
-from cplc.sweeping.answering import BadItem
-from cplc.sweeping.beliefs import BadBelief, parts, probability
-from cplc.sweeping.grids import MOST, BadRange, values
-from cplc.sweeping.items import ASKS, Ask, Item, Limits, Options, Pairs, Text
-from cplc.sweeping.places import NoCluster, place
-from cplc.sweeping.planning import Wish, check, items, texts
-from cplc.sweeping.tables import NoTable, form_of, rows_by_key
-from cplc.system.limits import default_memory
+from cplc.cli.sweep_run import Sweeping
+from cplc.runtime.limits import default_memory
+from cplc.sweeps.belief_variants import BadBelief, parts, probability
+from cplc.sweeps.executors import NoCluster, place
+from cplc.sweeps.grids import MOST, BadRange, values
+from cplc.sweeps.job_grid import Wish, check, items, texts
+from cplc.sweeps.job_runner import BadItem
+from cplc.sweeps.jobs import ASKS, Ask, Item, Limits, Options, Pairs, Text
+from cplc.sweeps.result_tables import NoTable, form_of, rows_by_key
 
 if TYPE_CHECKING:
-    from cplc.asking import EngineName
+    from cplc.questions import EngineName
 
 Ranges = dict[str, tuple[str, ...]]
 

@@ -10,34 +10,27 @@ from typing import TYPE_CHECKING
 import click
 
 from cplc.cli.checkpointing import checkpoint_options, checkpointing
-from cplc.cli.clock import began
-from cplc.cli.exits import EXPLAINED, Exit
-from cplc.cli.keeping import Answers, answers, cache_option, is_wanted, shared
+from cplc.cli.exit_codes import EXPLAINED, Exit
+from cplc.cli.input_files import description
 from cplc.cli.limits import Interrupted, Limits, supervised
 from cplc.cli.load import Channels, asked_of, questions_of, reading_of
-from cplc.cli.options import (
-    colour_option,
-    limit_options,
-    model_options,
-    names,
-    report_format_option,
-    strict_option,
-)
+from cplc.cli.options import colour_option, limit_options, model_options, names, report_format_option, strict_option
 from cplc.cli.output import AnyFormat, Colour
-from cplc.cli.reading import description
-from cplc.cli.run import Questions, Run, Said
-from cplc.cli.watching import watch_option, watched
+from cplc.cli.result_cache import Answers, answers, cache_option, is_wanted, shared
+from cplc.cli.start_time import began
+from cplc.cli.verify_run import Questions, Run, Said
+from cplc.cli.watch import watch_option, watched
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.printable import printable
-from cplc.system import unfinished
+from cplc.runtime import checkpointing as unfinished
 
 if TYPE_CHECKING:
-    from cplc.asking import EngineName
-    from cplc.every_size import EverySize
-    from cplc.pipeline import Asked, Compilation, IsplReading, Strategies
+    from cplc.checking.results import Result
+    from cplc.checking.verify import Settled
+    from cplc.compilation import Asked, Compilation, IsplReading, Strategies
+    from cplc.parameterised import EverySize
+    from cplc.questions import EngineName
     from cplc.report.text import Detail
-    from cplc.verification.results import Result
-    from cplc.verification.verify import Settled
 
 
 @click.command(
@@ -223,7 +216,7 @@ def _asked(
     compilation: Compilation | IsplReading, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
 ) -> Questions | tuple[Diagnostic, ...]:
     """Return the questions, or what is wrong with the formula."""
-    from cplc.pipeline import Compilation
+    from cplc.compilation import Compilation
 
     if not isinstance(compilation, Compilation):
         if assuming:
@@ -243,8 +236,8 @@ def _every_size(
     compilation: Compilation | IsplReading, counting: str, limits: Limits, run: Run, *, vacuity: bool
 ) -> EverySize:
     """Return what verifies every size of a family, in the time that there is for so many questions."""
-    from cplc.every_size import EverySize, NotCounting, default_allowance, shares_of_time
-    from cplc.pipeline import Compilation
+    from cplc.compilation import Compilation
+    from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
 
     if not isinstance(compilation, Compilation):
         raise click.UsageError("--for-all-n is for protocols: a model in ISPL has no parameters")
@@ -279,8 +272,8 @@ def _answered(
     told = {**description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
     yield from answers(others, told, verify, stores)
     if len(others) < len(asked):
-        from cplc.analysing import Judge
-        from cplc.pipeline import Compilation
+        from cplc.compilation import Compilation
+        from cplc.participant_analysis import Judge
 
         assert isinstance(compilation, Compilation)
 

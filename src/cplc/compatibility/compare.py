@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from cplc.compatibility.behaviour import behaviours
+from cplc.checking.interpreter import Interpreter
+from cplc.checking.replay import EvidenceError, run_problems
 from cplc.compatibility.matching import Match
-from cplc.compatibility.search import Findings, Watch, search
-from cplc.engines.interface import ResourceExhausted
+from cplc.compatibility.trace_inclusion import Findings, Watch, search
+from cplc.compatibility.visible_behaviour import behaviours
 from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import Commitment, System
 from cplc.system.trace import Run
-from cplc.verification.interpreter import Interpreter
-from cplc.verification.replay import EvidenceError, run_problems
 
 STATES = 2_000_000
 SITUATIONS = 1_000_000

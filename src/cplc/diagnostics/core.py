@@ -7,7 +7,7 @@ from dataclasses import field
 from difflib import get_close_matches
 from typing import Final, Literal
 
-from cplc.printable import printable
+from cplc.control_characters import printable
 from cplc.records import dataclass
 from cplc.source import Span
 

@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic, Note
-from cplc.printable import printable
 from cplc.source import Span
 
 Part = Literal["error", "warning", "remark", "note", "place", "frame", "message"]

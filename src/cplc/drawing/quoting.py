@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cplc.printable import printable
+from cplc.control_characters import printable
 
 
 def dot_text(*lines: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
-from cplc.drawing.needs import Need, alternatives, in_order, needs
+from cplc.drawing.message_dependencies import Need, alternatives, in_order, needs
 from cplc.records import dataclass
-from cplc.report.wording import changes, step_text
+from cplc.report.step_text import changes, step_text
 from cplc.system.model import System
 from cplc.system.trace import Run
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
-from cplc.printable import printable_lines
+from cplc.control_characters import printable_lines
 
 CHARACTER: Final = 6.7
 """How wide a character is taken to be, in points of the drawing; a wide one counts twice."""

@@ -10,19 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from cplc.system.expr import TRUE, Expr
-from cplc.system.formula import Atom, Enforces, Finally, Formula, Globally, OnPaths, Regardless, is_state_formula
-from cplc.system.limits import TooLarge
+from cplc.logic.expressions import TRUE, Expr
+from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, OnPaths, Regardless, is_state_formula
 from cplc.system.model import Justice, State, System
 
 if TYPE_CHECKING:
-    from cplc.engines.games import Plan, Solution
+    from cplc.engines.games.fixpoints import Plan, Solution
 
 S = TypeVar("S")
-
-
-class ResourceExhausted(TooLarge):
-    """An engine gave up before it knew the answer; the text says on what limit."""
 
 
 class Engine(ABC, Generic[S]):

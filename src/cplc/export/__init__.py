@@ -10,7 +10,7 @@ import importlib
 from dataclasses import replace
 
 from cplc.export.request import CannotExport, Export, ExportedFormula, Origin, Request
-from cplc.system.formula import expanded
+from cplc.logic.formulas import expanded
 
 __all__ = ["TARGETS", "CannotExport", "Export", "ExportedFormula", "Origin", "Request", "export"]
 
@@ -26,9 +26,9 @@ TARGETS: dict[str, str] = {
 """Each target and its module here, whose function ``export`` makes the `Export`."""
 
 _ROUNDS: dict[str, str] = {
-    "smv": "smv_rounds",
+    "smv": "smv_synchronous",
     "dot": "dot",
-    "ispl": "ispl_rounds",
+    "ispl": "ispl_synchronous",
     "json": "system_json",
 }
 """The same for synchronous systems, of those targets that can be told of them."""

@@ -15,10 +15,10 @@ from typing import Final
 from cplc.export.fairness import needs_fairness
 from cplc.export.smv_logic import Unsaid, boolean, short, what_is
 from cplc.export.smv_text import IDLE, STEP, Vocabulary
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.system import formula as f
-from cplc.system.expr import Expr
-from cplc.system.formula import Formula
 
 RELATION: Final = "relation"
 TIME: Final = f"{RELATION} = time"

@@ -19,8 +19,8 @@ from cplc.export.header import comment, header_lines
 from cplc.export.request import CannotExport, Export, ExportedFormula, Request
 from cplc.export.smv_logic import Unsaid
 from cplc.export.templating import render
+from cplc.logic.expressions import Value
 from cplc.records import dataclass
-from cplc.system.expr import Value
 from cplc.system.model import System, Variable
 
 

@@ -17,9 +17,9 @@ from typing import Final
 from cplc.export.ccs_text import Vocabulary
 from cplc.export.prism_logic import alone
 from cplc.export.smv_logic import Unsaid, what_is
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.system import formula as f
-from cplc.system.formula import Formula
 from cplc.system.model import Justice
 
 _LONGEST: Final = 200_000

@@ -16,11 +16,11 @@ from itertools import product
 from typing import Final
 
 from cplc.export.ccs_text import Vocabulary, branches, first_read
+from cplc.export.expression_simplify import substitute
 from cplc.export.request import CannotExport
-from cplc.export.simplify import substitute
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr, Value
 from cplc.records import dataclass
-from cplc.system import expr as e
-from cplc.system.expr import Expr, Value
 from cplc.system.model import Step, System
 
 _MOST: Final = 20_000

@@ -8,11 +8,11 @@ from dataclasses import field
 from functools import cached_property
 from typing import Final
 
+from cplc.export.expression_simplify import substitute
 from cplc.export.names import Lexicon, legal_names
-from cplc.export.simplify import substitute
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr, Value
 from cplc.records import dataclass
-from cplc.system import expr as e
-from cplc.system.expr import Expr, Value
 from cplc.system.model import System, Variable
 from cplc.system.printer import value_text
 

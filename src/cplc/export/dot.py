@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from cplc.export.exploring import Explored, Values, explore
 from cplc.export.header import header_lines
+from cplc.export.reachable_states import Explored, Values, explore
 from cplc.export.request import Export, Request
 from cplc.export.templating import render
+from cplc.logic.expressions import Value
 from cplc.records import dataclass
-from cplc.system.expr import Value
 from cplc.system.model import Message, System
 from cplc.system.printer import condition_text, content_text, expr_text, value_text
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from cplc.export.simplify import Domains, never, substitute
+from cplc.export.expression_simplify import Domains, never, substitute
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr
-from cplc.system.formula import Formula
 from cplc.system.model import Justice, Step, System, Variable
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from cplc.control_characters import printable
 from cplc.export.request import Request
-from cplc.printable import printable
 
 _WIDTH = 100
 

@@ -15,16 +15,16 @@ from functools import cached_property
 from typing import Final, TypeVar
 
 from cplc.export.header import comment, header_lines
-from cplc.export.ispl_asking import Asked, Plan, plan
 from cplc.export.ispl_logic import ALWAYS, Ctl, Said, Star, Unsaid, bits_of, is_ctl, with_observers
+from cplc.export.ispl_questions import Asked, Plan, plan
 from cplc.export.ispl_text import IDLE, LEXICON, Vocabulary
 from cplc.export.names import legal_names, recognisable
 from cplc.export.request import Export, ExportedFormula, Request
 from cplc.export.templating import render
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr
 from cplc.records import dataclass
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr
 from cplc.system.model import Step, System, Variable
 
 K = TypeVar("K", bound=Hashable)

@@ -13,11 +13,11 @@ from math import prod
 from typing import Final
 
 from cplc.export.fairness import needs_fairness
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr, Read, Value
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr, Read, Value
-from cplc.system.formula import Formula
 from cplc.system.model import Agent, Step, System, Variable
 
 ALWAYS: Final = "always"

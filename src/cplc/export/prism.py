@@ -21,9 +21,9 @@ from cplc.export.prism_text import LEXICON, Vocabulary
 from cplc.export.request import Export, ExportedFormula, Request
 from cplc.export.smv_logic import Unsaid
 from cplc.export.templating import render
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr
 from cplc.records import dataclass
-from cplc.system import formula as f
-from cplc.system.expr import Expr
 from cplc.system.model import Step, System
 from cplc.system.printer import expr_text
 

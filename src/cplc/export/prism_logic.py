@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from cplc.export.smv_logic import Unsaid, what_is
+from cplc.logic import formulas as f
+from cplc.logic.expressions import TRUE, Expr
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.system import formula as f
-from cplc.system.expr import TRUE, Expr
-from cplc.system.formula import Formula
 
 _LONGEST: Final = 200_000
 """Bounds are written out below other operators; a formula that grows beyond this is left out."""

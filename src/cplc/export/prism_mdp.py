@@ -20,9 +20,9 @@ from cplc.export.names import Lexicon, legal_names
 from cplc.export.prism_text import LEXICON, Vocabulary
 from cplc.export.request import CannotExport, Export, Request
 from cplc.export.templating import render
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr
 from cplc.records import dataclass
-from cplc.system import expr as e
-from cplc.system.expr import Expr
 from cplc.system.model import Step, System
 from cplc.system.participant import Belief, Event, Participant
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.system.formula import Formula
 from cplc.system.model import System
 
 

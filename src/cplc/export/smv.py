@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from cplc.export.header import comment, header_lines
 from cplc.export.request import Export, ExportedFormula, Request
-from cplc.export.smv_asking import Asked, Plan, plan
 from cplc.export.smv_logic import Ctl, Ltl
+from cplc.export.smv_questions import Asked, Plan, plan
 from cplc.export.smv_text import IDLE, STEP, Vocabulary
 from cplc.export.templating import render
 from cplc.records import dataclass

@@ -14,11 +14,11 @@ from cplc.export.arctl_logic import RELATION, Agrees, Arctl, Looks, Relation, re
 from cplc.export.header import comment, header_lines
 from cplc.export.request import Export, Request
 from cplc.export.smv import about, fairness, groups, of_fairness
-from cplc.export.smv_asking import Plan, plan
 from cplc.export.smv_logic import Unsaid
+from cplc.export.smv_questions import Plan, plan
 from cplc.export.smv_text import IDLE, NUSMV_2_2, STEP, Vocabulary
 from cplc.export.templating import render
-from cplc.system.formula import Formula
+from cplc.logic.formulas import Formula
 
 TIME = "time"
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from cplc.export.smv_text import STEP, Vocabulary
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.system import formula as f
-from cplc.system.formula import Formula
 
 _LONGEST: Final = 200_000
 """Bounds and weak operators are written out; a formula that grows beyond this many characters is left out."""

@@ -8,9 +8,9 @@ from itertools import product
 from typing import Final
 
 from cplc.export.names import Lexicon, legal_names
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr, Value
 from cplc.records import dataclass
-from cplc.system import expr as e
-from cplc.system.expr import Expr, Value
 from cplc.system.model import System, Variable
 
 STEP: Final = "step"

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Final
 
+from cplc.control_characters import json_text
 from cplc.export.request import Export, ExportedFormula, Request
-from cplc.printable import json_text
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr
-from cplc.system.formula import Formula
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import Formula
 from cplc.system.model import Step, System
-from cplc.system.rounds import Player
+from cplc.system.synchronous import Player
 
 FORMAT_VERSION: Final = 4
 """Rises when a document of the former version would be misread."""

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Final, NoReturn
 
-from cplc.logs.documents import plain
 from cplc.logs.events import Garbage
+from cplc.logs.json_documents import plain
 from cplc.logs.lines import Line, text_of
 from cplc.logs.records import DEEPEST, TOO_DEEP, Record
 

@@ -10,15 +10,15 @@ from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import Final, Literal
 
+from cplc.logic.expressions import Value
+from cplc.logs.csv_tables import Dialect
 from cplc.logs.events import Event, Garbage
 from cplc.logs.ocel import Notion
+from cplc.logs.protocol_vocabulary import Vocabulary, family_of
 from cplc.logs.records import MAX_NAME, Record
 from cplc.logs.records import field as found_in
-from cplc.logs.tables import Dialect
-from cplc.logs.times import clock
-from cplc.logs.vocabulary import Vocabulary, family_of
+from cplc.logs.timestamps import clock
 from cplc.records import dataclass
-from cplc.system.expr import Value
 
 Kind = Literal["message", "sent", "received", "ignore"]
 Aspect = Literal["case", "message", "sender", "recipients", "time", "kind"]

@@ -10,12 +10,12 @@ from typing import Final, cast, get_args
 
 from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
 from cplc.diagnostics.rules import BAD_MAPPING
+from cplc.logs.csv_tables import Dialect
 from cplc.logs.lines import is_encoding
 from cplc.logs.mapping import FIELDS, KINDS, Aspect, Kind, LogMapping
 from cplc.logs.ocel import OBJECT, Notion
-from cplc.logs.tables import Dialect
-from cplc.logs.times import UNITS, zone
-from cplc.logs.vocabulary import Vocabulary, family_of
+from cplc.logs.protocol_vocabulary import Vocabulary, family_of
+from cplc.logs.timestamps import UNITS, zone
 from cplc.records import dataclass
 from cplc.source import Source, Span
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import ijson
 
-from cplc.logs.documents import items, plain
 from cplc.logs.events import Garbage
+from cplc.logs.json_documents import items, plain
 from cplc.logs.records import CHUNK, TOO_DEEP, Record, Stream
 from cplc.records import dataclass
 

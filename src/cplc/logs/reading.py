@@ -15,16 +15,16 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, get_args
 
-from cplc.logs.content import LogContent, Trial
-from cplc.logs.documents import array_records
+from cplc.logs.csv_tables import csv_records
 from cplc.logs.events import Event, Garbage
+from cplc.logs.json_documents import array_records
 from cplc.logs.jsonlines import json_records
 from cplc.logs.lines import Begun, lines, text_stream
+from cplc.logs.log_statistics import LogContent, Trial
 from cplc.logs.mapping import LogMapping, Translator
 from cplc.logs.ocel import ocel_records
 from cplc.logs.records import CHUNK, Format, More, Record, Stream, is_usable, stop
 from cplc.logs.records import field as found_in
-from cplc.logs.tables import csv_records
 from cplc.logs.xes import xes_records
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
+from cplc.control_characters import json_text
+from cplc.logic.expressions import Value
 from cplc.logs.events import Event
+from cplc.logs.protocol_vocabulary import Vocabulary, family_of
 from cplc.logs.records import Format
-from cplc.logs.times import shown
-from cplc.logs.vocabulary import Vocabulary, family_of
-from cplc.printable import json_text
-from cplc.system.expr import Value
+from cplc.logs.timestamps import shown
 
 Writer = Callable[[Iterator[Event], Vocabulary], Iterator[str]]
 

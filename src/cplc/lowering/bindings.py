@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr, Read, conj, disj, equal, negate
+from cplc.logic.formulas import Atom, Binding, Formula
 from cplc.lowering import dialogue
-from cplc.lowering.book import OPEN, former_of
+from cplc.lowering.lifecycle_analysis import OPEN, former_of
 from cplc.lowering.promises import in_force, on_course
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.terms import Term, is_about_runs
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr, Read, conj, disj, equal, negate
-from cplc.system.formula import Atom, Binding, Formula
 from cplc.system.model import System
 from cplc.system.standings import MOVES, argument_of, last_move_of, standing_of
 

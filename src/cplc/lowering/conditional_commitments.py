@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cplc.logic.expressions import FALSE
+from cplc.logic.formulas import Conditional, Formula, Offer, Offering, Operation
 from cplc.lowering.promises import is_in, kept, offered, promised, promises
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
-from cplc.system.expr import FALSE
-from cplc.system.formula import Conditional, Formula, Offer, Offering, Operation
 from cplc.system.model import System
 
 _CLOSED: dict[Operation, str] = {"CaS": "withdrawn", "ReS": "released", "DeS": "delegated", "AsS": "assigned"}

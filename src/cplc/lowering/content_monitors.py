@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from cplc.automata.monitor import Monitor
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr
 from cplc.lowering import dialogue
-from cplc.lowering.book import Book, follows_of, former_of, monitor_of
-from cplc.lowering.cases import NO, YES, Outcome
 from cplc.lowering.expressions import Reading, condition
-from cplc.lowering.vocabulary import kept_by
-from cplc.system import expr as e
-from cplc.system.expr import Expr
+from cplc.lowering.lifecycle_analysis import Book, follows_of, former_of, monitor_of
+from cplc.lowering.mtbdd import NO, YES, Outcome
+from cplc.lowering.variable_names import kept_by
 
 if TYPE_CHECKING:
     from cplc.lowering.lifecycle import Ledger

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cplc.lowering.book import follows_of
+from cplc.logic.expressions import FALSE, Const, Read, conj, equal
+from cplc.lowering.lifecycle_analysis import follows_of
 from cplc.lowering.promises import in_force, owed
 from cplc.system.debts import Debt
-from cplc.system.expr import FALSE, Const, Read, conj, equal
 from cplc.system.model import System
 
 

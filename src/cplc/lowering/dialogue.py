@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from cplc.lowering.cases import NO, Outcome
+from cplc.lowering.mtbdd import NO, Outcome
+from cplc.semantics.builtin_words import CLAIM_CLOSED, OPEN_STATES, STANDINGS
 from cplc.semantics.model import CheckedModel, Claim, Operation
 from cplc.semantics.terms import Social, Term, operands_of
-from cplc.semantics.vocabulary import CLAIM_CLOSED, OPEN_STATES, STANDINGS
 from cplc.system.standings import MOVES, NOTHING, UNANSWERED
 
 if TYPE_CHECKING:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Protocol
 
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr
 from cplc.lowering import dialogue
-from cplc.lowering.vocabulary import copy_of, field_of, kept_by, parity_of
+from cplc.lowering.variable_names import copy_of, field_of, kept_by, parity_of
 from cplc.records import dataclass
 from cplc.semantics.model import CheckedModel, Message
 from cplc.semantics.terms import (
@@ -27,8 +29,6 @@ from cplc.semantics.terms import (
     Value,
     Var,
 )
-from cplc.system import expr as e
-from cplc.system.expr import Expr
 from cplc.system.standings import UNANSWERED, standing_of
 
 

@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import Formula
 from cplc.lowering.bindings import bindings
 from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.promises import promises
-from cplc.lowering.text import action_text, atom_text
+from cplc.lowering.term_text import action_text, atom_text
 from cplc.semantics import terms as t
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.terms import Term
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr
-from cplc.system.formula import Formula
 from cplc.system.model import System
 
 if TYPE_CHECKING:
-    from cplc.lowering.changes import Changes
+    from cplc.lowering.lifecycle_changes import Changes
 
 OTHER_ACTIONS: Final = ("take", "send", "act", "tick", "idle")
 """What `does(...)` asks of a step that its name decides."""
@@ -222,7 +222,7 @@ class _Lowering:
 
     @cached_property
     def _changes(self) -> Changes:
-        from cplc.lowering.changes import Changes
+        from cplc.lowering.lifecycle_changes import Changes
 
         return Changes(self.model)
 

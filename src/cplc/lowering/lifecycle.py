@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr
 from cplc.lowering import dialogue
-from cplc.lowering.book import (
+from cplc.lowering.expressions import Reading, condition
+from cplc.lowering.lifecycle_analysis import (
     CLOSED,
     LIVE,
     OPEN,
@@ -24,15 +27,12 @@ from cplc.lowering.book import (
     monitor_of,
     states_in,
 )
-from cplc.lowering.cases import NO, Cases, Outcome
-from cplc.lowering.expressions import Reading, condition
-from cplc.lowering.vocabulary import kept_by
+from cplc.lowering.mtbdd import NO, Cases, Outcome
+from cplc.lowering.variable_names import kept_by
+from cplc.semantics.builtin_words import DONE, JOINED
 from cplc.semantics.cycles import cycles
 from cplc.semantics.model import Operation
 from cplc.semantics.terms import Term
-from cplc.semantics.vocabulary import DONE, JOINED
-from cplc.system import expr as e
-from cplc.system.expr import Expr
 from cplc.system.model import Operation as Performed
 from cplc.system.standings import MOVES, NOTHING, UNANSWERED, argument_of, last_move_of, standing_of
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cplc.lowering.book import Book, conditions_of, make_book, states_in
-from cplc.lowering.dependence import Dependence
+from cplc.logic import expressions as e
+from cplc.lowering.condition_dependencies import Dependence
 from cplc.lowering.expressions import Reading, condition, in_flight
+from cplc.lowering.lifecycle_analysis import Book, conditions_of, make_book, states_in
 from cplc.lowering.steps import Hazard, Workshop, copies
-from cplc.lowering.text import content_text
-from cplc.lowering.vocabulary import copy_of, kept_by
+from cplc.lowering.term_text import content_text
+from cplc.lowering.variable_names import copy_of, kept_by
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.model import Commitment as Declared
 from cplc.semantics.terms import FactRef, InState, Stands, Term, is_about_runs, operands_of
-from cplc.system import expr as e
 from cplc.system.model import (
     Agent,
     Claim,

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr
 from cplc.lowering.expressions import Reading, condition
 from cplc.lowering.lower import View
-from cplc.lowering.text import atom_text
-from cplc.lowering.vocabulary import copy_of, kept_by
+from cplc.lowering.term_text import atom_text
+from cplc.lowering.variable_names import copy_of, kept_by
 from cplc.records import dataclass
 from cplc.semantics import model as m
 from cplc.semantics.model import CheckedModel, Message
 from cplc.semantics.terms import TRUE, Apply, FactRef, InState, Stands, Term, Value
-from cplc.system import expr as e
-from cplc.system.expr import Expr
 from cplc.system.model import Commitment, System
 from cplc.system.participant import Belief, Decision, Event, Goal, Participant, Worth
 

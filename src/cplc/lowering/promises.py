@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cplc.lowering.book import former_of
-from cplc.system.expr import Const, Expr, Read, conj, disj, equal, negate
-from cplc.system.formula import Channel
+from cplc.logic.expressions import Const, Expr, Read, conj, disj, equal, negate
+from cplc.logic.formulas import Channel
+from cplc.lowering.lifecycle_analysis import former_of
 from cplc.system.model import System
 
 

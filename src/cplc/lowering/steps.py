@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from functools import cached_property
 from itertools import product
 
-from cplc.lowering.book import Book
-from cplc.lowering.dependence import Dependence
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr
+from cplc.lowering.condition_dependencies import Dependence
 from cplc.lowering.expressions import Reading, condition, in_flight, possible_values, value
 from cplc.lowering.lifecycle import Change, Ledger
-from cplc.lowering.vocabulary import copy_of, field_of, kept_by, parity_of
+from cplc.lowering.lifecycle_analysis import Book
+from cplc.lowering.variable_names import copy_of, field_of, kept_by, parity_of
 from cplc.records import dataclass
+from cplc.runtime.limits import TooLarge
 from cplc.semantics.model import Assignment, CheckedModel, Message
 from cplc.semantics.terms import Value
 from cplc.source import Span
-from cplc.system import expr as e
-from cplc.system.expr import Expr
-from cplc.system.limits import TooLarge
 from cplc.system.model import Operation, Step, Variable
 
 Hazard = tuple[str, Expr, Span | None]

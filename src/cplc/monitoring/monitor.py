@@ -8,25 +8,25 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from cplc.engines.interface import ResourceExhausted
 from cplc.logs.events import Event, Garbage
-from cplc.lowering.text import content_text
+from cplc.lowering.term_text import content_text
 from cplc.monitoring import findings as f
-from cplc.monitoring.cases import Case, Totals, Waiting
-from cplc.monitoring.chronicle import Chronicle
-from cplc.monitoring.clock import Clock, clock_for
-from cplc.monitoring.explaining import expected, reason
+from cplc.monitoring.case_state import Case, Totals, Waiting
+from cplc.monitoring.deadline_clock import Clock, clock_for
+from cplc.monitoring.event_matching import Resolved, Resolver, Unresolved
 from cplc.monitoring.findings import Finding
-from cplc.monitoring.machine import Machine, States, Way
-from cplc.monitoring.resolving import Resolved, Resolver, Unresolved
+from cplc.monitoring.lifecycle_log import Chronicle
+from cplc.monitoring.rejection_explanation import expected, reason
 from cplc.monitoring.snapshots import Unrestorable, check, restored, taken
-from cplc.monitoring.standing import Allowed, Standing, allowed, standings
+from cplc.monitoring.state_tracker import Machine, States, Way
+from cplc.monitoring.status import Allowed, Standing, allowed, standings
+from cplc.runtime.limits import ResourceExhausted
 from cplc.semantics.terms import ages_in, speaks_of_ticks
-from cplc.simulation.tally import ON_COURSE
+from cplc.simulation.run_statistics import ON_COURSE
 from cplc.system.model import System
 
 if TYPE_CHECKING:
-    from cplc.pipeline import Compilation
+    from cplc.compilation import Compilation
     from cplc.semantics.model import CheckedModel
 
 Deliveries = Literal["auto", "logged", "inferred"]
@@ -111,7 +111,7 @@ class Monitor:
         most: int = _MOST,
     ) -> Monitor:
         """Return a monitor of the protocol in a file; raise `Invalid` if there is something wrong with it."""
-        from cplc.pipeline import Compilation, load
+        from cplc.compilation import Compilation, load
 
         found = load(str(path), dict(parameters), channels)
         if not isinstance(found, Compilation):

@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import Any, Final, TypeVar
 
 from cplc.logs.events import Event
-from cplc.monitoring.cases import Case, Life, Totals, Waiting
-from cplc.monitoring.machine import Machine
+from cplc.monitoring.case_state import Case, Life, Totals, Waiting
+from cplc.monitoring.state_tracker import Machine
 from cplc.system.model import System
 from cplc.system.printer import system_text
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from cplc.logs.vocabulary import family_of
+from cplc.logs.protocol_vocabulary import family_of
 from cplc.monitoring.findings import Rejected
 from cplc.monitoring.monitor import Monitor
 from cplc.records import dataclass
-from cplc.simulation.tally import FORGOTTEN, ON_COURSE
+from cplc.simulation.run_statistics import FORGOTTEN, ON_COURSE
 
 _ORDER = (
     "fulfilled", "violated", "compensated", "released", "expired", "withdrawn", "delegated", "assigned",

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import inf, isinf
 
-from cplc.printable import printable
-from cplc.report.decision import advice_lines, sensitivity_lines
-from cplc.report.numbers import LEVEL, bounds_text, number_data, number_text, some, wrapped
+from cplc.checking.interpreter import holds
+from cplc.control_characters import printable
+from cplc.decision.results import Advice, Analysis, Bounds, Figure, Gain, Remark, Verdict
+from cplc.logic import expressions as e
+from cplc.report.decision_text import advice_lines, sensitivity_lines
+from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, some, wrapped
 from cplc.report.text import Part, Style, plain
-from cplc.risk.results import Advice, Analysis, Bounds, Figure, Gain, Remark, Verdict
-from cplc.system import expr as e
 from cplc.system.model import State, System
 from cplc.system.participant import Aspect, Participant, Threshold
-from cplc.verification.interpreter import holds
 
 Data = dict[str, object]
 Judged = tuple[Threshold, Verdict, bool, str]

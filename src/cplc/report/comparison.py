@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import isinf
 
+from cplc.decision.results import Analysis, Bounds
 from cplc.records import dataclass
 from cplc.report.analysis import Judged, analysis_data, verdict_text
-from cplc.report.numbers import LEVEL, bounds_text, number_data, number_text, wrapped
+from cplc.report.number_text import LEVEL, bounds_text, number_data, number_text, wrapped
 from cplc.report.text import Style, plain
-from cplc.risk.results import Analysis, Bounds
 from cplc.system.participant import Aspect, Participant
 
 Data = dict[str, object]

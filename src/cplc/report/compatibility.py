@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cplc.compatibility.behaviour import Event
 from cplc.compatibility.compare import Comparison
-from cplc.compatibility.search import Breach, Findings, Novelty
-from cplc.report.data import Data, run_data
+from cplc.compatibility.trace_inclusion import Breach, Findings, Novelty
+from cplc.compatibility.visible_behaviour import Event
+from cplc.report.json_data import Data, run_data
 from cplc.report.text import Part, Style, plain, run_lines
 from cplc.system.model import Commitment, System
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cplc.checking.results import Result
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
-from cplc.printable import printable
 from cplc.records import dataclass
-from cplc.report.charts import source_of
 from cplc.report.html import STYLES, template
 from cplc.report.outcome import Standing, remarks
+from cplc.report.run_charts import source_of
+from cplc.report.step_text import place
 from cplc.report.text import expectation
-from cplc.report.wording import place
-from cplc.verification.results import Result
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cplc.report.numbers import number_data, number_text, wrapped
+from cplc.decision.results import judged
+from cplc.decision.statistical import CANDIDATES, Estimate, Estimated
+from cplc.report.number_text import number_data, number_text, wrapped
 from cplc.report.text import Style, plain
-from cplc.risk.estimate import CANDIDATES, Estimate, Estimated
-from cplc.risk.results import judged
 from cplc.system.participant import Participant, Threshold
 
 Data = dict[str, object]

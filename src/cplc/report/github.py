@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cplc.checking.results import Result
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.printable import printable
 from cplc.report.outcome import Outcome, Standing, sentence
 from cplc.report.text import result_text
 from cplc.source import Span
-from cplc.verification.results import Result
 
 _LEVELS: dict[Standing, str] = {"not as expected": "error", "unknown": "warning", "with a warning": "warning"}
 

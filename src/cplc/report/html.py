@@ -10,16 +10,16 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from cplc.checking.results import Result
+from cplc.control_characters import printable, printable_lines
 from cplc.diagnostics.render import rendered
-from cplc.printable import printable, printable_lines
 from cplc.records import dataclass
-from cplc.report.charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
-from cplc.report.explanation import closing_sentences
+from cplc.report.failure_explanation import closing_sentences
 from cplc.report.outcome import Outcome, Standing, remarks
-from cplc.report.story import story, tells
+from cplc.report.run_charts import Chart, Life, Row, Sight, chart_of, lives_of, rows_of, sights_of, source_of
+from cplc.report.step_text import place
 from cplc.report.text import expectation, result_text
-from cplc.report.wording import place
-from cplc.verification.results import Result
+from cplc.report.trace_narration import story, tells
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ The format is described at https://apalache-mc.org/docs/adr/015adr-trace.html.
 
 from __future__ import annotations
 
-from cplc.printable import json_text
-from cplc.report.story import story, tells
-from cplc.system.expr import Value
+from cplc.checking.results import Result
+from cplc.control_characters import json_text
+from cplc.logic.expressions import Value
+from cplc.report.trace_narration import story, tells
 from cplc.system.model import State, System
 from cplc.system.trace import Run
-from cplc.verification.results import Result
 
 
 def trace(result: Result) -> str | None:

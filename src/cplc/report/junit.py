@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from cplc.checking.results import Result
+from cplc.control_characters import printable_lines
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
-from cplc.printable import printable_lines
 from cplc.report.outcome import Outcome, Standing, remarks, sentence
 from cplc.report.text import result_text
-from cplc.verification.results import Result
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

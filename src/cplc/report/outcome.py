@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from cplc.checking.results import Result
+from cplc.control_characters import printable
 from cplc.diagnostics.core import Diagnostic
-from cplc.printable import printable
 from cplc.records import dataclass
-from cplc.report.wording import folded, remark_text
-from cplc.verification.results import Result
+from cplc.report.step_text import folded, remark_text
 
 Standing = Literal["as expected", "with a warning", "not as expected", "unknown"]
 """What a result means for whoever asked: the same in every format."""

@@ -7,16 +7,16 @@ from pathlib import PurePath
 from typing import Final
 from urllib.parse import quote
 
+from cplc.checking.results import Result
+from cplc.control_characters import json_text
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.rules import RULES
-from cplc.printable import json_text
 from cplc.report.outcome import Outcome, Standing, remarks, sentence
-from cplc.report.story import story, tells
-from cplc.report.wording import changes, step_text
+from cplc.report.step_text import changes, step_text
+from cplc.report.trace_narration import story, tells
 from cplc.source import Span
 from cplc.system.model import System
 from cplc.system.trace import Run
-from cplc.verification.results import Result
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS: Final[dict[Standing, str]] = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal
 
-from cplc.printable import printable
+from cplc.checking.results import QUICK, Answer, Excluded, Remark, Result
+from cplc.control_characters import printable
+from cplc.logic.formulas import OFFERED, Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
 from cplc.records import dataclass
-from cplc.report.explanation import closing_sentences, wrapped
-from cplc.report.story import Story, decisive, said, story, tells
-from cplc.report.strategy import strategy_lines
-from cplc.report.wording import (
+from cplc.report.failure_explanation import closing_sentences, wrapped
+from cplc.report.step_text import (
     HIDDEN,
     changes,
     counted,
@@ -26,10 +26,10 @@ from cplc.report.wording import (
     value_text,
     variable_text,
 )
-from cplc.system.formula import OFFERED, Adjacent, Enforces, Formula, Implies, KnownFrom, Knows, Not
+from cplc.report.strategy_text import strategy_lines
+from cplc.report.trace_narration import Story, decisive, said, story, tells
 from cplc.system.model import Claim, Commitment, State, System
 from cplc.system.trace import Evidence, Move, Run
-from cplc.verification.results import QUICK, Answer, Excluded, Remark, Result
 
 Part = Literal["good", "bad", "warning", "strong", "faint", "place"]
 Style = Callable[[str, Part], str]

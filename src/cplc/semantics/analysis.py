@@ -10,27 +10,27 @@ from typing import Literal
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic, did_you_mean
 from cplc.records import dataclass
-from cplc.semantics import statements, tree
-from cplc.semantics.declare import broken_symbols, check_macros, declare, forbid_recursion
+from cplc.semantics import resolved, statements
+from cplc.semantics.data_independence import Uniformity
+from cplc.semantics.declarations import broken_symbols, check_macros, declare, forbid_recursion
+from cplc.semantics.diagnostic_sink import Problems
 from cplc.semantics.expressions import Expressions, Purpose
-from cplc.semantics.ground import Ground
-from cplc.semantics.index import Index, index_of
+from cplc.semantics.imports import Load, load_program
+from cplc.semantics.instances import MOST_BESIDES, MOST_INSTANCES, Frame, World
+from cplc.semantics.instantiate import Unroller
+from cplc.semantics.instantiate_clauses import Ground
+from cplc.semantics.instantiate_terms import Resolver
 from cplc.semantics.lints import Guards
-from cplc.semantics.loading import Load, load_program
-from cplc.semantics.misreadings import misreadings
 from cplc.semantics.model import CheckedModel
 from cplc.semantics.operations import check_commitments, check_operations
 from cplc.semantics.parameters import has_defaults, parameter_values
-from cplc.semantics.problems import Problems
+from cplc.semantics.precedence_lints import misreadings
 from cplc.semantics.references import Scope
-from cplc.semantics.resolve import Resolver
 from cplc.semantics.signatures import Library
-from cplc.semantics.sizes import Uniformity
+from cplc.semantics.symbol_index import Index, index_of
 from cplc.semantics.templates import Templates
 from cplc.semantics.terms import Term
-from cplc.semantics.unroll import Unroller
-from cplc.semantics.usage import report_unused
-from cplc.semantics.world import MOST_BESIDES, MOST_INSTANCES, Frame, World
+from cplc.semantics.unused import report_unused
 from cplc.source import Source, Span
 from cplc.syntax import ast
 
@@ -94,7 +94,7 @@ class _Instances:
     world: World
     frame: Frame
     library: Library
-    templates: Mapping[tree.Signature, statements.Template]
+    templates: Mapping[resolved.Signature, statements.Template]
 
     def formula(self, expr: ast.Expr) -> ResolvedFormula:
         problems = Problems()
@@ -163,8 +163,8 @@ def analyse(
 
 
 def _chosen(
-    file: ast.File, signatures: Sequence[tree.Signature], name: str | None, problems: Problems
-) -> tree.Signature | None:
+    file: ast.File, signatures: Sequence[resolved.Signature], name: str | None, problems: Problems
+) -> resolved.Signature | None:
     """Return the protocol to unroll: the last one, or the one asked for."""
     if name is None:
         if not file.protocols and not file.defines:
@@ -179,8 +179,8 @@ def _chosen(
 
 
 def _instantiated(
-    templates: Mapping[tree.Signature, statements.Template],
-    signature: tree.Signature,
+    templates: Mapping[resolved.Signature, statements.Template],
+    signature: resolved.Signature,
     world: World,
     given: Mapping[str, str],
     channels: Channels | None,

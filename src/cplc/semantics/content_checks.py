@@ -6,7 +6,8 @@ from cplc.automata.monitor import MAX_STATES
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import model
-from cplc.semantics.contents import (
+from cplc.semantics.instances import World
+from cplc.semantics.run_contents import (
     MAX_LETTERS,
     Content,
     TooManyLetters,
@@ -16,7 +17,6 @@ from cplc.semantics.contents import (
     longest_tick_bound,
 )
 from cplc.semantics.terms import Term
-from cplc.semantics.world import World
 from cplc.source import Span
 
 

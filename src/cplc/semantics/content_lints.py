@@ -12,8 +12,8 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
 from cplc.semantics import model
 from cplc.semantics import terms as t
+from cplc.semantics.instances import World
 from cplc.semantics.terms import Term, is_about_runs
-from cplc.semantics.world import World
 
 Finding = tuple[Rule, str, Note]
 
@@ -82,7 +82,7 @@ class Promises:
     def _trivial(self, commitment: model.Commitment) -> Iterator[Finding]:
         name, content = commitment.name, commitment.consequent
         if is_about_runs(content):
-            from cplc.semantics.contents import compiled
+            from cplc.semantics.run_contents import compiled
 
             if compiled(content, self._model).monitor.decided[0] is True:
                 message = f"What `{name}` promises holds whatever happens"
@@ -183,7 +183,7 @@ class Promises:
 
     def _is_breakable(self, content: Term) -> bool:
         """Whether the content is about runs, and something that happens may decide it false."""
-        from cplc.semantics.contents import compiled
+        from cplc.semantics.run_contents import compiled
 
         return is_about_runs(content) and False in compiled(content, self._model).monitor.decided
 

@@ -8,14 +8,14 @@ from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, Rule
-from cplc.semantics import tree, types
-from cplc.semantics.lookups import Lookups
+from cplc.semantics import resolved, types
+from cplc.semantics.builtin_words import AGE, CLAIM_STATES, EVENTS, STANDINGS, STATES
+from cplc.semantics.diagnostic_sink import Problems
 from cplc.semantics.modalities import Modalities, no_content, path_word, quantified
-from cplc.semantics.problems import Problems
 from cplc.semantics.references import AnyArgument, Argument, References, Scope, ValueOf, kind_of
+from cplc.semantics.symbol_lookup import Lookups
 from cplc.semantics.terms import Op
 from cplc.semantics.types import BOOL, INT, PATH, UNKNOWN, Type, described
-from cplc.semantics.vocabulary import AGE, CLAIM_STATES, EVENTS, STANDINGS, STATES
 from cplc.source import Span
 from cplc.syntax import ast
 from cplc.syntax.other_notation import translations
@@ -25,8 +25,8 @@ MOST_NODES = 100_000
 MOST_LEVELS = 120
 """How deep it may be nested then; what comes after recurses."""
 
-Typed = tuple[tree.Tree, Type]
-_WRONG: Typed = (tree.FALSE, UNKNOWN)
+Typed = tuple[resolved.Tree, Type]
+_WRONG: Typed = (resolved.FALSE, UNKNOWN)
 _TRUST: Final = {
     "Tr": "MCMAS+ compares the first variable that two agents share; a protocol has promises, so ask `WCC` or `SCC`",
     "Tp": "its degree is defined by the code of MCMAS+ alone; `analyze` gives probabilities of a participant's goals",
@@ -49,13 +49,15 @@ class Purpose(Enum):
 class Expressions:
     """Turns syntax into trees; what is wrong is reported and replaced by ``false``."""
 
-    def __init__(self, problems: Problems, macro: Callable[[str, Scope, Span | None], tree.MacroSymbol | None]) -> None:
+    def __init__(
+        self, problems: Problems, macro: Callable[[str, Scope, Span | None], resolved.MacroSymbol | None]
+    ) -> None:
         self._problems = problems
         self._macro = macro
         self.references = References(self._error, self._index, lambda name, scope: macro(name, scope, None) is not None)
         self.names = Lookups(self.references, self._error, self._index)
         self._modalities = Modalities(self, self.names, self._error)
-        self.unusable: set[tree.MacroSymbol] = set()
+        self.unusable: set[resolved.MacroSymbol] = set()
         """Macros that cannot be expanded, which has been reported."""
         self._calls: list[ast.Call] = []
         self._depth = 0
@@ -64,33 +66,33 @@ class Expressions:
 
     # --- what declarations ask for --------------------------------------------------------------
 
-    def condition(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> tree.Tree:
+    def condition(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
         self._nodes = 0
         return self._condition(expr, scope, purpose)
 
-    def content(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
+    def content(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return what is promised: a condition, or a formula about the run from activation on."""
         self._nodes = 0
         return self.said(expr, scope, Purpose.CONTENT)[0]
 
-    def number(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
+    def number(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return a whole number that is known before the protocol runs."""
         self._nodes = 0
         return self._index(expr, scope)
 
-    def value(self, expr: ast.Expr, scope: Scope, expected: Type, purpose: Purpose) -> tree.Tree:
+    def value(self, expr: ast.Expr, scope: Scope, expected: Type, purpose: Purpose) -> resolved.Tree:
         """Return a value for a variable or parameter of this type."""
         self._nodes = 0
         if isinstance(expected, types.Bool):
             return self._condition(expr, scope, purpose)
-        found, type_ = self._expr(expr, scope, purpose, tree.enumeration(expected))
-        found, type_ = tree.as_number(found, type_) if isinstance(expected, types.Int) else (found, type_)
+        found, type_ = self._expr(expr, scope, purpose, resolved.enumeration(expected))
+        found, type_ = resolved.as_number(found, type_) if isinstance(expected, types.Int) else (found, type_)
         if not types.fits(type_, expected):
             self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not {described(expected)}")
-            return tree.FALSE
+            return resolved.FALSE
         return found
 
-    def initial(self, expr: ast.Expr, scope: Scope, expected: Type) -> tree.Tree:
+    def initial(self, expr: ast.Expr, scope: Scope, expected: Type) -> resolved.Tree:
         """Return a value that is known before the protocol runs."""
         return self.value(expr, scope, expected, Purpose.CONSTANT)
 
@@ -107,22 +109,26 @@ class Expressions:
 
     # --- expressions ----------------------------------------------------------------------------
 
-    def _index(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
+    def _index(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         return self._number(expr, scope, Purpose.CONSTANT)
 
-    def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> tree.Tree:
-        found, type_ = tree.as_number(*self._expr(expr, scope, purpose, None))
+    def _number(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
+        found, type_ = resolved.as_number(*self._expr(expr, scope, purpose, None))
         if not types.fits(type_, INT):
             self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not a number")
-        return found if type_ == INT else tree.LiteralTree(1)
+        return found if type_ == INT else resolved.LiteralTree(1)
 
-    def _condition(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> tree.Tree:
+    def _condition(self, expr: ast.Expr, scope: Scope, purpose: Purpose) -> resolved.Tree:
         return self._as_condition(expr, *self._expr(expr, scope, purpose, None))
 
-    def _as_condition(self, expr: ast.Expr, found: tree.Tree, type_: Type) -> tree.Tree:
+    def _as_condition(self, expr: ast.Expr, found: resolved.Tree, type_: Type) -> resolved.Tree:
         match type_:
             case types.Bool():
-                return tree.Apply("=", (found, tree.TRUE), expr.span) if isinstance(found, tree.Payload) else found
+                return (
+                    resolved.Apply("=", (found, resolved.TRUE), expr.span)
+                    if isinstance(found, resolved.Payload)
+                    else found
+                )
             case types.Unknown():
                 return found
             case types.Path():
@@ -130,9 +136,9 @@ class Expressions:
                 self._error(rules.NOT_A_STATE_FORMULA, expr.span, message, quantified(expr))
             case _:
                 self._error(rules.TYPE_MISMATCH, expr.span, f"This is {described(type_)}, not a condition")
-        return tree.FALSE
+        return resolved.FALSE
 
-    def on_states(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
+    def on_states(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return a formula that a state decides."""
         return self._condition(expr, scope, Purpose.FORMULA)
 
@@ -145,7 +151,7 @@ class Expressions:
         """Return a Boolean combination, which speaks of runs if a part of it does."""
         operands = [self.said(part, scope, purpose) for part in parts]
         type_ = PATH if any(isinstance(one, types.Path) for _, one in operands) else BOOL
-        return tree.Apply(op, tuple(found for found, _ in operands), whole.span), type_
+        return resolved.Apply(op, tuple(found for found, _ in operands), whole.span), type_
 
     def _expr(self, expr: ast.Expr, scope: Scope, purpose: Purpose, expected: types.Enum | None) -> Typed:
         self._nodes += 1
@@ -167,7 +173,7 @@ class Expressions:
     def _dispatch(self, expr: ast.Expr, scope: Scope, purpose: Purpose, expected: types.Enum | None) -> Typed:
         match expr:
             case ast.Literal_(value):
-                return tree.LiteralTree(value), BOOL if isinstance(value, bool) else INT
+                return resolved.LiteralTree(value), BOOL if isinstance(value, bool) else INT
             case ast.Ref():
                 return self._reference(expr, scope, purpose, expected)
             case ast.Call():
@@ -225,39 +231,41 @@ class Expressions:
                 self.references.refer(head.name.span, local.span)
                 return self._expr(local.expr, local.scope, purpose, expected)
             if expected and name in expected.members:
-                return tree.LiteralTree(name), expected
+                return resolved.LiteralTree(name), expected
         match self.references.find(ref, scope):
             case ValueOf(found, type_):
-                constant = isinstance(found, tree.LiteralTree | tree.ParameterValue | tree.LoopValue | tree.RoleAt)
+                constant = isinstance(
+                    found, resolved.LiteralTree | resolved.ParameterValue | resolved.LoopValue | resolved.RoleAt
+                )
                 if purpose is Purpose.CONSTANT and not constant:
                     return self._not_here(ref.span, purpose)
                 return found, type_
-            case tree.Instance(symbol) as instance:
+            case resolved.Instance(symbol) as instance:
                 return self._atom(ref, symbol, instance, purpose)
-            case tree.AllOf(role):
+            case resolved.AllOf(role):
                 message = f"`{role.name}` is a family of roles, not a condition"
                 self._error(rules.WRONG_KIND, ref.span, message)
                 return _WRONG
             case _:
                 return _WRONG
 
-    def _atom(self, ref: ast.Ref, symbol: tree.Indexed, instance: tree.Instance, purpose: Purpose) -> Typed:
+    def _atom(self, ref: ast.Ref, symbol: resolved.Indexed, instance: resolved.Instance, purpose: Purpose) -> Typed:
         if purpose is Purpose.CONSTANT:
             return self._not_here(ref.span, purpose)
         match symbol:
-            case tree.MessageSymbol():
-                return tree.Event("received", instance, ref.span), BOOL
-            case tree.FactSymbol():
-                return tree.FactAt(instance, ref.span), BOOL
-            case tree.CommitmentSymbol():
+            case resolved.MessageSymbol():
+                return resolved.Event("received", instance, ref.span), BOOL
+            case resolved.FactSymbol():
+                return resolved.FactAt(instance, ref.span), BOOL
+            case resolved.CommitmentSymbol():
                 hint = Note(f"ask for its state: `active({ref.span.text})`")
                 self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is a commitment, not a condition", hint)
                 return _WRONG
-            case tree.ClaimSymbol():
+            case resolved.ClaimSymbol():
                 hint = Note(f"ask for its state: `accepted({ref.span.text})`")
                 self._error(rules.WRONG_KIND, ref.span, f"`{ref.span.text}` is a claim, not a condition", hint)
                 return _WRONG
-            case tree.PartSymbol() | tree.AgentSymbol():
+            case resolved.PartSymbol() | resolved.AgentSymbol():
                 message = f"`{ref.span.text}` is {kind_of(symbol)}, not a condition"
                 self._error(rules.WRONG_KIND, ref.span, message)
                 return _WRONG
@@ -313,7 +321,7 @@ class Expressions:
         self._problems.add(edits[0].diagnostic(call.span))
         return True
 
-    def macro_alone(self, macro: tree.MacroSymbol) -> bool:
+    def macro_alone(self, macro: resolved.MacroSymbol) -> bool:
         """Check a macro's body for what is wrong whatever its arguments are; whether it can be expanded."""
         self._nodes = 0
         self._is_too_deep = False
@@ -346,7 +354,7 @@ class Expressions:
         if argument is None:
             return _WRONG
         argument, scope = self._named(argument, scope)
-        view: tree.RoleTree | None = None
+        view: resolved.RoleTree | None = None
         ref: ast.Expr = argument
         if isinstance(argument, ast.View):
             ref = argument.commitment
@@ -358,7 +366,7 @@ class Expressions:
         found = self.names.in_state(call.name, ref, scope)
         if found is None or (isinstance(argument, ast.View) and view is None):
             return _WRONG
-        return tree.Lifecycle(*found, view, argument.span), BOOL
+        return resolved.Lifecycle(*found, view, argument.span), BOOL
 
     def _age(self, call: ast.Call, scope: Scope, purpose: Purpose) -> Typed:
         """Return how long ago a commitment or claim was created; only guards may ask."""
@@ -375,7 +383,7 @@ class Expressions:
             self._error(rules.WRONG_ARGUMENTS, argument.span, "`age` takes the name of a commitment or claim")
             return _WRONG
         instance = self.names.obligation(argument, scope)
-        return _WRONG if instance is None else (tree.AgeOf(instance, call.span), INT)
+        return _WRONG if instance is None else (resolved.AgeOf(instance, call.span), INT)
 
     def _event(self, call: ast.Call, scope: Scope, purpose: Purpose) -> Typed:
         if purpose is Purpose.CONSTANT:
@@ -390,7 +398,7 @@ class Expressions:
         instance = self.names.message(argument, scope)
         if instance is None:
             return _WRONG
-        return tree.Event("sent" if call.name.text == "sent" else "inflight", instance, call.span), BOOL
+        return resolved.Event("sent" if call.name.text == "sent" else "inflight", instance, call.span), BOOL
 
     # --- operators ------------------------------------------------------------------------------
 
@@ -399,15 +407,15 @@ class Expressions:
             case "!":
                 return self._joined("!", (expr.operand,), expr, scope, purpose)
             case "-":
-                return tree.Apply("-", (self._number(expr.operand, scope, purpose),), expr.span), INT
+                return resolved.Apply("-", (self._number(expr.operand, scope, purpose),), expr.span), INT
             case op if purpose in (Purpose.FORMULA, Purpose.CONTENT):
                 bound = self._bound(expr, scope, purpose)
                 operand, _ = self.said(expr.operand, scope, purpose)
-                return tree.Apply(op, (operand,), expr.span, bound, expr.in_ticks), PATH
+                return resolved.Apply(op, (operand,), expr.span, bound, expr.in_ticks), PATH
             case _:
                 return self._not_here(expr.span, purpose)
 
-    def _bound(self, expr: ast.Unary | ast.Binary, scope: Scope, purpose: Purpose) -> tree.Tree | None:
+    def _bound(self, expr: ast.Unary | ast.Binary, scope: Scope, purpose: Purpose) -> resolved.Tree | None:
         """Return the bound of a temporal operator; report what no content, or no other formula, may say."""
         if purpose is Purpose.CONTENT and (wrong := no_content(expr)):
             self._error(rules.NOT_A_CONTENT, expr.span, *wrong)
@@ -425,13 +433,13 @@ class Expressions:
                     self._number(expr.left, scope, purpose),
                     self._number(expr.right, scope, purpose),
                 )
-                return tree.Apply(op, operands, expr.span), INT
+                return resolved.Apply(op, operands, expr.span), INT
             case "<" | "<=" | ">" | ">=":
                 operands = (
                     self._number(expr.left, scope, purpose),
                     self._number(expr.right, scope, purpose),
                 )
-                return tree.Apply(op, operands, expr.span), BOOL
+                return resolved.Apply(op, operands, expr.span), BOOL
             case "=" | "!=":
                 return self._equality(expr, scope, purpose)
             case "->" | "<->":
@@ -441,23 +449,25 @@ class Expressions:
             case "U" | "W" | "R" | "S" | "therefore":
                 bound = self._bound(expr, scope, purpose)
                 left, right = self.said(expr.left, scope, purpose)[0], self.said(expr.right, scope, purpose)[0]
-                return tree.Apply(op, (left, right), expr.span, bound, expr.in_ticks), PATH
+                return resolved.Apply(op, (left, right), expr.span, bound, expr.in_ticks), PATH
 
     def _equality(self, expr: ast.Binary, scope: Scope, purpose: Purpose) -> Typed:
         left_name, right_name = _bare_name(expr.left), _bare_name(expr.right)
         if left_name and (not right_name or not scope.declares(left_name)):
             right, right_type = self._expr(expr.right, scope, purpose, None)
-            left, left_type = self._expr(expr.left, scope, purpose, tree.enumeration(right_type))
+            left, left_type = self._expr(expr.left, scope, purpose, resolved.enumeration(right_type))
         else:
             left, left_type = self._expr(expr.left, scope, purpose, None)
-            right, right_type = self._expr(expr.right, scope, purpose, tree.enumeration(left_type))
+            right, right_type = self._expr(expr.right, scope, purpose, resolved.enumeration(left_type))
         if isinstance(left_type, types.Role) and isinstance(right_type, types.Role):
-            same: tree.Tree = tree.FALSE
-            if isinstance(left, tree.RoleAt | tree.LoopValue) and isinstance(right, tree.RoleAt | tree.LoopValue):
-                same = tree.SameRole(left, right)
-            return (same if expr.op == "=" else tree.Apply("!", (same,), expr.span)), BOOL
-        left, left_type = tree.as_number(left, left_type)
-        right, right_type = tree.as_number(right, right_type)
+            same: resolved.Tree = resolved.FALSE
+            if isinstance(left, resolved.RoleAt | resolved.LoopValue) and isinstance(
+                right, resolved.RoleAt | resolved.LoopValue
+            ):
+                same = resolved.SameRole(left, right)
+            return (same if expr.op == "=" else resolved.Apply("!", (same,), expr.span)), BOOL
+        left, left_type = resolved.as_number(left, left_type)
+        right, right_type = resolved.as_number(right, right_type)
         if not types.fits(left_type, right_type):
             message = f"{_upper(described(left_type))} cannot be compared with {described(right_type)}"
             self._error(rules.TYPE_MISMATCH, expr.span, message)
@@ -465,11 +475,11 @@ class Expressions:
         if isinstance(left_type, types.Path) or isinstance(right_type, types.Path):
             self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not what is said of runs")
             return _WRONG
-        if isinstance(left_type, types.Bool) and not (tree.is_value(left) and tree.is_value(right)):
+        if isinstance(left_type, types.Bool) and not (resolved.is_value(left) and resolved.is_value(right)):
             hint = Note("write `<->` between conditions" if expr.op == "=" else "write `!(p <-> q)`")
             self._error(rules.TYPE_MISMATCH, expr.span, f"`{expr.op}` compares values, not conditions", hint)
             return _WRONG
-        return tree.Apply("=" if expr.op == "=" else "!=", (left, right), expr.span), BOOL
+        return resolved.Apply("=" if expr.op == "=" else "!=", (left, right), expr.span), BOOL
 
     def _quantifier(self, expr: ast.Quantifier, scope: Scope, purpose: Purpose) -> Typed:
         self.introduce(expr.variable, scope)
@@ -478,9 +488,9 @@ class Expressions:
         if domain is None:
             self.said(expr.body, scope.with_local(name, AnyArgument(expr.variable.span)), purpose)
             return _WRONG
-        binder = tree.Binder(name, domain, expr.variable.span)
+        binder = resolved.Binder(name, domain, expr.variable.span)
         body, type_ = self.said(expr.body, scope.with_local(name, binder), purpose)
-        return tree.Quantified(expr.kind, binder, body, expr.span), type_
+        return resolved.Quantified(expr.kind, binder, body, expr.span), type_
 
 
 def _upper(text: str) -> str:

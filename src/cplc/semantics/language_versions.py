@@ -12,11 +12,11 @@ from typing import Final
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import MEANING_CHANGED
 from cplc.records import dataclass
-from cplc.semantics.index import walk
-from cplc.semantics.vocabulary import CLAIM_VERBS, VERBS
+from cplc.semantics.builtin_words import CLAIM_VERBS, VERBS
+from cplc.semantics.symbol_index import walk
 from cplc.source import Span
 from cplc.syntax import ast
-from cplc.syntax.words import VERSION
+from cplc.syntax.reserved_words import VERSION
 
 Edit = tuple[int, int, str]
 """From where to where something is replaced, and by what."""

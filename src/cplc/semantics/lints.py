@@ -11,8 +11,8 @@ from cplc.diagnostics import rules
 from cplc.semantics import model
 from cplc.semantics import terms as t
 from cplc.semantics.cycles import cycles
-from cplc.semantics.ground import atoms
-from cplc.semantics.problems import Problems
+from cplc.semantics.diagnostic_sink import Problems
+from cplc.semantics.instantiate_clauses import atoms
 from cplc.semantics.terms import Term
 from cplc.source import Span
 

@@ -7,15 +7,15 @@ from typing import Protocol
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
-from cplc.semantics import tree, types
-from cplc.semantics.lookups import Lookups
+from cplc.semantics import resolved, types
+from cplc.semantics.builtin_words import CHANGES, CLAIM_CHANGES, CLAIM_VERBS, JOINED, OWN_STEPS, VERBS
 from cplc.semantics.references import Scope
+from cplc.semantics.symbol_lookup import Lookups
 from cplc.semantics.types import BOOL, PATH, UNKNOWN, Type
-from cplc.semantics.vocabulary import CHANGES, CLAIM_CHANGES, CLAIM_VERBS, JOINED, OWN_STEPS, VERBS
 from cplc.syntax import ast
 
-Typed = tuple[tree.Tree, Type]
-_WRONG: Typed = (tree.FALSE, UNKNOWN)
+Typed = tuple[resolved.Tree, Type]
+_WRONG: Typed = (resolved.FALSE, UNKNOWN)
 
 _GOALS = ("X", "F", "G", "U")
 
@@ -26,7 +26,7 @@ class Reader(Protocol):
     def said(self, expr: ast.Expr, scope: Scope) -> Typed:
         """Return a formula on states or on runs."""
 
-    def on_states(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
+    def on_states(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return a formula that a state decides."""
 
 
@@ -42,9 +42,9 @@ class Modalities:
         along = None if expr.along is None else self._action(expr.along, scope)
         path, _ = self._reader.said(expr.path, scope)
         speaks_of_idling = along is not None and _names_idle_step(along)
-        return tree.OverPaths(expr.quantifier, path, along, speaks_of_idling), BOOL
+        return resolved.OverPaths(expr.quantifier, path, along, speaks_of_idling), BOOL
 
-    def _action(self, expr: ast.Expr, scope: Scope) -> tree.Tree:
+    def _action(self, expr: ast.Expr, scope: Scope) -> resolved.Tree:
         """Return which steps are allowed; anything but steps is reported."""
         found, _ = self._reader.said(expr, scope)
         if (wrong := _no_action(found)) is not None:
@@ -52,7 +52,7 @@ class Modalities:
             message = "Braces after `A` or `E` say which steps are allowed, and this is about a state or a run"
             hint = Note("combine `does(…)` with `!`, `&`, `|`, as in `E{does(Mer) | !does(pay)} F …`")
             self._error(rules.NOT_AN_ACTION, span, message, hint)
-            return tree.FALSE
+            return resolved.FALSE
         return found
 
     def social(self, expr: ast.Social, scope: Scope) -> Typed:
@@ -62,9 +62,11 @@ class Modalities:
             body, _ = self._reader.said(expr.body, scope)
         else:
             body = self._reader.on_states(expr.body, scope)
-        return _WRONG if between is None else (tree.Social(expr.modality, between, body, expr.span, trigger), BOOL)
+        return _WRONG if between is None else (resolved.Social(expr.modality, between, body, expr.span, trigger), BOOL)
 
-    def _between(self, expr: ast.Social, scope: Scope) -> tuple[tree.RoleTree, tree.RoleTree] | tree.Instance | None:
+    def _between(
+        self, expr: ast.Social, scope: Scope
+    ) -> tuple[resolved.RoleTree, resolved.RoleTree] | resolved.Instance | None:
         """Return the debtor and the creditor, or the one commitment that the formula is about."""
         match expr.between:
             case (commitment,) if expr.modality != "SC":
@@ -83,8 +85,8 @@ class Modalities:
     def conditional(self, expr: ast.Conditional, scope: Scope) -> Typed:
         antecedent = self._reader.on_states(expr.antecedent, scope)
         consequent = self._reader.on_states(expr.consequent, scope)
-        between: tuple[tree.RoleTree, tree.RoleTree] | tree.Instance | None
-        other: tree.RoleTree | tree.Instance | None = None
+        between: tuple[resolved.RoleTree, resolved.RoleTree] | resolved.Instance | None
+        other: resolved.RoleTree | resolved.Instance | None = None
         if len(expr.between) == 1:
             between = self._names.commitment(expr.between[0], scope)
             if expr.other is not None:
@@ -96,17 +98,17 @@ class Modalities:
                 other = self._names.role(expr.other, scope)
         if between is None or (expr.other is not None and other is None):
             return _WRONG
-        return tree.Conditional(expr.modality, between, other, antecedent, consequent, expr.span), BOOL
+        return resolved.Conditional(expr.modality, between, other, antecedent, consequent, expr.span), BOOL
 
     def knowledge(self, expr: ast.Knowledge, scope: Scope) -> Typed:
         body = self._reader.on_states(expr.body, scope)
-        find: Callable[[ast.Ref, Scope], tree.RoleTree | tree.AllOf | None]
+        find: Callable[[ast.Ref, Scope], resolved.RoleTree | resolved.AllOf | None]
         find = self._names.role if expr.modality == "K" else self._names.roles
         group = [find(ref, scope) for ref in expr.group]
         known = tuple(member for member in group if member is not None)
         if len(known) < len(group) or not known:
             return _WRONG
-        return tree.Knowledge(expr.modality, known, body, expr.span), BOOL
+        return resolved.Knowledge(expr.modality, known, body, expr.span), BOOL
 
     def strategic(self, expr: ast.Strategic, scope: Scope) -> Typed:
         goal, type_ = self._reader.said(expr.path, scope)
@@ -116,24 +118,24 @@ class Modalities:
             hint = Note("a goal is one of `X`, `F`, `G` and `U`, without a bound, over formulas that a state decides")
             self._error(rules.NOT_A_GOAL, expr.path.span, f"Strategies are not asked for {what}", hint)
             return _WRONG
-        if not isinstance(type_, types.Path) and goal != tree.FALSE:
+        if not isinstance(type_, types.Path) and goal != resolved.FALSE:
             hint = Note("ask for a goal: `F` to come to it, `G` to keep it, `X`, or `[p U q]`")
             self._error(rules.NOT_A_GOAL, expr.path.span, "This is decided by the present state alone", hint)
             return _WRONG
-        if len(known) < len(group) or not isinstance(goal, tree.Apply):
+        if len(known) < len(group) or not isinstance(goal, resolved.Apply):
             return _WRONG
-        return tree.Strategic(known, goal, expr.span), BOOL
+        return resolved.Strategic(known, goal, expr.span), BOOL
 
     # --- the step taken -------------------------------------------------------------------------
 
     def does(self, expr: ast.Does, scope: Scope) -> Typed:
-        subject: tree.Instance | tree.RoleTree | None
-        other: tree.Instance | None = None
+        subject: resolved.Instance | resolved.RoleTree | None
+        other: resolved.Instance | None = None
         if expr.verb is None and (verb := _own_step(expr.subject, scope)):
-            return tree.Does(verb, None, None, False, expr.span), PATH
+            return resolved.Does(verb, None, None, False, expr.span), PATH
         if expr.verb is None:
             subject = self._names.doer(expr.subject, scope)
-            verb = "take" if isinstance(subject, tree.Instance) else "act"
+            verb = "take" if isinstance(subject, resolved.Instance) else "act"
         elif (verb := expr.verb.text) == "send" and expr.other is None and expr.by is None:
             subject = self._names.message(expr.subject, scope)
         else:
@@ -141,41 +143,41 @@ class Modalities:
             if expr.by is not None and expr.by.text != "message":
                 hint = Note("write `does(message create c)` to leave out automatic rules and ticks")
                 self._error(rules.UNKNOWN_OPERATION, expr.by.span, f"`{expr.by.text}` performs no operations", hint)
-                return tree.FALSE, PATH
+                return resolved.FALSE, PATH
             if not self._is_operation(expr, expr.verb, subject):
-                return tree.FALSE, PATH
+                return resolved.FALSE, PATH
             if expr.other is not None:
                 find = self._names.commitment if JOINED[verb] == "to" else self._names.claim
                 other = find(expr.other, scope)
         if subject is None or (expr.other is not None and other is None):
-            return tree.FALSE, PATH
-        return tree.Does(verb, subject, other, expr.by is not None, expr.span), PATH
+            return resolved.FALSE, PATH
+        return resolved.Does(verb, subject, other, expr.by is not None, expr.span), PATH
 
     def does_in_content(self, expr: ast.Does, scope: Scope) -> Typed:
         """Return a step that a content speaks of: a message taking effect, a role acting or a tick."""
         found, type_ = self.does(expr, scope)
-        if isinstance(found, tree.Does) and found.verb == "idle":
+        if isinstance(found, resolved.Does) and found.verb == "idle":
             hint = Note("what is promised is watched at receipts, exchanges, ticks and restarts")
             self._error(rules.NOT_A_CONTENT, expr.span, "A promise is not about idle steps", hint)
-            return tree.FALSE, PATH
+            return resolved.FALSE, PATH
         if expr.verb is not None and expr.verb.text == "send":
             hint = Note(f"write `does({expr.subject.span.text})`, which is true of the step by which it takes effect")
             self._error(
                 rules.NOT_A_CONTENT, expr.span, "A promise is about what is received, not about what is sent", hint
             )
-            return tree.FALSE, PATH
+            return resolved.FALSE, PATH
         if expr.verb is not None:
             hint = Note("ask for the state that the operation leads to, or for the message that performs it")
             message = f"A promise is about messages and states, and `{expr.verb.text}` is an operation"
             self._error(rules.NOT_A_CONTENT, expr.span, message, hint)
-            return tree.FALSE, PATH
+            return resolved.FALSE, PATH
         return found, type_
 
-    def _is_operation(self, expr: ast.Does, verb: ast.Name, subject: tree.Instance | None) -> bool:
+    def _is_operation(self, expr: ast.Does, verb: ast.Name, subject: resolved.Instance | None) -> bool:
         """Whether the verb is an operation on that, with the right word before what else it names."""
         if subject is None:
             return False
-        is_claim = isinstance(subject.symbol, tree.ClaimSymbol)
+        is_claim = isinstance(subject.symbol, resolved.ClaimSymbol)
         verbs: tuple[str, ...] = CLAIM_CHANGES if is_claim else CHANGES
         if expr.by is not None:
             verbs = CLAIM_VERBS if is_claim else VERBS
@@ -203,56 +205,56 @@ def _own_step(subject: ast.Ref, scope: Scope) -> str | None:
     return name if is_own else None
 
 
-def _names_idle_step(action: tree.Tree) -> bool:
+def _names_idle_step(action: resolved.Tree) -> bool:
     """Whether a combination of `does(…)` has `does(idle)` in it."""
     match action:
-        case tree.Does("idle"):
+        case resolved.Does("idle"):
             return True
-        case tree.Apply(_, operands):
+        case resolved.Apply(_, operands):
             return any(map(_names_idle_step, operands))
-        case tree.Quantified(_, _, body):
+        case resolved.Quantified(_, _, body):
             return _names_idle_step(body)
         case _:
             return False
 
 
-def path_word(found: tree.Tree) -> str | None:
+def path_word(found: resolved.Tree) -> str | None:
     """Return the first word that speaks of a run, below no path quantifier; None where a state decides."""
     match found:
-        case tree.Does():
+        case resolved.Does():
             return "does"
-        case tree.Apply("X" | "F" | "G" | "U" | "W" | "R" | "Y" | "O" | "H" | "S" | "therefore" as op):
+        case resolved.Apply("X" | "F" | "G" | "U" | "W" | "R" | "Y" | "O" | "H" | "S" | "therefore" as op):
             return op
-        case tree.Apply("!" | "&" | "|" | "->" | "<->", operands):
+        case resolved.Apply("!" | "&" | "|" | "->" | "<->", operands):
             return next((word for operand in operands if (word := path_word(operand))), None)
-        case tree.Quantified(_, _, body):
+        case resolved.Quantified(_, _, body):
             return path_word(body)
         case _:
             return None
 
 
-def _no_action(found: tree.Tree) -> tree.Tree | None:
+def _no_action(found: resolved.Tree) -> resolved.Tree | None:
     """Return a part that is no `does(…)`, nor known before the protocol runs; None if there is no such part."""
     match found:
         case (
-            tree.Does() | tree.LiteralTree() | tree.ParameterValue() | tree.LoopValue() | tree.IndexOf()
-            | tree.SameRole()
+            resolved.Does() | resolved.LiteralTree() | resolved.ParameterValue() | resolved.LoopValue()
+            | resolved.IndexOf() | resolved.SameRole()
         ):  # fmt: skip
             return None
-        case tree.Apply("X" | "F" | "G" | "U" | "W" | "R" | "Y" | "O" | "H" | "S" | "therefore"):
+        case resolved.Apply("X" | "F" | "G" | "U" | "W" | "R" | "Y" | "O" | "H" | "S" | "therefore"):
             return found
-        case tree.Apply(_, operands):
+        case resolved.Apply(_, operands):
             return next((wrong for operand in operands if (wrong := _no_action(operand)) is not None), None)
-        case tree.Quantified(_, _, body):
+        case resolved.Quantified(_, _, body):
             return _no_action(body)
         case _:
             return found
 
 
-def _no_goal(goal: tree.Tree) -> str | None:
+def _no_goal(goal: resolved.Tree) -> str | None:
     """Return what is asked for instead of a goal that strategies can have; None if it is one."""
     match goal:
-        case tree.Apply("X" | "F" | "G" | "U" as op, operands, _, bound):
+        case resolved.Apply("X" | "F" | "G" | "U" as op, operands, _, bound):
             if bound is not None:
                 return f"`{op}` with a bound"
             inner = next((word for operand in operands if (word := path_word(operand))), None)

@@ -8,9 +8,9 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import model
 from cplc.semantics import terms as t
-from cplc.semantics.ground import atoms
-from cplc.semantics.vocabulary import BY_ADDRESSEE, BY_CREDITOR, BY_DEBTOR, BY_MAKER
-from cplc.semantics.world import World
+from cplc.semantics.builtin_words import BY_ADDRESSEE, BY_CREDITOR, BY_DEBTOR, BY_MAKER
+from cplc.semantics.instances import World
+from cplc.semantics.instantiate_clauses import atoms
 from cplc.source import Span
 
 

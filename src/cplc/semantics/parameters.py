@@ -8,13 +8,13 @@ from typing import Final
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
-from cplc.semantics import statements, tree
-from cplc.semantics.problems import Problems
-from cplc.semantics.resolve import Resolver
+from cplc.semantics import resolved, statements
+from cplc.semantics.diagnostic_sink import Problems
+from cplc.semantics.instances import Frame
+from cplc.semantics.instantiate import Unroller, range_text, shown
+from cplc.semantics.instantiate_terms import Resolver
 from cplc.semantics.terms import Value
 from cplc.semantics.types import Bool
-from cplc.semantics.unroll import Unroller, range_text, shown
-from cplc.semantics.world import Frame
 from cplc.source import Source, Span
 
 GIVEN: Final = "-D"
@@ -28,11 +28,11 @@ def parameter_values(
     return _values(unroller, template, given, problems) if _are_known(template.signature, given, problems) else None
 
 
-def has_defaults(signature: tree.Signature) -> bool:
+def has_defaults(signature: resolved.Signature) -> bool:
     return all(parameter.default is not None for parameter in signature.parameters.values())
 
 
-def _are_known(signature: tree.Signature, given: Mapping[str, str], problems: Problems) -> bool:
+def _are_known(signature: resolved.Signature, given: Mapping[str, str], problems: Problems) -> bool:
     is_fit = True
     for name, text in given.items():
         if name not in signature.parameters:
@@ -87,7 +87,7 @@ def _written(name: str, text: str) -> Span:
     return Span(source, 0, len(source.text))
 
 
-def _read(parameter: tree.ParameterSymbol, text: str) -> Value | None:
+def _read(parameter: resolved.ParameterSymbol, text: str) -> Value | None:
     text = text.strip()
     if isinstance(parameter.declared.type, Bool):
         return {"true": True, "false": False}.get(text.lower())

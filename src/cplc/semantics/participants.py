@@ -10,12 +10,12 @@ from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.records import dataclass
 from cplc.semantics import model, statements
-from cplc.semantics.folding import is_constant
-from cplc.semantics.resolve import Resolver
+from cplc.semantics.constant_folding import is_constant
+from cplc.semantics.instances import Job, Values, World
+from cplc.semantics.instantiate import range_text, shown
+from cplc.semantics.instantiate_terms import Resolver
 from cplc.semantics.terms import TRUE, Term, Value
-from cplc.semantics.unroll import range_text, shown
 from cplc.semantics.visibility import Viewer
-from cplc.semantics.world import Job, Values, World
 from cplc.source import Span
 from cplc.syntax.printer import decimal
 

@@ -8,7 +8,7 @@ from dataclasses import field
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
 from cplc.records import dataclass
-from cplc.semantics import tree
+from cplc.semantics import resolved as tree
 from cplc.semantics.types import BOOL, INT, Enum, Role, Type
 from cplc.source import Span
 from cplc.syntax import ast

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
-from cplc.semantics import tree
+from cplc.semantics import resolved
+from cplc.semantics.builtin_words import CLAIM_STATES, EVENTS, LITERALS, OPERATORS, STANDINGS, STATES
+from cplc.semantics.diagnostic_sink import Problems
 from cplc.semantics.expressions import Expressions
-from cplc.semantics.loading import Program
-from cplc.semantics.problems import Problems
+from cplc.semantics.imports import Program
 from cplc.semantics.references import Scope
 from cplc.semantics.types import BOOL, INT, Enum, Type
-from cplc.semantics.vocabulary import CLAIM_STATES, EVENTS, LITERALS, OPERATORS, STANDINGS, STATES
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -26,11 +26,11 @@ class Library:
     def __init__(self, program: Program, problems: Problems) -> None:
         self.program = program
         self.problems = problems
-        self.signatures: dict[int, tuple[tree.Signature, ...]] = {}
-        self.macros: dict[int, tuple[tree.MacroSymbol, ...]] = {}
+        self.signatures: dict[int, tuple[resolved.Signature, ...]] = {}
+        self.macros: dict[int, tuple[resolved.MacroSymbol, ...]] = {}
         self.broken: set[object] = set()
         """Loops and used parts of which an error leaves nothing to say."""
-        self._names: dict[int, dict[str, list[tree.Signature | tree.MacroSymbol]]] = {}
+        self._names: dict[int, dict[str, list[resolved.Signature | resolved.MacroSymbol]]] = {}
 
     def reporting_to(self, problems: Problems) -> Library:
         """Return the same library; what is wrong with names that are asked for goes elsewhere."""
@@ -38,21 +38,21 @@ class Library:
         library.signatures, library.macros, library.broken = self.signatures, self.macros, self.broken
         return library
 
-    def every_signature(self) -> Iterator[tree.Signature]:
+    def every_signature(self) -> Iterator[resolved.Signature]:
         for signatures in self.signatures.values():
             yield from signatures
 
-    def every_macro(self) -> Iterator[tree.MacroSymbol]:
+    def every_macro(self) -> Iterator[resolved.MacroSymbol]:
         for macros in self.macros.values():
             yield from macros
         for signature in self.every_signature():
             yield from signature.macros.values()
 
-    def protocol(self, ref: ast.Ref, unit: int) -> tree.Signature | None:
+    def protocol(self, ref: ast.Ref, unit: int) -> resolved.Signature | None:
         """Return the protocol of that name, or report that there is none."""
         name = ".".join(segment.name.text for segment in ref.segments)
         visible = {
-            text: [s for s in found if isinstance(s, tree.Signature)] for text, found in self._visible(unit).items()
+            text: [s for s in found if isinstance(s, resolved.Signature)] for text, found in self._visible(unit).items()
         }
         candidates = visible.get(name, [])
         if not candidates:
@@ -63,18 +63,20 @@ class Library:
             self._ambiguous(name, ref.span, candidates)
         return candidates[0]
 
-    def macro(self, name: str, scope: Scope, span: Span | None) -> tree.MacroSymbol | None:
+    def macro(self, name: str, scope: Scope, span: Span | None) -> resolved.MacroSymbol | None:
         """Return the macro of that name; where a span is given, report that there is none."""
         if scope.signature and name in scope.signature.macros:
             return scope.signature.macros[name]
         visible = self._visible(scope.unit)
-        candidates = [symbol for symbol in visible.get(name, []) if isinstance(symbol, tree.MacroSymbol)]
+        candidates = [symbol for symbol in visible.get(name, []) if isinstance(symbol, resolved.MacroSymbol)]
         if candidates:
             if len(candidates) > 1 and span is not None:
                 self._ambiguous(name, span, candidates)
             return candidates[0]
         if span is not None:
-            macros = {text for text, found in visible.items() if any(isinstance(s, tree.MacroSymbol) for s in found)}
+            macros = {
+                text for text, found in visible.items() if any(isinstance(s, resolved.MacroSymbol) for s in found)
+            }
             own = set(scope.signature.macros) if scope.signature else set[str]()
             known = macros | own | STATES.keys() | CLAIM_STATES.keys() | STANDINGS.keys() | EVENTS.keys()
             notes = did_you_mean(name, sorted(known))
@@ -84,24 +86,26 @@ class Library:
             self.problems.report(rules.UNKNOWN_NAME, span, message, *notes)
         return None
 
-    def _ambiguous(self, name: str, span: Span, candidates: Iterable[tree.Signature | tree.MacroSymbol]) -> None:
+    def _ambiguous(
+        self, name: str, span: Span, candidates: Iterable[resolved.Signature | resolved.MacroSymbol]
+    ) -> None:
         notes = [
-            Note("declared here", c.node.name.span if isinstance(c, tree.Signature) else c.span) for c in candidates
+            Note("declared here", c.node.name.span if isinstance(c, resolved.Signature) else c.span) for c in candidates
         ]
         self.problems.report(rules.AMBIGUOUS_NAME, span, f"Two imported files declare `{name}`", *notes)
 
     def visible(self, unit: int) -> dict[str, tuple[Span, ...]]:
         """Return where everything is declared that a file may name besides what its protocols declare."""
         return {
-            name: tuple(s.node.name.span if isinstance(s, tree.Signature) else s.span for s in found)
+            name: tuple(s.node.name.span if isinstance(s, resolved.Signature) else s.span for s in found)
             for name, found in self._visible(unit).items()
         }
 
-    def _visible(self, unit: int) -> dict[str, list[tree.Signature | tree.MacroSymbol]]:
+    def _visible(self, unit: int) -> dict[str, list[resolved.Signature | resolved.MacroSymbol]]:
         """Every name that a file sees: its own, then what it imports, bare or behind the import's name."""
         if unit in self._names:
             return self._names[unit]
-        names: dict[str, list[tree.Signature | tree.MacroSymbol]] = {}
+        names: dict[str, list[resolved.Signature | resolved.MacroSymbol]] = {}
         for wanted, target in self.program[unit].imports:
             if target is None or target == unit:
                 continue
@@ -117,7 +121,7 @@ class Library:
             self._names[unit] = names
         return names
 
-    def _declared(self, unit: int) -> Iterator[tree.Signature | tree.MacroSymbol]:
+    def _declared(self, unit: int) -> Iterator[resolved.Signature | resolved.MacroSymbol]:
         yield from self.signatures.get(unit, ())
         yield from self.macros.get(unit, ())
 
@@ -131,8 +135,8 @@ class Declarer:
         self._expressions = expressions
 
     def macros(
-        self, defines: Iterable[ast.Define], home: tree.Signature | None, unit: int
-    ) -> Iterator[tree.MacroSymbol]:
+        self, defines: Iterable[ast.Define], home: resolved.Signature | None, unit: int
+    ) -> Iterator[resolved.MacroSymbol]:
         seen: dict[str, Span] = {}
         for define in defines:
             name = define.name.text
@@ -147,11 +151,11 @@ class Declarer:
                 if parameter.text in parameters:
                     self._duplicate(parameter, parameters[parameter.text])
                 parameters.setdefault(parameter.text, parameter.span)
-            yield tree.MacroSymbol(name, define, home, unit, define.name.span)
+            yield resolved.MacroSymbol(name, define, home, unit, define.name.span)
 
-    def signature(self, protocol: ast.Protocol, unit: int) -> tree.Signature:
+    def signature(self, protocol: ast.Protocol, unit: int) -> resolved.Signature:
         """Return the signature without its used parts and families; `fill` adds them."""
-        signature = tree.Signature(protocol.name.text, unit, protocol, {}, {}, {}, {})
+        signature = resolved.Signature(protocol.name.text, unit, protocol, {}, {}, {}, {})
         for parameter in protocol.parameters:
             self._parameter(parameter, signature)
         defines = [d for d in protocol.declarations if isinstance(d, ast.Define)]
@@ -162,33 +166,33 @@ class Declarer:
                 self._role(declaration, signature)
         return signature
 
-    def fill(self, signature: tree.Signature) -> None:
+    def fill(self, signature: resolved.Signature) -> None:
         """Add what refers to other protocols, or stands in loops over roles."""
         scope = Scope(signature.unit, signature)
         self._block(signature.node.declarations, signature, scope)
 
-    def _block(self, declarations: Iterable[ast.Declaration], signature: tree.Signature, scope: Scope) -> None:
+    def _block(self, declarations: Iterable[ast.Declaration], signature: resolved.Signature, scope: Scope) -> None:
         for declaration in declarations:
             match declaration:
                 case ast.For():
                     self._loop(declaration, signature, scope)
                 case ast.Message():
                     parameters = self._payload(declaration, signature, scope)
-                    symbol = tree.MessageSymbol(
+                    symbol = resolved.MessageSymbol(
                         declaration.name.text, scope.chain, parameters, declaration, declaration.name.span
                     )
                     self._declare(declaration.name, symbol, signature)
                 case ast.Fact():
-                    fact = tree.FactSymbol(declaration.name.text, scope.chain, declaration, declaration.name.span)
+                    fact = resolved.FactSymbol(declaration.name.text, scope.chain, declaration, declaration.name.span)
                     self._declare(declaration.name, fact, signature)
                 case ast.Commitment(name):
-                    commitment = tree.CommitmentSymbol(name.text, scope.chain, declaration, name.span)
+                    commitment = resolved.CommitmentSymbol(name.text, scope.chain, declaration, name.span)
                     self._declare(name, commitment, signature)
                 case ast.Claim(name):
-                    claim = tree.ClaimSymbol(name.text, scope.chain, declaration, name.span)
+                    claim = resolved.ClaimSymbol(name.text, scope.chain, declaration, name.span)
                     self._declare(name, claim, signature)
                 case ast.Agent(name):
-                    agent = tree.AgentSymbol(name.text, scope.chain, declaration, name.span)
+                    agent = resolved.AgentSymbol(name.text, scope.chain, declaration, name.span)
                     self._declare(name, agent, signature)
                 case ast.Use():
                     self._part(declaration, signature, scope)
@@ -204,33 +208,33 @@ class Declarer:
         message = f"{what} belongs to the protocol as a whole and cannot stand in a `for`"
         self._problems.report(rules.MISPLACED_DECLARATION, span, message)
 
-    def _loop(self, loop: ast.For, signature: tree.Signature, scope: Scope) -> None:
+    def _loop(self, loop: ast.For, signature: resolved.Signature, scope: Scope) -> None:
         if len(scope.chain) >= MOST_BLOCKS:
             self._problems.report(rules.TOO_DEEP, loop.variable.span, f"More than {MOST_BLOCKS} loops are nested here")
             return
         self._reserved(loop.variable, operators=True)
         domain = self._expressions.names.domain(loop.domain, scope)
         if domain is None:
-            nobody = tree.NumberDomain(tree.LiteralTree(1), tree.LiteralTree(0))
-            binder = tree.Binder(loop.variable.text, nobody, loop.variable.span)
+            nobody = resolved.NumberDomain(resolved.LiteralTree(1), resolved.LiteralTree(0))
+            binder = resolved.Binder(loop.variable.text, nobody, loop.variable.span)
             self._library.broken.add(binder)
         else:
-            binder = tree.Binder(loop.variable.text, domain, loop.variable.span)
+            binder = resolved.Binder(loop.variable.text, domain, loop.variable.span)
         signature.blocks[id(loop)] = binder
         inner = Scope(scope.unit, signature, (*scope.chain, binder), {**scope.locals, binder.name: binder})
         self._block(loop.body, signature, inner)
 
-    def _part(self, use: ast.Use, signature: tree.Signature, scope: Scope) -> None:
+    def _part(self, use: ast.Use, signature: resolved.Signature, scope: Scope) -> None:
         used = self._library.protocol(use.protocol, signature.unit)
         if used is None:
             return
         self._expressions.references.refer(use.protocol.segments[-1].name.span, used.node.name.span)
         name = use.alias or use.protocol.segments[-1].name
-        self._declare(name, tree.PartSymbol(name.text, scope.chain, used, use, name.span), signature)
+        self._declare(name, resolved.PartSymbol(name.text, scope.chain, used, use, name.span), signature)
 
-    def _role(self, role: ast.Role, signature: tree.Signature) -> None:
+    def _role(self, role: ast.Role, signature: resolved.Signature) -> None:
         scope = Scope(signature.unit, signature)
-        variables: dict[str, tree.VariableSymbol] = {}
+        variables: dict[str, resolved.VariableSymbol] = {}
         for variable in role.variables:
             self._reserved(variable.name, operators=True)
             if variable.name.text in variables:
@@ -240,7 +244,7 @@ class Declarer:
             initial = None
             if variable.initial is not None:
                 initial = self._expressions.initial(variable.initial, scope, declared.type)
-            variables[variable.name.text] = tree.VariableSymbol(
+            variables[variable.name.text] = resolved.VariableSymbol(
                 variable.name.text, declared, initial, variable.name.span
             )
         size = None if role.size is None else self._expressions.number(role.size, scope)
@@ -249,9 +253,9 @@ class Declarer:
             self._problems.report(
                 rules.RESERVED_NAME, role.name.span, f"`{role.name.text}` stands for {taken} and cannot be declared"
             )
-        self._declare(role.name, tree.RoleSymbol(role.name.text, size, variables, role.name.span), signature)
+        self._declare(role.name, resolved.RoleSymbol(role.name.text, size, variables, role.name.span), signature)
 
-    def _parameter(self, parameter: ast.Parameter, signature: tree.Signature) -> None:
+    def _parameter(self, parameter: ast.Parameter, signature: resolved.Signature) -> None:
         self._reserved(parameter.name, operators=True)
         name = parameter.name.text
         if name in signature.parameters:
@@ -265,10 +269,10 @@ class Declarer:
         default = None
         if parameter.default is not None:
             default = self._expressions.initial(parameter.default, scope, declared.type)
-        signature.parameters[name] = tree.ParameterSymbol(name, declared, default, parameter.name.span)
+        signature.parameters[name] = resolved.ParameterSymbol(name, declared, default, parameter.name.span)
 
-    def _payload(self, message: ast.Message, signature: tree.Signature, scope: Scope) -> dict[str, tree.Ranged]:
-        parameters: dict[str, tree.Ranged] = {}
+    def _payload(self, message: ast.Message, signature: resolved.Signature, scope: Scope) -> dict[str, resolved.Ranged]:
+        parameters: dict[str, resolved.Ranged] = {}
         spans: dict[str, Span] = {}
         for parameter in message.parameters:
             name = parameter.name
@@ -284,13 +288,13 @@ class Declarer:
             parameters[name.text] = self._ranged(parameter.type, scope)
         return parameters
 
-    def _ranged(self, type_: ast.Type, scope: Scope) -> tree.Ranged:
+    def _ranged(self, type_: ast.Type, scope: Scope) -> resolved.Ranged:
         match type_:
             case ast.BoolType():
-                return tree.Ranged(BOOL, span=type_.span)
+                return resolved.Ranged(BOOL, span=type_.span)
             case ast.Range(low, high):
                 bounds = self._expressions.number(low, scope), self._expressions.number(high, scope)
-                return tree.Ranged(INT, *bounds, type_.span)
+                return resolved.Ranged(INT, *bounds, type_.span)
             case ast.EnumType(members):
                 seen: dict[str, Span] = {}
                 for member in members:
@@ -300,13 +304,13 @@ class Declarer:
                         self._reserve(member, "a word of the language")
                     seen.setdefault(member.text, member.span)
                 enumeration: Type = Enum(tuple(seen))
-                return tree.Ranged(enumeration, span=type_.span)
+                return resolved.Ranged(enumeration, span=type_.span)
 
-    def _declare(self, name: ast.Name, symbol: tree.Symbol, signature: tree.Signature) -> None:
+    def _declare(self, name: ast.Name, symbol: resolved.Symbol, signature: resolved.Signature) -> None:
         match symbol:
-            case tree.RoleSymbol():
+            case resolved.RoleSymbol():
                 self._reserved(name, operators=symbol.is_family)
-            case tree.PartSymbol():
+            case resolved.PartSymbol():
                 self._reserved(name, operators=True)
             case _:
                 self._reserved(name, operators=True, states=True)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from cplc.records import dataclass
 from cplc.semantics.model import ClaimVerb, Verb
-from cplc.semantics.tree import (
+from cplc.semantics.resolved import (
     AgentSymbol,
     AllOf,
     Binder,

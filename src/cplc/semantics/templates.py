@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note, did_you_mean
-from cplc.semantics import statements, tree, types
-from cplc.semantics.agents import Agents, actor_of
+from cplc.semantics import resolved, statements, types
+from cplc.semantics.agent_declarations import Agents, actor_of
+from cplc.semantics.builtin_words import CHECKS, CLAIM_VERBS, JOINED, NO_USUAL_CHECKS, USUAL_CHECKS, VERBS
+from cplc.semantics.diagnostic_sink import Problems
 from cplc.semantics.expressions import Expressions, Purpose
 from cplc.semantics.model import ClaimVerb, Verb
-from cplc.semantics.problems import Problems
 from cplc.semantics.references import OwnLocal, Scope
-from cplc.semantics.vocabulary import CHECKS, CLAIM_VERBS, JOINED, NO_USUAL_CHECKS, USUAL_CHECKS, VERBS
 from cplc.source import Span
 from cplc.syntax import ast
 
@@ -29,14 +29,14 @@ class Templates:
         """Each check that is named, and whether it is switched off there."""
         self._agents = Agents(problems, expressions)
 
-    def template(self, signature: tree.Signature) -> statements.Template:
+    def template(self, signature: resolved.Signature) -> statements.Template:
         scope = Scope(signature.unit, signature)
         self._property_names.clear()
         self._checks.clear()
         return statements.Template(signature, tuple(self._bodies(signature.node.declarations, signature, scope)))
 
     def _bodies(
-        self, declarations: Iterable[ast.Declaration], signature: tree.Signature, scope: Scope
+        self, declarations: Iterable[ast.Declaration], signature: resolved.Signature, scope: Scope
     ) -> Iterator[statements.Body]:
         for declaration in declarations:
             match declaration:
@@ -49,25 +49,25 @@ class Templates:
                         yield statements.Loop(binder, tuple(self._bodies(declaration.body, signature, inner)))
                 case ast.Message(name):
                     symbol = signature.symbols.get(name.text)
-                    if isinstance(symbol, tree.MessageSymbol) and symbol.node is declaration:
+                    if isinstance(symbol, resolved.MessageSymbol) and symbol.node is declaration:
                         yield from self._message(symbol, scope)
                 case ast.Fact(name):
                     fact = signature.symbols.get(name.text)
-                    if isinstance(fact, tree.FactSymbol) and fact.node is declaration:
+                    if isinstance(fact, resolved.FactSymbol) and fact.node is declaration:
                         yield statements.Fact(
                             fact, self._expressions.condition(declaration.value, scope, Purpose.STATE)
                         )
                 case ast.Commitment(name):
                     commitment = signature.symbols.get(name.text)
-                    if isinstance(commitment, tree.CommitmentSymbol) and commitment.node is declaration:
+                    if isinstance(commitment, resolved.CommitmentSymbol) and commitment.node is declaration:
                         yield from self._commitment(commitment, scope)
                 case ast.Claim(name):
                     claim = signature.symbols.get(name.text)
-                    if isinstance(claim, tree.ClaimSymbol) and claim.node is declaration:
+                    if isinstance(claim, resolved.ClaimSymbol) and claim.node is declaration:
                         yield from self._claim(claim, scope)
                 case ast.Use():
                     for part in signature.symbols.values():
-                        if isinstance(part, tree.PartSymbol) and part.node is declaration:
+                        if isinstance(part, resolved.PartSymbol) and part.node is declaration:
                             before = self._problems.errors
                             body = self._part(part, scope)
                             if self._problems.errors == before:
@@ -90,7 +90,7 @@ class Templates:
                     yield statements.Fairness(condition, declaration.span)
                 case ast.Agent(name):
                     agent = signature.symbols.get(name.text)
-                    if isinstance(agent, tree.AgentSymbol) and agent.node is declaration:
+                    if isinstance(agent, resolved.AgentSymbol) and agent.node is declaration:
                         with self._problems.local():
                             agents = tuple(self._agents.agent(agent, scope))
                         yield from agents
@@ -103,7 +103,7 @@ class Templates:
 
     # --- messages -------------------------------------------------------------------------------
 
-    def _message(self, symbol: tree.MessageSymbol, scope: Scope) -> Iterator[statements.Message]:
+    def _message(self, symbol: resolved.MessageSymbol, scope: Scope) -> Iterator[statements.Message]:
         node = symbol.node
         sender = self._expressions.names.role(node.sender, scope)
         receiver = self._expressions.names.role(node.receiver, scope)
@@ -113,11 +113,11 @@ class Templates:
         own = {name: OwnLocal(ranged.type, spans[name]) for name, ranged in symbol.parameters.items()}
         sending = replace(scope, locals={**scope.locals, **own}, actor=actor_of(sender))
         receiving = replace(sending, actor=actor_of(receiver))
-        guards: list[tree.Tree] = []
+        guards: list[resolved.Tree] = []
         operations: list[statements.Operation] = []
         updates: list[statements.Assignment] = []
         receipt: list[statements.Assignment] = []
-        resets: list[tree.Instance] = []
+        resets: list[resolved.Instance] = []
         for clause in node.clauses:
             match clause:
                 case ast.After() | ast.If() | ast.Unless():
@@ -149,15 +149,15 @@ class Templates:
             any(isinstance(clause, ast.Repeatable) for clause in node.clauses),
         )
 
-    def _guard(self, clause: ast.Condition, scope: Scope) -> tree.Tree:
+    def _guard(self, clause: ast.Condition, scope: Scope) -> resolved.Tree:
         condition = self._expressions.condition(clause.condition, scope, Purpose.LOCAL)
-        return tree.Apply("!", (condition,), clause.span) if isinstance(clause, ast.Unless) else condition
+        return resolved.Apply("!", (condition,), clause.span) if isinstance(clause, ast.Unless) else condition
 
     def _operations(self, performed: Iterable[ast.Operation], scope: Scope) -> Iterator[statements.Operation]:
         for operation in performed:
             subject = self._expressions.names.obligation(operation.subject, scope)
             verb = self._verb(operation, subject)
-            target: tree.Instance | None = None
+            target: resolved.Instance | None = None
             if operation.target is not None:
                 names = self._expressions.names
                 joined = JOINED.get(operation.verb.text)
@@ -171,10 +171,10 @@ class Templates:
             ):
                 yield statements.Operation(verb, subject, target, operation.retaining, operation.span)
 
-    def _verb(self, operation: ast.Operation, subject: tree.Instance | None) -> Verb | ClaimVerb | None:
+    def _verb(self, operation: ast.Operation, subject: resolved.Instance | None) -> Verb | ClaimVerb | None:
         """Return the verb, if it is one for what it is performed on; as far as that is known."""
         text, span = operation.verb.text, operation.verb.span
-        is_claim = subject is not None and isinstance(subject.symbol, tree.ClaimSymbol)
+        is_claim = subject is not None and isinstance(subject.symbol, resolved.ClaimSymbol)
         known: tuple[Verb | ClaimVerb, ...] = CLAIM_VERBS if is_claim else VERBS
         if (verb := next((verb for verb in known if verb == text), None)) is not None:
             return verb
@@ -223,7 +223,7 @@ class Templates:
 
     # --- commitments, choices, channels ---------------------------------------------------------
 
-    def _commitment(self, symbol: tree.CommitmentSymbol, scope: Scope) -> Iterator[statements.Commitment]:
+    def _commitment(self, symbol: resolved.CommitmentSymbol, scope: Scope) -> Iterator[statements.Commitment]:
         node = symbol.node
         debtor = self._expressions.names.role(node.debtor, scope)
         creditor = self._expressions.names.role(node.creditor, scope)
@@ -234,7 +234,7 @@ class Templates:
         if debtor is not None and creditor is not None:
             yield statements.Commitment(symbol, debtor, creditor, antecedent, consequent, within, expires)
 
-    def _claim(self, symbol: tree.ClaimSymbol, scope: Scope) -> Iterator[statements.Claim]:
+    def _claim(self, symbol: resolved.ClaimSymbol, scope: Scope) -> Iterator[statements.Claim]:
         maker = self._expressions.names.role(symbol.node.maker, scope)
         addressee = self._expressions.names.role(symbol.node.addressee, scope)
         content = self._expressions.content(symbol.node.content, scope)
@@ -257,11 +257,11 @@ class Templates:
 
     # --- used protocols -------------------------------------------------------------------------
 
-    def _part(self, part: tree.PartSymbol, scope: Scope) -> statements.Part:
-        roles: list[tuple[tree.RoleSymbol, tree.RoleTree | tree.AllOf, ast.Argument]] = []
-        values: list[tuple[tree.ParameterSymbol, tree.Tree, ast.Argument]] = []
+    def _part(self, part: resolved.PartSymbol, scope: Scope) -> statements.Part:
+        roles: list[tuple[resolved.RoleSymbol, resolved.RoleTree | resolved.AllOf, ast.Argument]] = []
+        values: list[tuple[resolved.ParameterSymbol, resolved.Tree, ast.Argument]] = []
         inside = part.signature
-        known: dict[str, tree.RoleSymbol | tree.ParameterSymbol] = {role.name: role for role in inside.roles}
+        known: dict[str, resolved.RoleSymbol | resolved.ParameterSymbol] = {role.name: role for role in inside.roles}
         known.update(inside.parameters)
         first: dict[str, Span] = {}
         for argument in part.node.arguments:
@@ -273,11 +273,11 @@ class Templates:
                 continue
             first[name.text] = name.span
             match known.get(name.text):
-                case tree.RoleSymbol() as role:
+                case resolved.RoleSymbol() as role:
                     self._expressions.references.refer(name.span, role.span)
                     if (bound := self._role_argument(role, argument, scope)) is not None:
                         roles.append((role, bound, argument))
-                case tree.ParameterSymbol() as parameter:
+                case resolved.ParameterSymbol() as parameter:
                     self._expressions.references.refer(name.span, parameter.span)
                     value = self._expressions.initial(argument.value, scope, parameter.declared.type)
                     values.append((parameter, value, argument))
@@ -303,14 +303,14 @@ class Templates:
         )
 
     def _role_argument(
-        self, role: tree.RoleSymbol, argument: ast.Argument, scope: Scope
-    ) -> tree.RoleTree | tree.AllOf | None:
+        self, role: resolved.RoleSymbol, argument: ast.Argument, scope: Scope
+    ) -> resolved.RoleTree | resolved.AllOf | None:
         if not isinstance(argument.value, ast.Ref):
             message = f"`{role.name}` is a role and is bound to one"
             self._problems.report(rules.UNBOUND_ROLE, argument.value.span, message)
             return None
         bound = self._expressions.names.roles(argument.value, scope)
-        if bound is not None and isinstance(bound, tree.AllOf) is not role.is_family:
+        if bound is not None and isinstance(bound, resolved.AllOf) is not role.is_family:
             wanted = "a family of roles" if role.is_family else "a single role"
             message = f"`{role.name}` is {wanted} and is bound to one"
             self._problems.report(rules.UNBOUND_ROLE, argument.value.span, message, Note("declared here", role.span))
@@ -325,7 +325,7 @@ class Templates:
         if earlier is not node.name.span:
             message = f"Two properties are called `{node.name.text}`"
             self._problems.report(rules.DUPLICATE_PROPERTY, node.name.span, message, Note("the first one", earlier))
-        assuming: list[tree.RoleTree | tree.AllOf | None] = []
+        assuming: list[resolved.RoleTree | resolved.AllOf | None] = []
         for ref in node.assuming:
             if ref.span.text == "all":
                 assuming.append(None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cplc.records import dataclass
 
 if TYPE_CHECKING:
-    from cplc.semantics.tree import RoleSymbol
+    from cplc.semantics.resolved import RoleSymbol
 
 
 @dataclass(frozen=True, slots=True)

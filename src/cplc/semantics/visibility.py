@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Note
 from cplc.semantics import terms as t
+from cplc.semantics.instances import World
 from cplc.semantics.terms import Term
-from cplc.semantics.world import World
 from cplc.source import Span
 
 

@@ -13,21 +13,13 @@ from typing import Any, Final
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from cplc.semantics.index import Declared
-from cplc.server import (
-    calls,
-    colouring,
-    edits,
-    fixes,
-    hints,
-    ispl,
-    navigation,
-    outline,
-    signatures,
-)
-from cplc.server.commands import REFUSED, add_parameters, add_verification, plain, refused
-from cplc.server.compiled import Compiled, CompiledIspl, path_of
+from cplc.semantics.symbol_index import Declared
+from cplc.server import call_hierarchy, ispl, navigation, outline, semantic_tokens, signature_help, text_edits
+from cplc.server import code_actions as fixes
+from cplc.server import inlay_hints as hints
+from cplc.server.compiled_document import Compiled, CompiledIspl, path_of
 from cplc.server.completion import completion as completions
+from cplc.server.execute_command import REFUSED, add_parameters, add_verification, plain, refused
 from cplc.server.hover import hover as said_of
 from cplc.server.parameters import read
 from cplc.server.session import Server
@@ -252,7 +244,9 @@ def _writing(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(["(", ","]))
     async def signature(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
         compiled = await documents.protocol(params.text_document.uri)
-        return None if compiled is None else signatures.signature_help(compiled, compiled.text.offset(params.position))
+        return (
+            None if compiled is None else signature_help.signature_help(compiled, compiled.text.offset(params.position))
+        )
 
     kinds = [lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.RefactorRewrite]
 
@@ -267,7 +261,7 @@ def _writing(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     async def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
         compiled = await documents.protocol(params.text_document.uri)
-        return None if compiled is None else await documents.run(partial(edits.layout, compiled))
+        return None if compiled is None else await documents.run(partial(text_edits.layout, compiled))
 
 
 def _shapes(server: Server) -> None:
@@ -292,14 +286,16 @@ def _shapes(server: Server) -> None:
             return None
         return [outline.selection(compiled, compiled.text.offset(position)) for position in params.positions]
 
-    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, colouring.LEGEND)
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, semantic_tokens.LEGEND)
     async def tokens(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
         compiled = await documents.protocol(params.text_document.uri)
-        return lsp.SemanticTokens([] if compiled is None else colouring.semantic_tokens(compiled))
+        return lsp.SemanticTokens([] if compiled is None else semantic_tokens.semantic_tokens(compiled))
 
-    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, colouring.LEGEND)
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, semantic_tokens.LEGEND)
     async def tokens_in(params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:
-        return lsp.SemanticTokens(await ranged(params.text_document.uri, params.range, colouring.semantic_tokens) or [])
+        return lsp.SemanticTokens(
+            await ranged(params.text_document.uri, params.range, semantic_tokens.semantic_tokens) or []
+        )
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay_hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
@@ -318,14 +314,14 @@ def _calls(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY)
     async def prepare(params: lsp.CallHierarchyPrepareParams) -> list[lsp.CallHierarchyItem]:
         compiled = await documents.protocol(params.text_document.uri)
-        return [] if compiled is None else calls.prepare(compiled, compiled.text.offset(params.position))
+        return [] if compiled is None else call_hierarchy.prepare(compiled, compiled.text.offset(params.position))
 
     @server.feature(lsp.CALL_HIERARCHY_INCOMING_CALLS)
     async def incoming(params: lsp.CallHierarchyIncomingCallsParams) -> list[lsp.CallHierarchyIncomingCall]:
         compiled = await documents.protocol(params.item.uri)
-        return [] if compiled is None else calls.incoming(compiled, params.item)
+        return [] if compiled is None else call_hierarchy.incoming(compiled, params.item)
 
     @server.feature(lsp.CALL_HIERARCHY_OUTGOING_CALLS)
     async def outgoing(params: lsp.CallHierarchyOutgoingCallsParams) -> list[lsp.CallHierarchyOutgoingCall]:
         compiled = await documents.protocol(params.item.uri)
-        return [] if compiled is None else calls.outgoing(compiled, params.item)
+        return [] if compiled is None else call_hierarchy.outgoing(compiled, params.item)

@@ -16,11 +16,10 @@ from lsprotocol.types import (
     TextEdit,
 )
 
-from cplc.file_access import is_below, project_root
 from cplc.resources import shipped
-from cplc.semantics.agents import ASPECTS
-from cplc.semantics.index import Declared, Kind
-from cplc.semantics.vocabulary import (
+from cplc.runtime.file_access import is_below, project_root
+from cplc.semantics.agent_declarations import ASPECTS
+from cplc.semantics.builtin_words import (
     CHECKS,
     CLAIM_STATES,
     CLAIM_VERBS,
@@ -32,13 +31,14 @@ from cplc.semantics.vocabulary import (
     STATES,
     VERBS,
 )
-from cplc.server.compiled import Compiled
-from cplc.server.context import ALL_VERBS, Context, context
+from cplc.semantics.symbol_index import Declared, Kind
+from cplc.server.compiled_document import Compiled
+from cplc.server.cursor_context import ALL_VERBS, Context, context
 from cplc.server.hover import code, head
-from cplc.server.words import meaning
+from cplc.server.hover_texts import meaning
 from cplc.source import Span
 from cplc.syntax import ast
-from cplc.syntax.words import CLAUSES, DECLARATIONS, FORMS, VERSION
+from cplc.syntax.reserved_words import CLAUSES, DECLARATIONS, FORMS, VERSION
 
 _Kinds = CompletionItemKind
 _ICONS: Final[dict[Kind, CompletionItemKind]] = {

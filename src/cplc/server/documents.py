@@ -14,8 +14,8 @@ from typing import Final, TypeVar
 
 from lsprotocol.types import TextDocumentContentChangeEvent
 
-from cplc.file_access import MAX_BYTES, files_below, read_bytes
-from cplc.server.compiled import (
+from cplc.runtime.file_access import MAX_BYTES, files_below, read_bytes
+from cplc.server.compiled_document import (
     Compiled,
     CompiledIspl,
     Document,
@@ -25,8 +25,8 @@ from cplc.server.compiled import (
     path_of,
     uri_of,
 )
-from cplc.server.imports import Buffers
-from cplc.server.texts import Text, Units
+from cplc.server.open_imports import Buffers
+from cplc.server.positions import Text, Units
 
 MOST_FILES: Final = 1_000
 """How many files of a workspace are looked at."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from lsprotocol.types import Hover, MarkupContent, MarkupKind
 
-from cplc.semantics.index import Declared
-from cplc.server.compiled import Compiled
-from cplc.server.effects import Effect, effects
-from cplc.server.words import CLAIM_OPERATIONS, OPERATIONS, meaning
+from cplc.semantics.symbol_index import Declared
+from cplc.server.compiled_document import Compiled
+from cplc.server.hover_texts import CLAIM_OPERATIONS, OPERATIONS, meaning
+from cplc.server.message_effects import Effect, effects
 from cplc.source import Span
 from cplc.syntax import ast
 

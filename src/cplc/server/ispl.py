@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from lsprotocol.types import DocumentHighlight, DocumentHighlightKind, DocumentSymbol, Location, SymbolKind
 
+from cplc.ispl.syntax import ast
+from cplc.ispl.syntax.reserved_words import ENVIRONMENT
 from cplc.records import dataclass
-from cplc.semantics.index import children, walk
-from cplc.server.compiled import CompiledIspl
+from cplc.semantics.symbol_index import children, walk
+from cplc.server.compiled_document import CompiledIspl
 from cplc.source import Span
 from cplc.syntax.ast import Name
-from cplc.syntax.ispl import ast
-from cplc.syntax.ispl.words import ENVIRONMENT
 
 
 def document_symbols(compiled: CompiledIspl) -> list[DocumentSymbol]:

@@ -14,8 +14,8 @@ from lsprotocol.types import (
     WorkspaceSymbol,
 )
 
-from cplc.semantics.index import Declared, Kind, children
-from cplc.server.compiled import Compiled
+from cplc.semantics.symbol_index import Declared, Kind, children
+from cplc.server.compiled_document import Compiled
 from cplc.source import Span
 from cplc.syntax import ast
 

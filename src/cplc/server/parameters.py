@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from lsprotocol.types import CodeLens, Command
 
-from cplc.pipeline import Compilation
+from cplc.compilation import Compilation
 from cplc.semantics.parameters import GIVEN
-from cplc.server.compiled import Compiled, Given
-from cplc.server.imports import Buffers, recording
+from cplc.server.compiled_document import Compiled, Given
+from cplc.server.open_imports import Buffers, recording
 from cplc.syntax import ast
 
 LIST: Final = "cplc.parameters"

@@ -18,11 +18,11 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
 from cplc import __version__
-from cplc.server.compiled import Compiled, CompiledIspl
+from cplc.server.compiled_document import Compiled, CompiledIspl
 from cplc.server.documents import Documents
-from cplc.server.reports import by_file, united
+from cplc.server.publish_diagnostics import by_file, united
 from cplc.server.verdicts import Verdicts, texts_of
-from cplc.server.verifying import answers, job
+from cplc.server.verification_process import answers, job
 
 DEBOUNCE: Final = 0.05
 """How long after an edit a text is compiled, in seconds: what is typed at once is compiled once."""

@@ -9,10 +9,10 @@ from typing import Any, Final, Literal
 from lsprotocol.types import CodeLens, Command, Range
 
 from cplc.records import dataclass
-from cplc.semantics.index import walk
-from cplc.semantics.vocabulary import CHECKS
-from cplc.server.compiled import Compiled, CompiledIspl
-from cplc.server.imports import Stamp
+from cplc.semantics.builtin_words import CHECKS
+from cplc.semantics.symbol_index import walk
+from cplc.server.compiled_document import Compiled, CompiledIspl
+from cplc.server.open_imports import Stamp
 from cplc.source import Span
 from cplc.syntax import ast
 

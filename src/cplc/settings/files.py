@@ -10,8 +10,8 @@ from typing import Final
 
 from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
 from cplc.diagnostics.rules import BAD_IGNORE, BAD_SETTINGS, RULES
-from cplc.file_access import NotRegular, TooManyBytes, is_below, marked_root, read_bytes
 from cplc.records import dataclass
+from cplc.runtime.file_access import NotRegular, TooManyBytes, is_below, marked_root, read_bytes
 from cplc.source import Source, Span
 
 _LARGEST: Final = 1_000_000

@@ -11,11 +11,20 @@ from collections.abc import Iterable
 from math import prod
 from typing import Final, Literal
 
-from cplc.engines.explicit import ExplicitEngine
-from cplc.engines.interface import ResourceExhausted
-from cplc.records import dataclass
-from cplc.system.expr import TRUE
-from cplc.system.formula import (
+from cplc.checking.interpreter import Interpreter
+from cplc.checking.ltl_progression import (
+    UNSATISFIABLE,
+    VALID,
+    NotProgressible,
+    conjunction,
+    disjunction,
+    negation,
+    progression,
+)
+from cplc.checking.replay import some_fair_run
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.logic.expressions import TRUE
+from cplc.logic.formulas import (
     And,
     Atom,
     Finally,
@@ -36,20 +45,11 @@ from cplc.system.formula import (
     subformulas,
     with_children,
 )
+from cplc.records import dataclass
+from cplc.reductions.components import Slices
+from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
-from cplc.system.slicing import Slices
 from cplc.system.trace import Move, Run
-from cplc.verification.interpreter import Interpreter
-from cplc.verification.ltl_progression import (
-    UNSATISFIABLE,
-    VALID,
-    NotProgressible,
-    conjunction,
-    disjunction,
-    negation,
-    progression,
-)
-from cplc.verification.replay import some_fair_run
 
 LIMIT: Final = 100_000
 """Reachable states of a part of the system that are explored; beyond that the verdict is unknown."""

@@ -16,7 +16,7 @@ from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import OTHER_NOTATION
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.syntax.words import PREFIXES
+from cplc.syntax.reserved_words import PREFIXES
 
 Context = Literal["formula", "commitment", "means"]
 """Where a text stands: `C(A, B, q)` declares a commitment in one place and is a formula in another."""

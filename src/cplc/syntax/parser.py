@@ -19,14 +19,22 @@ from cplc.diagnostics.core import Diagnostic, Note
 from cplc.diagnostics.rules import SYNTAX, UNKNOWN_VERSION
 from cplc.resources import shipped
 from cplc.source import Source, Span
-from cplc.syntax import ast, formulas
-from cplc.syntax.conversion import MISPLACED_VERSION, Conversion, Excerpt, Item, agent_items, declarations, first_word
-from cplc.syntax.layout import Piece, pieces
+from cplc.syntax import ast, formula_parser
+from cplc.syntax.input_limits import unreadable
 from cplc.syntax.other_notation import Context, applied, translations
-from cplc.syntax.readable import unreadable
-from cplc.syntax.rejection import Rejection, correction, rejection
+from cplc.syntax.recovery import Piece, pieces
+from cplc.syntax.reserved_words import VERSION
 from cplc.syntax.scanner import MAX_PROBLEMS, Scan, scan
-from cplc.syntax.words import VERSION
+from cplc.syntax.syntax_error_messages import Rejection, correction, rejection
+from cplc.syntax.textx_conversion import (
+    MISPLACED_VERSION,
+    Conversion,
+    Excerpt,
+    Item,
+    agent_items,
+    declarations,
+    first_word,
+)
 
 _NAMED: Final = re.compile(r"protocol\s+([A-Za-z_]\w*)")
 
@@ -63,7 +71,7 @@ def parse_formula(source: Source) -> tuple[ast.Expr | None, tuple[Diagnostic, ..
     if scanned.problems:
         return None, scanned.problems
     text = scanned.text.lstrip()
-    return formulas.read(source, text.rstrip(), len(scanned.text) - len(text))
+    return formula_parser.read(source, text.rstrip(), len(scanned.text) - len(text))
 
 
 def _file(source: Source, items: tuple[Item, ...], problems: list[Diagnostic]) -> ast.File:

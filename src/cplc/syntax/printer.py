@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from cplc.syntax import ast
-from cplc.syntax.words import PREFIXES
+from cplc.syntax.reserved_words import PREFIXES
 
 _LEVELS: Final[dict[str, int]] = {
     "<->": 1, "->": 2, "therefore": 3, "|": 4, "&": 5, "U": 6, "W": 6, "R": 6, "S": 6,

@@ -18,7 +18,7 @@ from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
 from cplc.records import dataclass
 from cplc.source import Source, Span
 from cplc.syntax.other_notation import reported, sign
-from cplc.syntax.wording import character, replacement
+from cplc.syntax.token_text import character, replacement
 
 MAX_NESTING: Final = 200
 """How deep brackets and blocks may be nested."""

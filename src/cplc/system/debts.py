@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cplc.logic.expressions import Expr
 from cplc.records import dataclass
-from cplc.system.expr import Expr
 
 
 @dataclass(frozen=True)

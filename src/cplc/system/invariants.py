@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from cplc.system.expr import Expr, reads
+from cplc.logic.expressions import Expr, reads
 from cplc.system.model import Step, System
 
 

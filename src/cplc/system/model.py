@@ -5,7 +5,7 @@ state has an idle step that changes nothing. The model of a property is the set 
 initial ones. Runs are infinite; the fair ones meet every `Justice` that is unconditional or assumed, and every
 condition of `fairness` and of `recurring` infinitely often.
 
-A synchronous system has no steps; its players act together in rounds (`cplc.system.rounds`).
+A synchronous system has no steps; its players act together in rounds (`cplc.system.synchronous`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import Literal
 
+from cplc.logic.expressions import FALSE, TRUE, Const, Expr, Value, conj, disj, negate, reads
+from cplc.logic.formulas import Regardless
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.system.expr import FALSE, TRUE, Const, Expr, Value, conj, disj, negate, reads
-from cplc.system.formula import Regardless
-from cplc.system.rounds import Player
+from cplc.system.synchronous import Player
 
 State = dict[str, Value]
 
@@ -178,7 +178,7 @@ class Step:
     """Variables that take any of their initial values (restarts of uninitialised ones)."""
     operations: tuple[Operation, ...] = ()
     parts: tuple[tuple[str, bool], ...] = ()
-    """The changes by which a step was divided, and whether this part of it makes them (`cplc.lowering.changes`)."""
+    """The changes that divide a step (`cplc.lowering.lifecycle_changes`), and whether this part of it makes them."""
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -12,9 +12,9 @@ from dataclasses import field
 from fractions import Fraction
 from typing import Literal
 
+from cplc.logic.expressions import Expr
 from cplc.records import dataclass
 from cplc.source import Span
-from cplc.system.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)

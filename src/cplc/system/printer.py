@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from cplc.system import expr as e
-from cplc.system import formula as f
-from cplc.system.expr import Expr, Value
-from cplc.system.formula import Formula
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr, Value
+from cplc.logic.formulas import Formula
 from cplc.system.model import Commitment, Justice, Operation, Step, System, Variable
-from cplc.system.rounds import Player
 from cplc.system.standings import standing_of
+from cplc.system.synchronous import Player
 
 # How tightly a text holds together: each level may stand unbracketed below those above it here.
 _ANYTHING, _IFF, _IMPLIES, _THEREFORE, _OR, _AND, _UNTIL, _PREFIX, _COMPARISON, _SUM, _PRODUCT, _CLOSED = range(12)

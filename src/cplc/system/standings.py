@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from cplc.system.kept import kept_for_system
+from cplc.system.memoize import kept_for_system
 from cplc.system.model import State, System
 
 UNANSWERED: Final = "unanswered"

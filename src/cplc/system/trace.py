@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from cplc.logic.expressions import Value
+from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.system.expr import Value
-from cplc.system.formula import Formula
 from cplc.system.model import State
 
 

@@ -1,0 +1,420 @@
+"""What a path must do from here on, and what that asks of its present state, of its next step and of the rest.
+
+An obligation is a path formula that must hold, or must not; a number stands for it: even for the formula, odd for its
+negation. Sets of them are bit masks. What the path came by is looked up: besides its obligations a position is given
+the formulas that were true one step before, as far as operators of the past ask for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+
+from cplc.logic.expressions import Const
+from cplc.logic.formulas import (
+    And,
+    Atom,
+    Finally,
+    Formula,
+    Globally,
+    Historically,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Once,
+    Or,
+    Previous,
+    Release,
+    Shorthand,
+    Since,
+    Taken,
+    Until,
+    WeakUntil,
+    children,
+    is_state_formula,
+)
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to meet an obligation."""
+
+    now: tuple[int, ...] = ()
+    """What else must hold at present."""
+    after: tuple[int, ...] = ()
+    """What must hold after the next step."""
+    postponed: bool = False
+    """What was promised for some time is left for later; not for ever, or the promise is broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """What must hold from here on, none of it implied by the rest, and what was so one step before."""
+
+    obligations: int
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A way to meet all obligations at once."""
+
+    literals: int
+    """What must hold of the present state, and of the step that is taken next."""
+    after: Position
+    implied: int
+    """Everything that ``after`` implies by being met itself."""
+    postponed: int
+
+
+class Obligations:
+    """The obligations of one path formula, numbered as they turn up. No more than ``limit`` ways are looked at."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._tried = 0
+        self._number: dict[Formula, int] = {}
+        self._formulas: list[Formula] = []
+        self._ways: dict[tuple[int, bool], tuple[Way, ...]] = {}
+        self._relevant: dict[int, int] = {}
+        self.is_literal = cache(self._is_literal)
+        self._always = cache(self._what_always)
+        self._recurring = cache(self._what_recurs)
+        self._conjuncts = cache(self._all_conjuncts)
+        self._bounded = cache(self._bound)
+
+    def number(self, formula: Formula, holds: bool = True) -> int:
+        while isinstance(formula, Not | Historically):
+            formula, holds = formula.operand if isinstance(formula, Not) else Once(Not(formula.operand)), not holds
+        found = self._number.setdefault(formula, 2 * len(self._formulas))
+        if found == 2 * len(self._formulas):
+            self._formulas.append(formula)
+        return found + (not holds)
+
+    def formula(self, obligation: int) -> tuple[Formula, bool]:
+        return self._formulas[obligation >> 1], obligation & 1 == 0
+
+    # --- positions
+
+    def start(self, path: Formula) -> list[Position]:
+        """Return where a path may begin: one position for each alternative, nothing before it."""
+        ways = [Way((self.number(path),))]
+        while len(ways) == 1 and len(ways[0].now) == 1 and self._is_boolean(ways[0].now[0]):
+            ways = list(self._ways_of(ways[0].now[0], 0))
+        positions = (self._position(way.now, frozenset()) for way in ways)
+        return [position for position, _ in filter(None, positions)]
+
+    def _position(self, obligations: Iterable[int], before: frozenset[int]) -> tuple[Position, int] | None:
+        """Return the obligations without those that others imply, and all they imply; None if they contradict."""
+        asked = {part for obligation in obligations for part in self._conjuncts(obligation)}
+        implied = set[int]()
+        waiting = list(asked)
+        while waiting:
+            for part in self._always(waiting.pop()):
+                if part not in implied:
+                    implied.add(part)
+                    waiting.append(part)
+        if any(one ^ 1 in asked or one ^ 1 in implied for one in asked | implied):
+            return None
+        kept = self._tightest(asked - implied)
+        mask = _mask(kept)
+        return Position(mask, _mask(before) & self.relevant(mask)), _mask(asked | implied)
+
+    def _all_conjuncts(self, obligation: int) -> frozenset[int]:
+        parts = self._always(obligation)
+        if len(parts) > 1:
+            every = (Globally(formula if holds else Not(formula)) for formula, holds in map(self.formula, parts))
+            return frozenset(part for one in every for part in self._conjuncts(self.number(one)))
+        ways = self._ways_of(obligation, 0) if self._is_boolean(obligation) else ()
+        if len(ways) != 1:
+            return frozenset((obligation,))
+        return frozenset(part for conjunct in ways[0].now for part in self._conjuncts(conjunct))
+
+    def _is_boolean(self, obligation: int) -> bool:
+        """Whether it is only a combination of others, or of none."""
+        formula, _ = self.formula(obligation)
+        return _constant(formula) or (isinstance(formula, And | Or | Implies) and not self.is_literal(obligation))
+
+    def _what_always(self, obligation: int) -> frozenset[int]:
+        """Return what is among the obligations at every position from this one on."""
+        formula, holds = self.formula(obligation)
+        match formula:
+            case Globally(operand, None) | Finally(operand, None) if isinstance(formula, Globally) is holds:
+                return self._conjuncts(self.number(operand, holds))
+            case _:
+                return frozenset()
+
+    def _what_recurs(self, obligation: int) -> tuple[int, int] | None:
+        """Return what must hold again and again, the promise of it first, if no later position has a part in it.
+
+        ``G F p`` leaves nothing to do after a step but itself, whether or not ``p`` holds: it is one promise, made
+        for ever.
+        """
+        for promise in self._always(obligation):
+            formula, holds = self.formula(promise)
+            match formula:
+                case Finally(operand, None) | Globally(operand, None) if isinstance(formula, Finally) is holds:
+                    if not any(isinstance(part, _FUTURE) for part in _path_parts(operand)):
+                        return promise, self.number(operand, holds)
+                case _:
+                    pass
+        return None
+
+    def _tightest(self, obligations: set[int]) -> set[int]:
+        """Return them without those that differ from another in their bound alone, and ask less."""
+        best: dict[int, tuple[float, int]] = {}
+        for obligation in obligations:
+            alike, bound = self._bounded(obligation)
+            if alike not in best or bound < best[alike][0]:
+                best[alike] = bound, obligation
+        return {obligation for _, obligation in best.values()}
+
+    def _bound(self, obligation: int) -> tuple[int, float]:
+        """Return what stands for all that differ in the bound alone, and a number the less the more is asked.
+
+        A promise without a bound is of its own kind, since it may be postponed at any time.
+        """
+        formula, holds = self.formula(obligation)
+        if not isinstance(formula, Finally | Globally | Until):
+            return obligation, 0
+        lasting = isinstance(formula, Globally) is holds
+        if formula.bound is None and not lasting:
+            return obligation, 0
+        alike = self.number(replace(formula, bound=None if lasting else 0), holds)
+        if formula.bound is None:
+            return alike, float("-inf")
+        return alike, -formula.bound if lasting else formula.bound
+
+    def relevant(self, mask: int) -> int:
+        """Return those formulas whose truth one step before the obligations ask for."""
+        found = 0
+        for obligation in numbers(mask):
+            one = obligation & ~1
+            if one not in self._relevant:
+                parts = _path_parts(self.formula(one)[0])
+                self._relevant[one] = _mask(looked for part in parts if (looked := self._looked_up(part)) is not None)
+            found |= self._relevant[one]
+        return found
+
+    def _looked_up(self, formula: Formula) -> int | None:
+        """Return what must be known of the position before to decide an operator of the past."""
+        match formula:
+            case Previous(operand):
+                return self.number(operand)
+            case Once() | Since():
+                return self.number(formula)
+            case Historically(operand):
+                return self.number(Once(Not(operand)))
+            case _:
+                return None
+
+    # --- ways to go on
+
+    def moves(self, position: Position) -> Iterator[Move]:
+        """Yield every way to meet the obligations of a position, many of them better than others.
+
+        Whatever will be looked up one step later is decided, one way or the other. Of what recurs, at most one thing
+        is met at a time: that is enough, since a path that could meet several again and again can take them in turn.
+        """
+        pending: list[_Branch] = [_Branch(list(numbers(position.obligations)), 0, 0, 0, False)]
+        while pending:
+            self._tried += 1
+            if self._tried > self._limit:
+                raise ResourceExhausted(f"a formula about paths has more than {self._limit:,} ways to be met")
+            branch = pending.pop()
+            if not self._close(branch, position.before, pending):
+                continue
+            found = self._position(numbers(branch.after), frozenset(numbers(branch.done)))
+            if found is None:
+                continue
+            after, implied = found
+            undecided = self.relevant(after.obligations) & ~(branch.done | _negated(branch.done))
+            if undecided:
+                one = (undecided & -undecided).bit_length() - 1
+                pending += [replace(branch, todo=[one]), replace(branch, todo=[one ^ 1])]
+                continue
+            if not branch.chosen:
+                pending += self._choices(branch)
+                continue
+            literals = _mask(one for one in numbers(branch.done) if self.is_literal(one))
+            if self._can_be_taken(literals):
+                yield Move(literals, after, implied, branch.postponed)
+
+    def _close(self, branch: _Branch, before: int, pending: list[_Branch]) -> bool:
+        """Meet what is to do in the first way there is, leave the others for later; return whether there is one."""
+        while branch.todo:
+            one = branch.todo.pop()
+            if branch.done >> one & 1:
+                continue
+            if branch.done >> (one ^ 1) & 1:
+                return False
+            branch.done |= 1 << one
+            if self.is_literal(one):
+                continue
+            if self._recurring(one):
+                branch.after |= 1 << one
+                continue
+            ways = self._ways_of(one, before)
+            if not ways:
+                return False
+            pending += [replace(branch, todo=[*branch.todo]).take(way, one) for way in ways[1:]]
+            branch.take(ways[0], one)
+        return True
+
+    def _choices(self, branch: _Branch) -> Iterator[_Branch]:
+        recurring = [found for one in numbers(branch.done) if (found := self._recurring(one))]
+        promises = _mask(promise for promise, _ in recurring)
+        yield replace(branch, todo=[], postponed=branch.postponed | promises, chosen=True)
+        for promise, goal in recurring:
+            left = branch.postponed | promises & ~(1 << promise)
+            yield replace(branch, todo=[goal], postponed=left, chosen=True)
+
+    def _can_be_taken(self, literals: int) -> bool:
+        """Whether some step, or idling, is all that the next step must be and nothing that it must not."""
+        allowed: frozenset[str] | None = None
+        barred: frozenset[str] = frozenset()
+        for one in numbers(literals):
+            match self.formula(one):
+                case Taken(steps), True:
+                    allowed = steps if allowed is None else allowed & steps
+                case Taken(steps), False:
+                    barred |= steps
+                case _:
+                    pass
+        return allowed is None or bool(allowed - barred)
+
+    def _is_literal(self, obligation: int) -> bool:
+        formula, _ = self.formula(obligation)
+        return isinstance(formula, Taken) or (is_state_formula(formula) and not _constant(formula))
+
+    def _ways_of(self, obligation: int, before: int) -> tuple[Way, ...]:
+        formula, holds = self.formula(obligation)
+        looked_up = self._looked_up(formula)
+        was = looked_up is not None and before >> looked_up & 1 == 1
+        known = self._ways.get((obligation, was))
+        if known is None:
+            known = self._ways[obligation, was] = tuple(self._expanded(formula, holds, obligation, was))
+        return known
+
+    def _expanded(self, formula: Formula, holds: bool, again: int, was: bool) -> Iterator[Way]:
+        """Yield the ways by the laws of expansion; ``was`` tells what operators of the past look up."""
+        match formula:
+            case And(operands) | Or(operands):
+                parts = tuple(self.number(operand, holds) for operand in operands)
+                yield from [Way(parts)] if isinstance(formula, And) is holds else [Way((part,)) for part in parts]
+            case Implies(left, right):
+                no, yes = self.number(left, not holds), self.number(right, holds)
+                yield from [Way((no,)), Way((yes,))] if holds else [Way((no, yes))]
+            case Iff(left, right):
+                for side in (True, False):
+                    yield Way((self.number(left, side), self.number(right, side is holds)))
+            case Atom(Const(value)):
+                yield from [Way()] if bool(value) is holds else []
+            case Shorthand(operand):
+                yield Way((self.number(operand, holds),))
+            case Next(operand):
+                yield Way(after=(self.number(operand, holds),))
+            case Finally(operand, bound) | Globally(operand, bound):
+                one, later = self.number(operand, holds), self._later(formula, holds)
+                if isinstance(formula, Globally) is holds:
+                    yield Way((one,), later)
+                else:
+                    yield Way((one,))
+                    yield from [Way((), later, bound is None)] if later else []
+            case Until(left, right, bound):
+                one, other, later = self.number(left, holds), self.number(right, holds), self._later(formula, holds)
+                if holds:
+                    yield Way((other,))
+                    yield from [Way((one,), later, bound is None)] if later else []
+                else:
+                    yield from [Way((other, one)), Way((other,), later)] if later else [Way((other,))]
+            case WeakUntil(left, right):
+                one, other = self.number(left, holds), self.number(right, holds)
+                if holds:
+                    yield from (Way((other,)), Way((one,), (again,)))
+                else:
+                    yield from (Way((other, one)), Way((other,), (again,), True))
+            case Release(left, right):
+                one, other = self.number(left, holds), self.number(right, holds)
+                if holds:
+                    yield from (Way((other, one)), Way((other,), (again,)))
+                else:
+                    yield from (Way((other,)), Way((one,), (again,), True))
+            case Previous():
+                yield from [Way()] if was is holds else []
+            case Once(operand):
+                yield from [Way()] if was and holds else [] if was else [Way((self.number(operand, holds),))]
+            case Since(left, right):
+                one, other = self.number(left, holds), self.number(right, holds)
+                if holds:
+                    yield from [Way((other,)), Way((one,))] if was else [Way((other,))]
+                else:
+                    yield Way((other, one) if was else (other,))
+            case _:
+                raise AssertionError(f"{formula} is no combination of others")
+
+    def _later(self, formula: Finally | Globally | Until, holds: bool) -> tuple[int, ...]:
+        """Return what is left of it one step later; nothing if the bound is used up."""
+        if formula.bound is None:
+            return (self.number(formula, holds),)
+        return (self.number(replace(formula, bound=formula.bound - 1), holds),) if formula.bound > 0 else ()
+
+
+_FUTURE = Next | Finally | Globally | Until | WeakUntil | Release
+
+
+@dataclass(slots=True)
+class _Branch:
+    """Obligations being met in one way."""
+
+    todo: list[int]
+    done: int
+    after: int
+    postponed: int
+    chosen: bool
+    """It is decided which of the things that recur is met now."""
+
+    def take(self, way: Way, obligation: int) -> _Branch:
+        self.todo += way.now
+        self.after |= _mask(way.after)
+        self.postponed |= way.postponed << obligation
+        return self
+
+
+def numbers(mask: int) -> Iterator[int]:
+    """Yield the members of a set, least first."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+def _mask(members: Iterable[int]) -> int:
+    found = 0
+    for member in members:
+        found |= 1 << member
+    return found
+
+
+def _negated(mask: int) -> int:
+    return _mask(one ^ 1 for one in numbers(mask))
+
+
+def _path_parts(formula: Formula) -> Iterator[Formula]:
+    """Yield the formula and what is below it, without what a state decides."""
+    if not is_state_formula(formula):
+        yield formula
+        for child in children(formula):
+            yield from _path_parts(child)
+
+
+def _constant(formula: Formula) -> bool:
+    match formula:
+        case Atom(Const()) | And(()) | Or(()):
+            return True
+        case _:
+            return False

@@ -1,0 +1,131 @@
+"""The automaton of a path formula: the infinite paths that satisfy it, read state by state and step by step.
+
+It is a generalised Büchi automaton with marks on its edges, made from obligations by the laws of expansion (Gastin
+and Oddoux 2001; Couvreur 1999), and it says no word about any system: what a state decides is a label that the product
+with a system looks up, steps are there by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cplc.automata.gba_simplify import Arc, Arcs, shrunk
+from cplc.automata.ltl_expansion import Move, Obligations, Position, numbers
+from cplc.logic.formulas import Formula, Taken
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+
+LIMIT = 200_000
+"""More ways than this to meet the obligations of a formula are not looked at."""
+_FOR_ONE_STATE = 40
+"""One state of the automaton has no more than this part of the ways: each is compared with each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One way to go on, from the present state of the path to the next."""
+
+    target: int
+    labels: tuple[tuple[Formula, bool], ...]
+    """State formulas that must hold, or must not, in the present state."""
+    taken: tuple[tuple[Taken, bool], ...]
+    """What the step from the present state to the next must be, or must not be. Idling is none of the steps."""
+    marks: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """A path satisfies the formula if some run over it sees every mark infinitely often.
+
+    The run begins in one of the ``initial`` states at the first state of the path. It takes one edge for each state
+    of the path. With no marks every infinite run will do; with no initial states no path satisfies the formula.
+    """
+
+    initial: tuple[int, ...]
+    edges: tuple[tuple[Edge, ...], ...]
+    """By the state they leave."""
+    marks: int
+    """How many there are; they are numbered from 0."""
+
+    @property
+    def labels(self) -> tuple[Formula, ...]:
+        """The state formulas that are asked for, each one once."""
+        every = (formula for edges in self.edges for edge in edges for formula, _ in edge.labels)
+        return tuple(dict.fromkeys(every))
+
+    def accepts_everything(self, state: int) -> bool:
+        """Whether nothing is asked of a path any more, as soon as the automaton is there."""
+        every = frozenset(range(self.marks))
+        return any(
+            edge.target == state and not edge.labels and not edge.taken and edge.marks == every
+            for edge in self.edges[state]
+        )
+
+
+def automaton(path: Formula, limit: int = LIMIT) -> Automaton:
+    """Return the automaton of a path formula; what a state decides in it is a label, whatever it is."""
+    obligations = Obligations(limit)
+    number: dict[Position, int] = {}
+    waiting: list[Position] = []
+
+    def numbered(position: Position) -> int:
+        if position not in number:
+            number[position] = len(number)
+            waiting.append(position)
+        return number[position]
+
+    initial = tuple(map(numbered, obligations.start(path)))
+    moves: list[list[Move]] = []
+    for position in waiting:  # grows
+        moves.append(_best(obligations.moves(position), obligations, limit // _FOR_ONE_STATE))
+        for move in moves[-1]:
+            numbered(move.after)
+    promises = 0
+    for move in (move for several in moves for move in several):
+        promises |= move.postponed
+    arcs = [[Arc(number[move.after], move.literals, promises & ~move.postponed) for move in some] for some in moves]
+    return _written(shrunk(Arcs(initial, arcs, promises)), obligations)
+
+
+def _best(moves: Iterator[Move], obligations: Obligations, limit: int) -> list[Move]:
+    """Return the moves without those that some other makes needless.
+
+    One does if it asks less of the present and of the step, postpones no more, and leaves no more to do: from there on
+    it can follow the other, step for step.
+    """
+    kept: dict[Move, int] = {}
+    for move in moves:
+        relevant = obligations.relevant(move.after.obligations)
+        if any(_spares(other, of_other, move) for other, of_other in kept.items()):
+            continue
+        for worse in [other for other in kept if _spares(move, relevant, other)]:
+            del kept[worse]
+        kept[move] = relevant
+        if len(kept) > limit:
+            raise ResourceExhausted(f"a formula about paths has more than {limit:,} ways to begin")
+    return list(kept)
+
+
+def _spares(better: Move, relevant: int, worse: Move) -> bool:
+    return not (
+        better.literals & ~worse.literals
+        or better.postponed & ~worse.postponed
+        or better.after.obligations & ~worse.implied
+        or better.after.before ^ worse.after.before & relevant
+    )
+
+
+def _written(arcs: Arcs, obligations: Obligations) -> Automaton:
+    """Return it with formulas for numbers, and marks numbered from 0."""
+    mark = {one: index for index, one in enumerate(numbers(arcs.marks))}
+
+    def edge(arc: Arc) -> Edge:
+        literals = [obligations.formula(one) for one in numbers(arc.literals)]
+        return Edge(
+            arc.target,
+            tuple((formula, holds) for formula, holds in literals if not isinstance(formula, Taken)),
+            tuple((formula, holds) for formula, holds in literals if isinstance(formula, Taken)),
+            frozenset(mark[one] for one in numbers(arc.marks)),
+        )
+
+    return Automaton(arcs.initial, tuple(tuple(map(edge, some)) for some in arcs.leaving), len(mark))

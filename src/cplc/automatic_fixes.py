@@ -1,0 +1,146 @@
+"""Repairs that need nobody's judgement, each tried out before it is offered: no mistake may come that was not there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from cplc.compilation import Compilation
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.rules import OTHER_NOTATION, SYNTAX, TOO_DEEP, UNKNOWN_VERSION, UNNEEDED_IGNORE
+from cplc.records import dataclass
+from cplc.semantics.language_versions import Edit, migration, remarks_on_migration
+from cplc.settings import without
+from cplc.source import Source
+
+_MOST: Final = 100
+"""How many repairs are tried one by one where they do not go together."""
+_ROUNDS: Final = 8
+"""A repair may bring to light what a mistake has hidden."""
+
+_UNREAD: Final = frozenset(rule.code for rule in (SYNTAX, TOO_DEEP, OTHER_NOTATION, UNKNOWN_VERSION))
+"""Rules broken by texts of which the tree is not the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """The text with its repairs, how many there are, and what a new version of the language leaves to its writer."""
+
+    text: str
+    count: int
+    remarks: tuple[Diagnostic, ...] = ()
+
+
+def repaired(compilation: Compilation) -> Repaired:
+    """Return the text of a compilation with everything repaired that can only be meant in one way."""
+    before = compilation.file
+    count = 0
+    written: list[tuple[int, int]] = []
+    for _ in range(_ROUNDS):
+        accepted = _accepted(compilation)
+        if not accepted:
+            break
+        compilation = _applied(compilation, accepted)
+        written = _shifted(written, accepted)
+        count += len(accepted)
+    migrated, changes = _migrated(compilation, written)
+    remarks = remarks_on_migration(before, migrated.file) if changes else ()
+    return Repaired(migrated.source.text, count + changes, remarks)
+
+
+def _shifted(written: Iterable[tuple[int, int]], edits: Sequence[Edit]) -> list[tuple[int, int]]:
+    """Return where repairs stand after further ones: those ranges moved, and the ranges of the further ones."""
+    moved = [
+        tuple(offset + sum(len(new) - (end - start) for start, end, new in edits if end <= offset) for offset in place)
+        for place in (*written, *((start, start) for start, _, _ in edits))
+    ]
+    kept = [(start, end) for start, end in moved[: len(moved) - len(edits)]]
+    return kept + [(start, start + len(new)) for (start, _), (_, _, new) in zip(moved[len(kept) :], edits, strict=True)]
+
+
+def _migrated(compilation: Compilation, written: Sequence[tuple[int, int]]) -> tuple[Compilation, int]:
+    """Return the text in the present version of the language, and how many edits that took.
+
+    What a repair has just written is in that version already. A text that cannot be read as a whole stays as it is.
+    """
+    mine = [found for found in compilation.diagnostics if found.span.source == compilation.source]
+    if any(found.code in _UNREAD for found in mine):
+        return compilation, 0
+    version, *edits = migration(compilation.file) or (None,)
+    if version is None:
+        return compilation, 0
+    edits = [edit for edit in edits if not any(start <= edit[0] < end for start, end in written)]
+    before = _mistakes(compilation.diagnostics)
+    everything = _applied(compilation, [version, *edits])
+    if _mistakes(everything.diagnostics) <= before:
+        return everything, 1 + len(edits)
+    accepted = [version]
+    for edit in edits[:_MOST]:
+        if _mistakes(_applied(compilation, [*accepted, edit]).diagnostics) <= before:
+            accepted.append(edit)
+    return _applied(compilation, accepted), len(accepted)
+
+
+def _accepted(compilation: Compilation) -> Sequence[Edit]:
+    """Return the repairs that do no harm; a translation into this language may bring mistakes to light, and is one."""
+    mine = [found for found in compilation.diagnostics if found.span.source == compilation.source]
+    if translated := _apart(_translated(found) for found in mine if found.code == OTHER_NOTATION.code):
+        return translated
+    edits = sorted(_edits(compilation))[:_MOST]
+    if not edits or _is_better(compilation, _applied(compilation, edits)):
+        return edits
+    accepted: list[Edit] = []
+    for edit in edits:
+        if _is_better(compilation, _applied(compilation, [*accepted, edit])):
+            accepted.append(edit)
+    return accepted
+
+
+def _translated(found: Diagnostic) -> Edit:
+    """Return what is written instead of other notation."""
+    instead = next((note.replacement for note in found.notes if note.replacement is not None), found.span.text)
+    return found.span.start, found.span.end, instead
+
+
+def _apart(edits: Iterable[Edit]) -> list[Edit]:
+    """Return the edits that change something, the first of those that overlap."""
+    apart: list[Edit] = []
+    for edit in sorted(edits):
+        if not apart or apart[-1][1] <= edit[0]:
+            apart.append(edit)
+    return apart
+
+
+def _edits(compilation: Compilation) -> Iterator[Edit]:
+    """Yield what could be replaced in the text itself; nothing twice."""
+    mine = [found for found in compilation.diagnostics if found.span.source == compilation.source]
+    yield from without((found.span for found in mine if found.code == UNNEEDED_IGNORE.code), compilation.source)
+    yield from dict.fromkeys(edit for found in mine if (edit := _respelt(found)) is not None)
+
+
+def _respelt(found: Diagnostic) -> Edit | None:
+    """Return the name that was meant in the place of a misspelt one, if that is certain."""
+    written = found.span.text
+    meant = [note.replacement for note in found.notes if note.replacement is not None]
+    if len(meant) != 1 or not written.isidentifier() or f"`{written}`" not in found.message:
+        return None
+    return found.span.start, found.span.end, meant[0]
+
+
+def _applied(compilation: Compilation, edits: Sequence[Edit]) -> Compilation:
+    text = compilation.source.text
+    for start, end, instead in sorted(edits, reverse=True):
+        text = text[:start] + instead + text[end:]
+    return replace(compilation, source=Source(compilation.source.name, text), _systems={})
+
+
+def _is_better(before: Compilation, after: Compilation) -> bool:
+    """Tell whether something is mended and no other mistake has come up."""
+    old, new = _mistakes(before.diagnostics), _mistakes(after.diagnostics)
+    return new <= old and Counter(d.code for d in after.diagnostics) != Counter(d.code for d in before.diagnostics)
+
+
+def _mistakes(diagnostics: Iterable[Diagnostic]) -> Counter[tuple[str, str]]:
+    return Counter((found.code, found.message) for found in diagnostics if found.is_error)

@@ -1,0 +1,65 @@
+"""Everything that a verdict rests on, as one short text: what is asked of which files, and who answers it.
+
+The program counts by its files, not by its version alone: whoever works on it, or has patched it, gets no old verdict.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from cplc import __version__
+from cplc.checking.results import Question
+from cplc.resources import shipped
+
+_LIBRARIES = ("textX", "Arpeggio", "lark", "oxidd", "dd", "astutils", "ply", "numpy")
+"""Those that read the language, or find verdicts."""
+
+
+def key(reading: Mapping[str, object], question: Question) -> str:
+    """Return the name of a verdict: ``reading`` is all that the system was made from, and how it is verified."""
+    span = question.span
+    asked = {
+        "name": question.name,
+        "kind": question.kind,
+        "text": question.text,
+        "expected": question.expected,
+        "assuming": sorted(question.assuming),
+        "title": question.title,
+        "place": None if span is None else [span.source.name, span.start, span.end],
+    }
+    told = json.dumps([program(), reading, asked], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+@cache
+def program() -> str:
+    """Return what answers: this program, its libraries, and the Python that they run on.
+
+    Raise `OSError` where the program cannot be read.
+    """
+    found = hashlib.sha256()
+    for part in (__version__, sys.version, sys.platform, *_versions()):
+        found.update(part.encode() + b"\0")
+    for path in _files([Path(__file__).parents[1], shipped("grammar"), shipped("stdlib")]):
+        content = path.read_bytes()
+        found.update(f"{path.name}\0{len(content)}\0".encode() + content)
+    return found.hexdigest()
+
+
+def _versions() -> Iterator[str]:
+    for library in _LIBRARIES:
+        try:
+            yield f"{library} {metadata.version(library)}"
+        except metadata.PackageNotFoundError:
+            yield f"no {library}"
+
+
+def _files(folders: Iterable[Path]) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted(path for path in folder.rglob("*") if path.suffix != ".pyc" and path.is_file())

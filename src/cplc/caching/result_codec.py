@@ -1,0 +1,73 @@
+"""Results as bytes and back. What is read is data: nothing but the values that results are made of is ever made."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+import zlib
+from dataclasses import is_dataclass, replace
+from typing import Final
+
+from cplc.checking.results import Question, Result
+from cplc.system.model import System
+
+_LARGEST: Final = 512 * 2**20
+_MODULES: Final = ("cplc.logic.", "cplc.system.", "cplc.checking.", "cplc.source")
+_QUESTION: Final = "question"
+_SYSTEM: Final = "system"
+_OWN_SYSTEM: Final = "own system"
+
+
+class _Writer(pickle.Pickler):
+    """Leaves out what whoever asks again has anyway."""
+
+    def __init__(self, stream: io.BytesIO, question: Question, system: System) -> None:
+        super().__init__(stream, protocol=5)
+        self._known = {id(question): _QUESTION, id(system): _SYSTEM}
+        if question.system is not None:
+            self._known[id(question.system)] = _OWN_SYSTEM
+
+    def persistent_id(self, value: object) -> str | None:
+        return self._known.get(id(value))
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, stream: io.BytesIO, question: Question, system: System) -> None:
+        super().__init__(stream)
+        self._known = {_QUESTION: question, _SYSTEM: system, _OWN_SYSTEM: question.system}
+
+    def persistent_load(self, name: object) -> object:
+        known = self._known.get(str(name))
+        if known is None:
+            raise pickle.UnpicklingError(f"nothing is called {name}")
+        return known
+
+    def find_class(self, module: str, name: str) -> object:
+        if (module, name) == ("fractions", "Fraction"):
+            return super().find_class(module, name)
+        if module.startswith(_MODULES) and module in sys.modules and "." not in name:
+            found = getattr(sys.modules[module], name, None)
+            if isinstance(found, type) and is_dataclass(found):
+                return found
+        raise pickle.UnpicklingError(f"{module}.{name} is no part of a result")
+
+
+def written(result: Result, system: System) -> bytes | None:
+    """Return the result of a question to this system; None if it cannot be kept."""
+    stream = io.BytesIO()
+    try:
+        _Writer(stream, result.question, system).dump(result)
+    except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
+        return None
+    return zlib.compress(stream.getvalue(), 1)
+
+
+def read(content: bytes, question: Question, system: System) -> Result | None:
+    """Return the result again, as an answer to this very question; None if that is not what was written."""
+    try:
+        whole = zlib.decompressobj().decompress(content, _LARGEST)
+        result = _Reader(io.BytesIO(whole), question, system).load()
+    except Exception:  # whatever is in it, it is not worth a run
+        return None
+    return replace(result, cached=True) if isinstance(result, Result) and result.question is question else None

@@ -1,0 +1,229 @@
+"""A file of named sections that is replaced whole, and that is believed only if it is whole.
+
+    cplc checkpoint 1 ⏎ | where the table begins | digest of the table | sections | table
+
+The table, in JSON, says of each section where it begins, how long it is and what its digest is; sections leave no gap.
+So whatever is cut off, added or changed is noticed before anything is used, and nothing is read that is not there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import field
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Final
+
+from cplc.records import dataclass
+from cplc.runtime.file_access import NotRegular, open_regular
+
+Buffer = bytes | memoryview
+Parts = Callable[[], Iterable[Buffer]]
+
+_MAGIC: Final = b"cplc checkpoint "
+_VERSION: Final = b"1\n"
+_HEAD: Final = struct.Struct("<Q32s")
+_BEGIN: Final = len(_MAGIC) + len(_VERSION) + _HEAD.size
+_LARGEST_TABLE: Final = 32 * 2**20
+_PIECE: Final = 1 << 20
+_ABANDONED: Final = 3600
+"""After so many seconds nobody writes an unfinished file any more."""
+
+
+class Unusable(Exception):
+    """There is a file, but none of ours, or of another version, or damaged; the text says which."""
+
+
+@dataclass(frozen=True)
+class Section:
+    begin: int
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Container:
+    """A file that was whole when it was opened, or written."""
+
+    path: Path
+    about: Mapping[str, object] = field(default_factory=dict)
+    """What the table says besides."""
+    sections: Mapping[str, Section] = field(default_factory=dict)
+
+    def read(self, name: str) -> bytes | None:
+        """Return a section; None if there is none of that name, or the file has changed since."""
+        section = self.sections.get(name)
+        if section is None:
+            return None
+        content = b"".join(self.pieces(name))
+        return content if sha256(content).hexdigest() == section.digest else None
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """Yield a section piece by piece, as it is now."""
+        section = self.sections[name]
+        with os.fdopen(open_regular(self.path), "rb") as stream:
+            stream.seek(section.begin)
+            left = section.size
+            while left and (piece := stream.read(min(_PIECE, left))):
+                left -= len(piece)
+                yield piece
+
+
+def opened(path: Path, what: str = "checkpoint") -> Container:
+    """Return the file, once every byte of it was looked at. Raise `Unusable`, or `OSError` where there is none.
+
+    ``what`` it should be is said of a file that is something else.
+    """
+    try:
+        handle = open_regular(path)
+    except (NotRegular, IsADirectoryError):
+        raise Unusable("it is no file") from None
+    with os.fdopen(handle, "rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        head = stream.read(_BEGIN)
+        if not head.startswith(_MAGIC):
+            raise Unusable(f"it is no {what}")
+        if not head.startswith(_MAGIC + _VERSION):
+            raise Unusable("it was written by another version of cplc, in another form")
+        if len(head) < _BEGIN:
+            raise Unusable("it is damaged: its end is missing")
+        begin, digest = _HEAD.unpack(head[len(_MAGIC) + len(_VERSION) :])
+        if not _BEGIN <= begin <= size or size - begin > _LARGEST_TABLE:
+            raise Unusable("it is damaged: its end is missing")
+        stream.seek(begin)
+        table = stream.read(size - begin)
+        if sha256(table).digest() != digest:
+            raise Unusable("it is damaged: its table is not what was written")
+        about, sections = _read_table(table)
+        at = _BEGIN
+        for name, section in sections.items():
+            if section.begin != at or section.size < 0 or at + section.size > begin:
+                raise Unusable("it is damaged: its table is not what was written")
+            stream.seek(at)
+            if _digest(stream, section.size) != section.digest:
+                raise Unusable(f"it is damaged: `{name.partition(' ')[0]}` in it is not what was written")
+            at += section.size
+        if at != begin:
+            raise Unusable("it is damaged: there is more in it than was written")
+    return Container(path, about, sections)
+
+
+def _read_table(table: bytes) -> tuple[dict[str, object], dict[str, Section]]:
+    try:
+        match json.loads(table):
+            case {"about": dict(about), "sections": dict(sections)}:
+                found = {name: Section(int(where[0]), int(where[1]), str(where[2])) for name, where in sections.items()}
+                return about, found
+            case _:
+                pass
+    except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
+        pass
+    raise Unusable("it is damaged: its table is not what was written")
+
+
+def _digest(stream: IO[bytes], size: int) -> str:
+    found, left = sha256(), size
+    while left and (piece := stream.read(min(_PIECE, left))):
+        found.update(piece)
+        left -= len(piece)
+    return found.hexdigest()
+
+
+def written(before: Container, about: Mapping[str, object], new: Mapping[str, Parts], kept: Iterable[str]) -> Container:
+    """Put a new file in the place of the one before it, with new sections and those of the old ones that are kept.
+
+    Whoever is killed here leaves one of the two, and all of it. Raise `OSError` where that cannot be written, and
+    `Unusable` where the old one has changed meanwhile.
+    """
+    path = before.path
+    handle, name = _beside(path)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(bytes(_BEGIN))
+            sections = {name: _copied(stream, parts()) for name, parts in new.items()}
+            for one in kept:
+                try:
+                    sections[one] = _copied(stream, before.pieces(one))
+                except FileNotFoundError:
+                    raise Unusable("somebody else has removed it") from None
+                if sections[one].digest != before.sections[one].digest:
+                    raise Unusable("somebody else has changed it")
+            begin = stream.tell()
+            where = {name: (one.begin, one.size, one.digest) for name, one in sections.items()}
+            table = json.dumps({"about": about, "sections": where}).encode()
+            stream.write(table)
+            stream.seek(0)
+            stream.write(_MAGIC + _VERSION + _HEAD.pack(begin, sha256(table).digest()))
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    _sync_folder(path)
+    return Container(path, about, sections)
+
+
+def _sync_folder(path: Path) -> None:
+    """Have the new name of a file survive a power failure, where a folder can be opened."""
+    with suppress(OSError):
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _copied(stream: IO[bytes], parts: Iterable[Buffer]) -> Section:
+    begin, found = stream.tell(), sha256()
+    for part in parts:
+        found.update(part)
+        stream.write(part)
+    return Section(begin, stream.tell() - begin, found.hexdigest())
+
+
+def make_place(path: Path) -> None:
+    """Make the folder for a file, if there is none. Raise `OSError` where nothing can be written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = _beside(path)
+    os.close(handle)
+    os.unlink(name)
+
+
+def _beside(path: Path) -> tuple[int, str]:
+    return tempfile.mkstemp(dir=path.parent, prefix=_own(path))
+
+
+def _beginning(path: Path) -> str:
+    return f".{path.name}.unfinished-"
+
+
+def _own(path: Path) -> str:
+    return f"{_beginning(path)}{os.getpid()}-"
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove what is half-written beside the file, by whomever: only for the holder of its lock."""
+    with suppress(OSError):
+        for entry in os.scandir(path.parent):
+            if entry.name.startswith(_beginning(path)):
+                with suppress(OSError):
+                    os.unlink(entry.path)
+
+
+def tidy(path: Path) -> None:
+    """Remove what is half-written beside the file: by this process, or by others that must have been killed."""
+    with suppress(OSError):
+        for entry in os.scandir(path.parent):
+            if entry.name.startswith(_beginning(path)):
+                with suppress(OSError):
+                    is_old = time.time() - entry.stat().st_mtime > _ABANDONED
+                    if is_old or entry.name.startswith(_own(path)):
+                        os.unlink(entry.path)

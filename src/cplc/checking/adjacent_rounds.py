@@ -1,0 +1,55 @@
+"""What single rounds show of `Adjacent`: that one led here, or that none of the few that are possible leads there."""
+
+from __future__ import annotations
+
+from itertools import islice
+from math import prod
+
+from cplc.checking.interpreter import Interpreter, holds
+from cplc.checking.joint_actions import actions_between
+from cplc.checking.three_valued import Facts
+from cplc.logic.formulas import Adjacent
+from cplc.system.model import State
+from cplc.system.trace import Run
+
+_MANY = 1_000
+"""More rounds than this are not gone through one by one."""
+
+
+def agree(formula: Adjacent, before: State, after: State) -> bool:
+    """Whether what is to agree across the round does."""
+    return all(before[now] == after[then] for now, then in formula.same)
+
+
+def led_here(interpreter: Interpreter, formula: Adjacent, before: State, here: State) -> bool:
+    """Whether a round as the formula asks for leads from the one state to the other."""
+    actions = actions_between(interpreter.system, before, here, formula.choice)
+    return actions is not None and agree(formula, before, here) and interpreter.leads_to(before, actions, here)
+
+
+def none_leads(interpreter: Interpreter, formula: Adjacent, state: State) -> bool:
+    """Whether it is seen, by all rounds one by one, that none as the formula asks for leads from here to its operand.
+
+    It is not where there are many, or where more than the variables decides the operand.
+    """
+    if formula.back or prod(_allowed(interpreter, state)) > _MANY:
+        return False
+    doers = [player.choice for player in interpreter.system.players]
+    seen = 0
+    for actions in interpreter.rounds(state):
+        if formula.choice is not None and actions[doers.index(formula.choice[0])] != formula.choice[1]:
+            continue
+        for after in islice(interpreter.after_round(state, actions), _MANY):
+            seen += 1
+            if seen >= _MANY or (agree(formula, state, after) and _may_hold(interpreter, formula, after)):
+                return False
+    return True
+
+
+def _allowed(interpreter: Interpreter, state: State) -> list[int]:
+    players = interpreter.system.players
+    return [sum(holds(action.allowed, state) for action in player.actions) for player in players]
+
+
+def _may_hold(interpreter: Interpreter, formula: Adjacent, state: State) -> bool:
+    return Facts(interpreter.system, Run(state, ()), ()).truth(formula.operand) is not False

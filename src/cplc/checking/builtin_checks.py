@@ -1,0 +1,498 @@
+"""The built-in checks: one question each, over the system alone.
+
+Checks that speak of reachable states mean all of them, so conditions of fairness are left out there; checks that
+speak of runs mean the fair ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import combinations, product
+from math import prod
+from typing import Literal
+
+from cplc.checking import debt_checks as about_debts
+from cplc.checking.content_questions import (
+    are_consistent,
+    can_be_honoured,
+    is_judged_by_its_consequent,
+    is_kept,
+    is_unsettled,
+)
+from cplc.checking.debt_checks import OPEN, Listing, Part
+from cplc.checking.monitor_variables import circles, with_tokens
+from cplc.checking.results import Question
+from cplc.logic import expressions
+from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj, is_false, negate, one_of, reads, replaced
+from cplc.logic.formulas import (
+    And,
+    Atom,
+    Enforces,
+    Finally,
+    Formula,
+    Globally,
+    Implies,
+    KnownFrom,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+)
+from cplc.records import dataclass
+from cplc.source import Span
+from cplc.system.debts import Debts
+from cplc.system.memoize import kept_for_system
+from cplc.system.model import Claim, Commitment, Step, System
+from cplc.system.printer import condition_text, expr_text
+from cplc.system.standings import standing_of
+from cplc.system.synchronous import out_of_range
+
+_MOST_CHOICES = 64
+"""With more ways to choose than this it is not worked out when an assignment is made."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    parts: tuple[Part, ...]
+    system: System | None = None
+    listings: tuple[Listing, ...] = ()
+    places: tuple[Span | None, ...] = ()
+    """Where what each part is about is declared, if that is known."""
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    says: str
+    asks: Callable[[System, Debts], _Asked]
+    advisory: bool = False
+    uniformly: Callable[[System, Debts], _Asked] | None = None
+    """What it asks where everybody is to decide by what it sees itself."""
+    subject: str = "commitments"
+    """What there has to be in a protocol for the check to have something to check."""
+    particular: str = ""
+    """The same of a protocol that has commitments, where not every commitment will do."""
+
+
+def build_check(
+    name: str,
+    system: System,
+    debts: Debts,
+    *,
+    expected: Literal["holds", "fails"] = "holds",
+    span: Span | None = None,
+    uniform: bool = False,
+) -> Question:
+    """Return the question that a built-in check asks of the system."""
+    check = CHECKS[name]
+    asked = (check.uniformly if uniform and check.uniformly else check.asks)(system, debts)
+    lacking = check.particular if check.particular and system.commitments else check.subject
+    return Question(
+        name=name,
+        kind="check",
+        formula=And(tuple(formula for formula, _ in asked.parts)),
+        text=check.says if asked.parts else f"nothing to check, since there are no {lacking}",
+        expected=expected,
+        advisory=check.advisory,
+        span=span,
+        system=asked.system,
+        findings=tuple(meaning for _, meaning in asked.parts),
+        listings=asked.listings,
+        places=() if span is not None else asked.places or (None,) * len(asked.parts),
+    )
+
+
+IN_RANGE = "in_range"
+
+
+def in_range(system: System) -> tuple[Question, ...]:
+    """Return the question whether every assignment stays in range, where that is not plain."""
+    return (stays_in_range(system),) if system.hazards else ()
+
+
+def stays_in_range(system: System | None = None) -> Question:
+    """Return the question whether every assignment stays in range; of no system, it asks nothing."""
+    hazards = system.hazards if system is not None else ()
+    parts = [(_never(condition, text), text) for text, condition, _ in hazards]
+    return Question(
+        name=IN_RANGE,
+        kind="model",
+        formula=And(tuple(formula for formula, _ in parts)),
+        text="every assignment stays within the range of its variable",
+        span=next((span for _, _, span in hazards), None),
+        system=None if system is None else _without_fairness(system),
+        findings=tuple(text for _, text in parts),
+    )
+
+
+def goes_on(system: System) -> Question:
+    """Return the question whether no state that the players of a synchronous system come to is a deadlock."""
+    parts: list[Part] = []
+    places: list[Span | None] = []
+    for player in system.players:
+        idle = conj(negate(action.allowed) for action in player.actions)
+        if not is_false(idle):
+            text = f"`{player.agent}` has no action in some reachable state, where all stop"
+            parts.append((_never(idle, f"{player.agent} has no action"), text))
+            places.append(player.span)
+    going = OnPaths("E", Next(Atom(TRUE, "true")))
+    able = conj(disj(action.allowed for action in player.actions) for player in system.players)
+    stuck = And((Atom(able, "everybody has an action", in_words=True), Not(going)))
+    leaving = list(_leaving(system))
+    for text, condition, span in leaving:
+        never = OnPaths("A", Globally(Not(And((stuck, Atom(condition, f"{text} leaves its range", in_words=True))))))
+        line = f" in line {span.position[0]}" if span is not None else ""
+        parts.append((never, f"`{text}`{line} leaves its range in some reachable state, where all stop"))
+        places.append(span)
+    others = Atom(
+        negate(disj(condition for _, condition, _ in leaving)), "nothing else leaves its range", in_words=True
+    )
+    text = "in some reachable state all that can be done leads out of the range of a variable, and all stop"
+    parts.append((OnPaths("A", Globally(Not(And((stuck, others))))), text))
+    places.append(None)
+    return Question(
+        name="deadlock_free",
+        kind="check",
+        formula=And(tuple(formula for formula, _ in parts)),
+        text="every reachable state has a successor",
+        advisory=True,
+        findings=tuple(finding for _, finding in parts),
+        places=tuple(places),
+    )
+
+
+def _leaving(system: System) -> Iterator[tuple[str, Expr, Span | None]]:
+    """Yield the assignments that may lead out of a range, with where they do, whoever has to choose what for that."""
+    for player in system.players:
+        for change in (change for rule in player.rules for change in rule):
+            possible = _possible(system, change.guard)
+            for name, value in change.updates:
+                where = conj((possible, out_of_range(system.variable[name].domain, value)))
+                if not is_false(where):
+                    yield f"{name} = {expr_text(value)}", where, change.span
+
+
+def _possible(system: System, guard: Expr) -> Expr:
+    """Return where the players may choose such that the guard holds; everywhere, if there are many ways to choose."""
+    asked = [player for player in system.players if player.choice in reads(guard)]
+    if prod(len(player.actions) for player in asked) > _MOST_CHOICES:
+        return TRUE
+    return disj(
+        conj(
+            (
+                *(action.allowed for action in actions),
+                replaced(guard, {p.choice: Const(action.name) for p, action in zip(asked, actions, strict=True)}),
+            )
+        )
+        for actions in product(*(player.actions for player in asked))
+    )
+
+
+# --- vocabulary
+
+
+def _is(commitment: Commitment, *states: str) -> Expr:
+    return one_of(Read(commitment.variable), states)
+
+
+def _state(commitment: Commitment, *states: str) -> Formula:
+    return Or(tuple(Atom(_is(commitment, state), f"{state}({commitment.name})") for state in states))
+
+
+def _condition_text(system: System, condition: Expr) -> str:
+    """Return a condition of a commitment as a formula in the language of the user, who may paste it."""
+    names = {one.received.variable: Read(one.name) for one in system.messages if isinstance(one.received, Read)}
+    text = condition_text(system, condition, names)
+    return f"({text})" if isinstance(condition, expressions.And | expressions.Or) else text
+
+
+def _open(commitment: Commitment) -> Formula:
+    return Atom(_is(commitment, *OPEN), f"open({commitment.name})")
+
+
+def _nothing_open(system: System) -> Formula:
+    return And(tuple(Not(is_unsettled(commitment)) for commitment in system.commitments))
+
+
+def _never(condition: Expr, text: str) -> Formula:
+    return OnPaths("A", Globally(Not(Atom(condition, text, in_words=True))))
+
+
+def _always(formula: Formula) -> Formula:
+    return OnPaths("A", Globally(formula))
+
+
+def _some_time(formula: Formula) -> Formula:
+    return OnPaths("E", Finally(formula))
+
+
+def _without_fairness(system: System) -> System | None:
+    return _unrestricted(system) if system.fairness else None
+
+
+@kept_for_system
+def _unrestricted(system: System) -> System:
+    """Return the system without conditions of fairness: one for all checks, so that it is explored once."""
+    return system.without_conditions
+
+
+def _effects(system: System) -> Iterator[Step]:
+    """Yield the steps by which messages take effect."""
+    return (step for step in system.steps if step.kind in {"receive", "exchange"})
+
+
+# --- the checks
+
+
+def _deadlock_free(system: System, debts: Debts) -> _Asked:
+    parts, places = about_debts.parts_and_places(about_debts.left_owed(system, debts))
+    return _Asked(parts, _without_fairness(system), tuple(about_debts.dormant(system, debts)), places)
+
+
+def _no_dangling(system: System, debts: Debts) -> _Asked:
+    parts, places = about_debts.parts_and_places(about_debts.left_open(system, debts))
+    return _Asked(parts, _without_fairness(system), places=places)
+
+
+def _no_debt_forgotten(system: System, debts: Debts) -> _Asked:
+    parts, places = about_debts.parts_and_places(about_debts.forgotten(system, debts))
+    return _Asked(parts, _without_fairness(system), tuple(about_debts.taken_back(system)), places)
+
+
+def _sound(system: System, _: Debts) -> _Asked:
+    parts: list[Part] = []
+    places: list[Span | None] = []
+    for step in _effects(system):
+        for operation in step.operations:
+            vain = conj((step.guard, negate(operation.applicable)))
+            text = f"{step.name} would {operation.act} in vain"
+            parts.append((_never(vain, text), f"`{step.event}` can take effect when `{operation.act}` does not apply"))
+            places.append(step.span)
+    return _Asked(tuple(parts), _without_fairness(system), places=tuple(places))
+
+
+def _live(system: System, _: Debts) -> _Asked:
+    """Say of each message that some run from some initial state receives it."""
+    receipts: dict[str, list[Expr]] = {}
+    for step in _effects(system):
+        receipts.setdefault(step.event, []).append(step.guard)
+    parts: list[Part] = []
+    for message in system.messages:
+        possible = Atom(disj(receipts.get(message.name, ())), f"{message.name} can be received", in_words=True)
+        parts.append((_on_some_run(system, possible), f"`{message.name}` is never received"))
+    return _Asked(tuple(parts), places=tuple(message.span for message in system.messages))
+
+
+def _on_some_run(system: System, formula: Formula) -> Formula:
+    """Return that a run from some initial state comes to the formula.
+
+    Knowledge of an observer that observes nothing is what holds in every reachable state, whatever state was the first.
+    """
+    comes = _some_time(formula)
+    if all(len(variable.initial) == 1 for variable in system.variables):
+        return comes
+    return Not(KnownFrom((), Not(comes), "nobody"))
+
+
+def _fulfillable(system: System, _: Debts) -> _Asked:
+    return _Asked(
+        tuple(
+            (
+                _some_time(is_kept(commitment)),
+                f"`{commitment.name}` is never fulfilled" + (", nor on course" if commitment.content else ""),
+            )
+            for commitment in system.commitments
+        )
+    )
+
+
+def _resolvable(system: System, _: Debts) -> _Asked:
+    meaning = "a state is reached from which some commitment stays open for ever, whatever is done"
+    return _Asked(((_always(_some_time(_nothing_open(system))), meaning),))
+
+
+def _effective(system: System, _: Debts) -> _Asked:
+    restarting = disj(step.guard for step in system.steps if step.kind == "restart")
+    ended = Atom(disj((system.terminal, restarting)), "this is an end", in_words=True)
+    fulfilled = Or(tuple(is_kept(commitment) for commitment in system.commitments))
+    success = _some_time(And((ended, fulfilled, _nothing_open(system))))
+    return _Asked(((success, "no run ends with a commitment fulfilled and none open"),))
+
+
+def _consistent(system: System, _: Debts) -> _Asked:
+    """Say of each two commitments that they are not open at once, unless their consequents can be true at once."""
+    parts: list[Part] = []
+    for one, other in combinations(system.commitments, 2):
+        if one.content or other.content:
+            meaning = f"`{one.name}` and `{other.name}` are in force, each can be kept, and both together cannot"
+            parts.append((are_consistent(system, one, other), meaning))
+            continue
+        together = And(tuple(Atom(c.consequent, _condition_text(system, c.consequent)) for c in (one, other)))
+        apart = _always(Not(And((_open(one), _open(other)))))
+        meaning = f"`{one.name}` and `{other.name}` are open at once, and their consequents exclude each other"
+        parts.append((Or((_some_time(together), apart)), meaning))
+    return _Asked(tuple(parts), _without_fairness(system))
+
+
+def _robust(system: System, _: Debts) -> _Asked:
+    settled = _some_time(_nothing_open(system))
+    return _Asked(
+        tuple(
+            (
+                _always(Implies(_state(commitment, "violated", "expired", "withdrawn"), settled)),
+                f"once `{commitment.name}` is violated, expired or withdrawn, some commitment may stay open for ever",
+            )
+            for commitment in system.commitments
+        )
+    )
+
+
+def _aligned(system: System, _: Debts) -> _Asked:
+    """Say of each view, its standing included, that it is right when nothing is in flight that could change it.
+
+    What else is in flight can be received before, and changes neither.
+    """
+    parts: list[Part] = []
+    lives: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+    for commitment in lives:
+        kept = {commitment.variable, *(variable for _, variable in commitment.views)}
+        kept |= {standing_of(variable) for variable in kept} & system.variable.keys()
+        events = {step.event for step in system.steps if step.writes & kept}
+        pending = disj(message.in_flight for message in system.messages if message.name in events)
+        quiet = Atom(negate(pending), f"nothing in flight that tells of {commitment.name}", in_words=True)
+        for role, variable in commitment.views:
+            same = [Equal(Read(variable), Read(commitment.variable))]
+            if standing_of(variable) in kept:
+                same.append(Equal(Read(standing_of(variable)), Read(standing_of(commitment.variable))))
+            right = Atom(conj(same), f"{role} sees {commitment.name} as it is", in_words=True)
+            meaning = f"nothing is in flight and {role} has a wrong view of `{commitment.name}`"
+            parts.append((_always(Implies(quiet, right)), meaning))
+    return _Asked(tuple(parts), _without_fairness(system))
+
+
+def _no_delegation_loop(system: System, debts: Debts) -> _Asked:
+    """Say of each circle of hand-overs that no fair run hands one debt on in it infinitely often.
+
+    A new round, or a new life of the same commitment, is another debt.
+    """
+    watched = circles(system, debts)
+    if not watched:
+        return _Asked(())
+    parts: list[Part] = []
+    for circle in watched:
+        bit = circle.handed_on
+        stays = tuple(
+            Finally(Globally(Atom(one, "the debt is not handed on", in_words=True))) for one in (bit, negate(bit))
+        )
+        names = " and ".join(f"`{name}`" for name in circle.members)
+        finding = f"one and the same debt of {names} is handed on forever"
+        parts.append((OnPaths("A", Or(stays)), finding))
+    places = tuple(system.commitment[circle.members[0]].span for circle in watched)
+    return _Asked(tuple(parts), with_tokens(system, watched), places=places)
+
+
+def _violable(system: System, _: Debts) -> _Asked:
+    """Say of each commitment without a deadline for its performance that it can be violated or expire."""
+    return _Asked(
+        tuple(
+            (
+                _some_time(_state(commitment, "violated", "expired")),
+                f"nobody can ever be held to `{commitment.name}`: it is never violated, never expires, "
+                f"and has no deadline",
+            )
+            for commitment in system.commitments
+            if commitment.within is None
+        )
+    )
+
+
+def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _Asked:
+    """Say of each active commitment that its debtor can keep it, or until others let go of it, whatever others do."""
+    parts: list[Part] = []
+    for commitment in system.commitments:
+        able: Formula
+        if is_judged_by_its_consequent(system, commitment):
+            promised = Finally(Atom(commitment.consequent, _condition_text(system, commitment.consequent)))
+            able = Enforces((commitment.debtor,), promised, uniform)
+            meaning = f"{commitment.debtor} alone cannot bring about what it promised"
+        else:
+            able = can_be_honoured(system, commitment, uniform=uniform)
+            meaning = f"{commitment.debtor} alone cannot keep what it promised"
+        active = Atom(_is(commitment, "active"), f"active({commitment.name})")
+        parts.append((_always(Implies(active, able)), f"`{commitment.name}` is active, and {meaning}"))
+    return _Asked(tuple(parts), _without_fairness(system))
+
+
+CHECKS: dict[str, Check] = {
+    check.name: check
+    for check in (
+        Check(
+            "deadlock_free",
+            "no reachable state in which a commitment is owed and nobody can act any more, however much time passes",
+            _deadlock_free,
+            particular="commitments that can be owed at an end",
+        ),
+        Check(
+            "no_dangling",
+            "no reachable state in which a commitment is open and nobody can act any more, however much time passes",
+            _no_dangling,
+            particular="commitments that can be open at an end",
+        ),
+        Check(
+            about_debts.NO_DEBT_FORGOTTEN,
+            "no restart takes back a commitment that is owed",
+            _no_debt_forgotten,
+            subject="commitments that a restart takes back",
+        ),
+        Check(
+            "sound",
+            'no message ever performs an operation whose "from" does not hold',
+            _sound,
+            subject="operations",
+        ),
+        Check("live", "every message can be received in some run from some initial state", _live, subject="messages"),
+        Check("fulfillable", "every commitment can be fulfilled in some run", _fulfillable),
+        Check(
+            "resolvable",
+            "from every reachable state a state without open commitments can be reached",
+            _resolvable,
+        ),
+        Check("effective", "some run ends with at least one commitment fulfilled and none open", _effective),
+        Check(
+            "consistent",
+            "no reachable state has two open commitments whose consequents exclude each other",
+            _consistent,
+            particular="two commitments that could exclude each other",
+        ),
+        Check(
+            "robust",
+            "after any violation, expiry or withdrawal, a state without open commitments stays reachable",
+            _robust,
+        ),
+        Check(
+            "aligned",
+            "whenever nothing is in flight, the views of debtor and creditor agree with each other and with Env",
+            _aligned,
+        ),
+        Check(
+            "no_delegation_loop",
+            "no fair run hands one and the same debt on forever",
+            _no_delegation_loop,
+            particular="commitments that can be handed on in a circle",
+        ),
+        Check(
+            "violable",
+            "every commitment can be violated, expire or be fulfilled at the latest by a deadline",
+            _violable,
+            advisory=True,
+            particular="commitments without a deadline",
+        ),
+        Check(
+            "honourable",
+            "whenever a commitment is active, its debtor can bring the consequent about, whatever others do",
+            _honourable,
+            uniformly=partial(_honourable, uniform=True),
+        ),
+    )
+}

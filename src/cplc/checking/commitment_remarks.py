@@ -1,0 +1,195 @@
+"""Commitments of formulas that are not what their reader expects: fulfilment that never comes, contents that do not
+last, and promises that are not kept where a property fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from cplc.checking.interpreter import holds
+from cplc.checking.results import Remark
+from cplc.checking.vacuity import Reachable
+from cplc.logic import expressions as expr
+from cplc.logic.expressions import TRUE, Const, Expr, Read, conj, equal, negate, reads
+from cplc.logic.formulas import (
+    Atom,
+    Channel,
+    Commits,
+    Conditional,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    Not,
+    Offering,
+    OnPaths,
+    subformulas,
+)
+from cplc.records import dataclass
+from cplc.system.memoize import kept_for_system
+from cplc.system.model import Commitment, State, Step, System
+from cplc.system.printer import quoted
+
+_Social = Commits | Fulfils | Conditional
+_FULFILMENT = ("FuW", "FuS")
+_FULFILLING = ("fulfill", "delegate", "assign")
+"""Operations by which a commitment is fulfilled whatever its consequent says: by message, or through another one."""
+
+
+def never_fulfilled(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
+    """Yield the fulfilments in a formula that holds which are true in no reachable state, unless it says just that."""
+    for part in dict.fromkeys(subformulas(formula)):
+        is_fulfilment = isinstance(part, Fulfils) or (isinstance(part, Conditional) and part.operation in _FULFILMENT)
+        if is_fulfilment and not _says_never(formula, part) and not reachable.occurs(part):
+            yield Remark("never-fulfilled", f"{quoted(part)} holds in no reachable state")
+
+
+def _says_never(formula: Formula, part: Formula) -> bool:
+    match formula:
+        case OnPaths("A", Globally(Not(operand), None), None) | Not(OnPaths("E", Finally(operand, None), None)):
+            return operand == part
+        case _:
+            return False
+
+
+def contents_that_do_not_last(
+    deciding: Callable[[Formula], Reachable], formula: Formula, system: System
+) -> Iterator[Remark]:
+    """Yield commitments whose consequent is false again while they are fulfilled, where a formula asks for it.
+
+    So it is with a message that is reset. `C` and `Fu` of the consequent are then false where the promise is kept. The
+    states are ``deciding`` some formula of their own: the consequent may depend on more than the question does.
+    """
+    asked: dict[str, set[str]] = {}
+    for part in subformulas(formula):
+        if isinstance(part, _Social):
+            content = part.consequent if isinstance(part, Conditional) else part.operand
+            read = set().union(*(reads(one.condition) for one in subformulas(content) if isinstance(one, Atom)))
+            for commitment in commitments_of(system, part.channel.name):
+                asked.setdefault(commitment.name, set()).update(read - {commitment.variable})
+    for commitment in system.commitments:
+        content_reads = reads(commitment.consequent)
+        if content_reads.isdisjoint(asked.get(commitment.name, ())) or commitment.variable in content_reads:
+            continue
+        states = system.variable.get(commitment.variable)
+        if states is None or "fulfilled" not in states.domain or _stays_true(commitment, system):
+            continue
+        is_fulfilled = equal(Read(commitment.variable), Const("fulfilled"))
+        lost = Atom(
+            conj((is_fulfilled, negate(commitment.consequent))),
+            f"{commitment.name} is kept, and no longer so",
+            in_words=True,
+        )
+        reachable = deciding(OnPaths("E", Finally(lost)))
+        if reachable.occurs(lost):
+            message = (
+                f"the consequent of `{commitment.name}` does not last: in some reachable states it is false again, and "
+                f"`{commitment.name}` is fulfilled; ask `fulfilled({commitment.name})`"
+            )
+            yield Remark("content-does-not-last", message, reachable.example(lost))
+
+
+def _stays_true(commitment: Commitment, system: System) -> bool:
+    """Whether it can be seen without a search that the consequent holds wherever the commitment is fulfilled.
+
+    It is so if nothing but the consequent fulfils the commitment, and the consequent is a monotone formula over flags
+    that no step unsets, but for steps that leave the commitment in some other state, as restarts do.
+    """
+    content = commitment.consequent
+    flags = reads(content)
+    if not _is_monotone(content):
+        return False
+    writers, fulfilled = _effects(system)
+    if commitment.name in fulfilled:
+        return False
+    for step in {id(step): step for flag in flags for step in writers.get(flag, ())}.values():
+        updates = dict(step.updates)
+        state = updates.get(commitment.variable)
+        if isinstance(state, Const) and state.value != "fulfilled":
+            continue
+        if not flags.isdisjoint(step.free) or any(updates.get(flag, TRUE) != TRUE for flag in flags):
+            return False
+    return True
+
+
+@kept_for_system
+def _effects(system: System) -> tuple[dict[str, list[Step]], set[str]]:
+    """Return the steps that write each variable, and the commitments that operations fulfil."""
+    writers: dict[str, list[Step]] = {}
+    fulfilled: set[str] = set()
+    for step in system.steps:
+        for name in step.writes:
+            writers.setdefault(name, []).append(step)
+        fulfilled.update(one.commitment for one in step.operations if one.verb in _FULFILLING)
+    return writers, fulfilled
+
+
+def _is_monotone(content: Expr) -> bool:
+    """Whether it is true of more states only as more flags are set: it is built with *and* and *or*."""
+    match content:
+        case Read():
+            return True
+        case expr.And(operands) | expr.Or(operands):
+            return all(map(_is_monotone, operands))
+        case _:
+            return False
+
+
+def commitments_of(system: System, channel: str) -> tuple[Commitment, ...]:
+    """Return the commitments of a channel by its name: of two agents, or the one."""
+    one = system.commitment.get(channel)
+    if one is not None:
+        return (one,)
+    return tuple(c for c in system.commitments if f"{c.debtor} -> {c.creditor}" == channel)
+
+
+@dataclass(frozen=True)
+class Unkept:
+    """Why `C` or `Fu` of a channel is false in a state: nothing is promised, or not all of it is kept."""
+
+    debtor: str
+    creditor: str
+    commitments: tuple[str, ...]
+    """Those that are promised and not kept; if there is none, those that could promise something."""
+    states: tuple[str, ...]
+    """The lifecycle state of each."""
+    promises_nothing: bool
+
+
+def unkept_promises(system: System, formula: Formula, state: State) -> Iterator[Unkept]:
+    """Yield the channels in a formula that promise nothing in the state, or something that is not kept there."""
+    for channel, asks_kept in _channels(formula).items():
+        commitments = commitments_of(system, channel.name)
+        if not commitments or not channel.reads <= state.keys():
+            continue
+        bound = holds(channel.bound, state)
+        if bound and (not asks_kept or holds(channel.caught_up, state)):
+            continue
+        shown = [c for c in commitments if not bound or _is_unkept(c, channel, state)]
+        # A commitment that no message makes may be left out of the system that the run is of.
+        states = tuple(str(state.get(c.variable, "null")) for c in shown)
+        parties = commitments[0].debtor, commitments[0].creditor
+        yield Unkept(*parties, tuple(c.name for c in shown), states, not bound)
+
+
+def _channels(formula: Formula) -> dict[Channel, bool]:
+    """Return the channels of `C` and `Fu`, and for each whether the formula asks whether its promises are kept."""
+    found: dict[Channel, bool] = {}
+    for part in subformulas(formula):
+        match part:
+            case Commits(channel):
+                found.setdefault(channel, False)
+            case Fulfils(channel):
+                found[channel] = True
+            case Conditional(Offering(channel), "FuW" | "FuS"):
+                found[channel] = True
+            case _:
+                pass
+    return found
+
+
+def _is_unkept(commitment: Commitment, channel: Channel, state: State) -> bool:
+    """Whether it is promised in the state, and not kept there."""
+    if state.get(commitment.variable, "null") in ("null", "fulfilled") or holds(commitment.on_course, state):
+        return False
+    return any(commitment.variable in reads(expr) and holds(expr, state) for expr in channel.promised)

@@ -1,0 +1,243 @@
+"""Questions about debts: no debt is left at an end (deadlock freedom), and none is forgotten by a new round.
+
+Each question has one part per commitment, so that its evidence is short and its finding names the commitment, its
+parties and the messages that could close it.
+
+Definition. A state is *terminal* if no send, receipt or restart is enabled in it. A message in flight can be received,
+so nothing is in flight in a terminal state. Ticks are always enabled: a terminal state is an end if it stays terminal
+however much time passes. A commitment is *left over* if it is owed (`deadlock_free`) or open (`no_dangling`) at an end
+for ever. A commitment that waits for another one in force is not: the other one stands for it, and is named if owed.
+
+Claim. Let the connected components of the system be K1 … Kn, T(i) the condition that no step of Ki but a tick is
+enabled, and c a condition over K1. Some state is terminal, stays so and satisfies c for ever, iff in each Ki some state
+satisfies T(i), or T(1) & c in K1, and stays so for ever. So ``AG (S1 | … | Sn)`` says that there is no such state, with
+Si = ``AF !T(i)`` where ticks belong to Ki, ``!T(i)`` elsewhere, and ``& c`` within the one that c reads.
+Proof: reachable states are the product of those of the components. Without ticks nothing changes a state of Ki with
+T(i), and ticks are fair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from cplc.checking.interpreter import Interpreter
+from cplc.logic.expressions import Expr, Read, conj, disj, is_false, negate, one_of, reads
+from cplc.logic.formulas import Atom, Finally, Formula, Globally, Not, OnPaths, Or
+from cplc.reductions.components import Slices
+from cplc.source import Span
+from cplc.system.debts import Debts
+from cplc.system.memoize import kept_for_system
+from cplc.system.model import Commitment, Message, Step, System, terminal
+from cplc.system.trace import Evidence, Move
+
+Part = tuple[Formula, str]
+"""One operand of a question's conjunction, and what its failure means."""
+Placed = tuple[Part, Span | None]
+"""A part, and where its commitment is declared."""
+Listing = tuple[Formula, str]
+"""A formula that holds unless some reachable state is worth listing, and what to list then."""
+
+NO_DEBT_FORGOTTEN = "no_debt_forgotten"
+OPEN = ("conditional", "active", "pending")
+_CLOSING = {"violate": "violate", "withdraw": "withdraw", "release": "release", "assign": "assign"}
+_NAMES = re.compile(r"[\w.]+(?:\[[^\]]*\])?")
+"""Names in a formula, of one of a family with its index."""
+_MAX_MESSAGES = 3
+"""Number of messages that a finding names."""
+
+
+def parts_and_places(placed: Iterable[Placed]) -> tuple[tuple[Part, ...], tuple[Span | None, ...]]:
+    """Return the parts, and in the same order their places."""
+    pairs = tuple(placed)
+    return tuple(part for part, _ in pairs), tuple(place for _, place in pairs)
+
+
+def left_owed(system: System, debts: Debts) -> Iterator[Placed]:
+    """Yield, for each commitment, that it is not owed at an end for ever, unless its creditor suspended it."""
+    for one in system.commitments:
+        debt = debts[one.name]
+        others = (conj((waits, debts[target].in_force)) for target, waits in debt.waits_for if target in debts)
+        stuck = conj((debt.owed, negate(debt.suspended), negate(disj(others))))
+        if not is_false(stuck):
+            finding = f"{_named(one)} is owed at an end, where nobody can act any more; {_help(system, one)}"
+            is_active = stuck == _is(system, one, "active")
+            never = _never_at_an_end(system, stuck, one, "active" if is_active else "owed", has_formula=is_active)
+            yield (never, finding), one.span
+
+
+def left_open(system: System, debts: Debts) -> Iterator[Placed]:
+    """Yield, for each commitment, that it is not open at an end for ever."""
+    for one in system.commitments:
+        waiting = debts[one.name].waits_for
+        others = (conj((waits, _open(system, system.commitment[target]))) for target, waits in waiting)
+        dangling = conj((_open(system, one), negate(disj(others))))
+        if not is_false(dangling):
+            finding = f"{_named(one)} is open at an end, where nobody can act any more; {_help(system, one)}"
+            never = _never_at_an_end(system, dangling, one, "open", has_formula=not waiting)
+            yield (never, finding), one.span
+
+
+def forgotten(system: System, debts: Debts) -> Iterator[Placed]:
+    """Yield, for each commitment that a restart takes back, that it is not owed then."""
+    for one in system.commitments:
+        debt, places = debts[one.name], []
+        for step in _restarts_of(system, one):
+            others = (
+                conj((waits, debts[target].in_force))
+                for target, waits in debt.waits_for
+                if system.commitment[target].variable in step.writes
+            )
+            places.append(conj((step.guard, debt.owed, negate(disj(others)))))
+        if not is_false(place := disj(places)):
+            finding = f"{_named(one)} is owed when a new round takes it back; {_help(system, one)}"
+            yield (_never(place, f"a restart takes back {one.name}, which is owed"), finding), one.span
+
+
+def dormant(system: System, debts: Debts) -> Iterator[Listing]:
+    """Yield the commitments that an end may leave conditional or suspended, with whom that depends on."""
+    for one in system.commitments:
+        conditional, suspended = _is(system, one, "conditional"), debts[one.name].suspended
+        if not is_false(conditional):
+            never = _never_at_an_end(system, conditional, one, "conditional")
+            yield never, f"{_named(one)} may be conditional at the end: {_awaited(system, one)}"
+        if not is_false(suspended):
+            never = _never_at_an_end(system, suspended, one, "suspended", has_formula=False)
+            yield never, f"{_named(one)} may be suspended at the end: it depends on {one.creditor}"
+
+
+def taken_back(system: System) -> Iterator[Listing]:
+    """Yield the commitments that a new round may take back while they are conditional, or kept so far."""
+    for one in system.commitments:
+        restarting = disj(step.guard for step in _restarts_of(system, one))
+        lasting = conj((restarting, one.on_course))
+        if not is_false(lasting):
+            never = _never(lasting, f"a restart takes back {one.name}, which is on course")
+            yield never, f"{_named(one)} may be on course when a new round takes it back, and no longer binds then"
+        place = conj((restarting, _is(system, one, "conditional")))
+        if not is_false(place):
+            never = _never(place, f"a restart takes back {one.name}, which is conditional")
+            yield never, f"{_named(one)} may be conditional when a new round takes it back"
+
+
+def with_restart(system: System, evidence: Evidence) -> Evidence:
+    """Return evidence that a debt is forgotten with the restart that takes it back, which its run ends before."""
+    if evidence.run.loop is not None:
+        return evidence
+    here = evidence.run.states[-1]
+    interpreter = Interpreter(system)
+    in_force = [one.variable for one in system.commitments if here[one.variable] in ("active", "pending")]
+    for number in interpreter.enabled(here):
+        step = system.steps[number]
+        if any(step.takes_back(variable) for variable in in_force):
+            moves = (*evidence.run.moves, Move(number, next(iter(interpreter.after(here, number)))))
+            return replace(evidence, run=replace(evidence.run, moves=moves))
+    return evidence
+
+
+# --- ends of runs
+
+
+@kept_for_system
+def _ends(system: System) -> tuple[tuple[frozenset[str], Expr, bool], ...]:
+    """Return each connected component, when no step of it but a tick is enabled, and whether ticks belong to it."""
+    steps: dict[int, list[Step]] = {}
+    components = Slices(system).components
+    position = {name: number for number, component in enumerate(components) for name in component}
+    for step in system.steps:
+        numbers = {position[name] for name in step.footprint}
+        steps.setdefault(min(numbers, default=0), []).append(step)
+    return tuple(
+        (components[number], terminal(members), any(step.kind == "tick" and step.updates for step in members))
+        for number, members in sorted(steps.items())
+    )
+
+
+def _never_at_an_end(
+    system: System, condition: Expr, one: Commitment, state: str, *, has_formula: bool = True
+) -> Formula:
+    """Return that no state is an end in which the condition, that the commitment is in this state, holds for ever."""
+    home = reads(condition)
+    ends = _ends(system)
+    here = [end for end in ends if home & end[0]]
+    has_formula = has_formula and len(here) == len(ends)
+    text = f"terminal & {state}({one.name})" if has_formula else f"{one.name} is {state} at an end"
+    stays = Atom(conj((*(end[1] for end in here), condition)), text, in_words=not has_formula)
+    operands = [_leaves(stays, any(end[2] for end in here))]
+    for part, over, is_timed in ends:
+        if not home & part:
+            operands.append(_leaves(Atom(over, "another part is at an end", in_words=True), is_timed))
+    return OnPaths("A", Globally(Or(tuple(operands)) if len(operands) > 1 else operands[0]))
+
+
+def _leaves(condition: Atom, is_timed: bool) -> Formula:
+    """Return that the condition does not hold for ever, where nothing but time can change it."""
+    left = Not(condition)
+    return OnPaths("A", Finally(left)) if is_timed else left
+
+
+def _never(condition: Expr, text: str) -> Formula:
+    return OnPaths("A", Globally(Not(Atom(condition, text, in_words=True))))
+
+
+# --- commitments
+
+
+def _is(system: System, commitment: Commitment, *states: str) -> Expr:
+    possible = system.variable[commitment.variable].domain
+    return one_of(Read(commitment.variable), [state for state in states if state in possible])
+
+
+def _open(system: System, commitment: Commitment) -> Expr:
+    return _is(system, commitment, *OPEN)
+
+
+def _restarts_of(system: System, commitment: Commitment) -> tuple[Step, ...]:
+    return tuple(step for step in system.steps if step.takes_back(commitment.variable))
+
+
+def _named(commitment: Commitment) -> str:
+    return f"`{commitment.name}` ({commitment.debtor} to {commitment.creditor})"
+
+
+def _help(system: System, commitment: Commitment) -> str:
+    """Return which messages could close the commitment, those first that fulfil it."""
+    fulfilling = dict.fromkeys(message.name for message in _mentioned(system, commitment.consequent))
+    closing: dict[str, str] = {}
+    for step in system.steps:
+        for operation in step.operations:
+            if operation.commitment != commitment.name:
+                continue
+            if operation.verb == "fulfill":
+                fulfilling[step.event] = None
+            elif operation.verb in _CLOSING:
+                closing.setdefault(step.event, _CLOSING[operation.verb])
+    ways = [f"`{name}` would fulfil it" for name in fulfilling]
+    ways += [f"`{name}` would {verb} it" for name, verb in closing.items() if name not in fulfilling]
+    ways += [f"`{name}` may decide it" for name in _named_in_content(system, commitment)]
+    if not ways and commitment.content:
+        return f"`{commitment.content}` decides it"
+    return ", ".join(ways[:_MAX_MESSAGES]) or "no message can close it"
+
+
+def _named_in_content(system: System, commitment: Commitment) -> list[str]:
+    """Return the messages that a content about runs names."""
+    words = set(_NAMES.findall(commitment.content))
+    return [message.name for message in system.messages if message.name in words]
+
+
+def _awaited(system: System, commitment: Commitment) -> str:
+    """Return whom it depends on that the commitment becomes active."""
+    messages = _mentioned(system, commitment.antecedent)
+    if not messages:
+        return "nobody took it up"
+    senders = " or ".join(dict.fromkeys(message.sender for message in messages))
+    names = ", ".join(f"`{message.name}`" for message in messages[:_MAX_MESSAGES])
+    return f"it depends on {senders} ({names})"
+
+
+def _mentioned(system: System, condition: Expr) -> list[Message]:
+    """Return the messages whose receipt the condition asks for."""
+    variables = reads(condition)
+    return [message for message in system.messages if reads(message.received) & variables]

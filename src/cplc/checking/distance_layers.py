@@ -1,0 +1,123 @@
+"""How far states are from a target: in steps where that is cheap, in rounds of pairs of agents where it is not.
+
+Exact distances in a product of many parts are sums of distances in the parts, and sets of states with the same sum are
+large diagrams. Going back by the steps of one pair of agents at a time, as far as they lead, keeps the parts apart.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Generic, Protocol, Self
+
+from cplc.engines.interface import S
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import Regardless
+from cplc.system.model import Justice, State, System
+
+
+class Arena(Protocol[S]):
+    """What ways are looked for in: an engine, or its product with something that watches the run."""
+
+    system: System
+
+    def where(self, condition: Expr) -> S: ...
+    def recurrent(self, condition: Expr | Regardless) -> S: ...
+    def enabled(self, justice: Justice) -> S: ...
+    def both(self, left: S, right: S) -> S: ...
+    def either(self, left: S, right: S) -> S: ...
+    def without(self, left: S, right: S) -> S: ...
+    def complement(self, states: S) -> S: ...
+    def is_empty(self, states: S) -> bool: ...
+    def pick(self, states: S) -> State: ...
+    def single(self, state: State) -> S: ...
+    def contains(self, states: S, state: State) -> bool: ...
+    def successors(self, states: S, steps: Iterable[int] | None = None) -> S: ...
+    def predecessors(self, states: S, steps: Iterable[int] | None = None) -> S: ...
+
+
+def exact_layers(engine: Arena[S], starts: S, within: S, target: S) -> tuple[S, ...] | None:
+    """Return the states on shortest ways by their distance from the target, up to that of the nearest starts.
+
+    All but those of the target are within the given set; a layer may hold more states of its distance than those on
+    shortest ways. None if no start leads there.
+    """
+    ahead, behind = _Front(target), _Front(starts)
+    while engine.is_empty(engine.both(ahead.last, behind.last)):
+        with ahead if ahead.seconds <= behind.seconds else behind as front:
+            if front is ahead:
+                found = engine.both(engine.predecessors(front.last), within)
+            else:
+                found = engine.successors(engine.both(front.last, within))
+            found = engine.without(found, front.seen)
+            if engine.is_empty(found):
+                return None
+            front.layers.append(found)
+            front.seen = engine.either(front.seen, found)
+    layers = ahead.layers
+    for layer in reversed(behind.layers[:-1]):
+        before = engine.both(engine.predecessors(layers[-1]), within)
+        layers.append(engine.both(before, layer))
+    return tuple(layers)
+
+
+def coarse_layers(
+    engine: Arena[S], groups: Iterable[tuple[int, ...]], starts: S, within: S, target: S
+) -> tuple[S, ...] | None:
+    """Return growing sets from the target to one with a start: from each some step leads into the one before.
+
+    All but the states of the target are within the given set. The steps are taken group by group. None if no start
+    leads there.
+    """
+    sets = [target]
+    groups = list(groups)
+    idle = 0
+    while engine.is_empty(engine.both(sets[-1], starts)):
+        if idle == len(groups):
+            return None
+        steps, *_ = groups
+        groups = [*groups[1:], steps]
+        idle += 1
+        frontier = sets[-1]
+        while not engine.is_empty(frontier):
+            before = engine.both(engine.predecessors(frontier, steps), within)
+            frontier = engine.without(before, sets[-1])
+            if not engine.is_empty(frontier):
+                idle = 0
+                sets.append(engine.either(sets[-1], frontier))
+                if not engine.is_empty(engine.both(frontier, starts)):
+                    break
+    return tuple(sets)
+
+
+def step_groups(system: System) -> list[tuple[int, ...]]:
+    """Return the steps by the two agents of their message; those of no message by what they are about."""
+    groups: dict[object, list[int]] = {}
+    for index, step in enumerate(system.steps):
+        message = system.message.get(step.event)
+        about = frozenset((message.sender, message.receiver)) if message else (step.kind, step.event)
+        groups.setdefault(about, []).append(index)
+    return [tuple(steps) for steps in groups.values()]
+
+
+class _Front(Generic[S]):
+    """One side of a search from both ends, and the time spent on it: the side that costs less goes on.
+
+    Which side goes how far changes nothing about the ways found.
+    """
+
+    def __init__(self, states: S) -> None:
+        self.layers = [states]
+        self.seen = states
+        self.seconds = 0.0
+
+    @property
+    def last(self) -> S:
+        return self.layers[-1]
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds += time.perf_counter() - self._began

@@ -1,0 +1,332 @@
+"""One system and the engines that have explored it or its slices: which of them answers what."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+from cplc.checking.results import QUICK
+from cplc.checking.verdict_cache import Alike
+from cplc.engines.interface import Engine
+from cplc.engines.symbolic.bdd import BACKENDS
+from cplc.logic.formulas import (
+    And,
+    Commits,
+    Conditional,
+    Enforces,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    KnownFrom,
+    Knows,
+    OnPaths,
+    Or,
+    is_state_formula,
+    subformulas,
+)
+from cplc.records import dataclass
+from cplc.reductions.components import Slices, separate
+from cplc.reductions.cone_of_influence import Bystanders, without_bystanders
+from cplc.reductions.symmetry import Symmetry
+from cplc.runtime.limits import ResourceExhausted
+from cplc.system.model import State, System
+
+if TYPE_CHECKING:
+    from cplc.engines.explicit.por_symmetry import ReducedEngine, Reduction
+    from cplc.engines.on_the_fly import OnTheFlyEngine
+
+    AnyEngine = Engine[Any] | OnTheFlyEngine
+    # Sets of states are handed back to the engine that they come from and never looked into.
+
+Method = Literal["symbolic", "explicit", "onthefly", "reduced"]
+"""``explicit`` leaves nothing out, for it judges the others."""
+EngineName = Literal["auto"] | Method
+
+QUICK_EFFORT = 12_000
+"""How much a quick search may do before the decision diagrams are made: some tenths of a second."""
+FEW = 20_000
+"""So many states are met one by one in no time, and are there for all questions then."""
+MANY_BITS = 64
+"""From so many bits of a state on it matters who only looks on."""
+_LARGE = 128
+"""From so many bits of a state on, decision diagrams take long enough for a quick search to be worth its while."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the formulas that a question comes down to, and its operand in the question's conjunction."""
+
+    operand: int
+    formula: Formula
+
+
+def method_of(engine: EngineName) -> Method:
+    if engine != "auto":
+        return engine
+    return "symbolic" if any(find_spec(name.partition(".")[0]) for name in BACKENDS) else "reduced"
+
+
+class Exploration:
+    """One system and the engines that have explored it or its slices."""
+
+    def __init__(self, system: System, method: Method, *, auto: bool) -> None:
+        self.system = system
+        self.method = method
+        self.slices = Slices(system)
+        symmetry = Symmetry(system)
+        self._alike = Alike(symmetry)
+        self._occurring = Alike(symmetry)
+        self._auto = auto
+        self._quick = auto and method == "symbolic" and not system.is_synchronous
+        self._engines: dict[frozenset[str], AnyEngine] = {}
+        self._bystanders: dict[int, Bystanders] = {}
+        """By the identity of the slice, which is kept as long as this."""
+        self._narrow: dict[int, System] = {}
+        self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
+        self._given_up: set[frozenset[str]] = set()
+        self._reductions: dict[frozenset[str], Reduction] = {}
+        self._relevant: dict[Formula, frozenset[str]] = {}
+
+    def engine_for(self, formula: Formula) -> AnyEngine:
+        """Return the engine that knows all that the formula depends on."""
+        if self.method == "explicit":
+            return self.engine_of(self.system)
+        return self.engine_of(self._narrowed(self._wide(formula), formula))
+
+    def wide_engine_for(self, formula: Formula) -> AnyEngine:
+        """Return the engine that knows those as well who only look on."""
+        return self.engine_of(self._wide(formula))
+
+    def engine_of(self, system: System) -> AnyEngine:
+        """Return the engine of a part of the system; each is made once."""
+        variables = frozenset(system.variable)
+        engine = self._engines.get(variables)
+        if isinstance(engine, Engine) and engine.is_spent:
+            del engine, self._engines[variables]
+            gc.collect()  # its parts refer to each other, and its nodes fill the memory
+            engine = None
+        if engine is None:
+            engine = self._engines[variables] = _engine(system, self.method)
+        return engine
+
+    def _wide(self, formula: Formula) -> System:
+        """Return the part of the system that the formula depends on, and all who are connected with it."""
+        return self.slices.of(self.slices.relevant(formula))
+
+    def wide(self, engine: AnyEngine) -> System:
+        """Return the part of the system that the engine's is without those who only look on."""
+        return self.slices.of(self.slices.closed(engine.system.variable))
+
+    def beside(self, part: System) -> tuple[System, ...]:
+        """Return the independent components of the system that a union of components leaves out."""
+        return tuple(self.slices.of(one) for one in self.slices.components if not one <= part.variable.keys())
+
+    def _narrowed(self, wide: System, formula: Formula) -> System:
+        """Return the part without those who only look on, if it is large enough for that to matter.
+
+        A second formula that needs others of them than the first is asked of all: what is found out once for all
+        formulas would otherwise be found out again for each.
+        """
+        if _bits(wide) < MANY_BITS:
+            return wide
+        bystanders = self._bystanders.get(id(wide))
+        if bystanders is None:
+            bystanders = self._bystanders[id(wide)] = Bystanders(wide)
+        kept = bystanders.needed(formula)
+        narrow = self._narrow.get(id(wide))
+        if narrow is None:
+            narrow = self._narrow[id(wide)] = (
+                without_bystanders(wide, kept) if len(kept) < len(wide.variables) else wide
+            )
+        return narrow if kept <= narrow.variable.keys() else wide
+
+    def engine_deciding(self, formula: Formula, assuming: frozenset[str]) -> AnyEngine:
+        """Return the engine that says whether the formula holds: one that knows less than all, if that is enough.
+
+        How far such a one goes is counted in states and not in seconds, so it is the same engine every time.
+        """
+        return self._quickly(formula, assuming) or self._by_few(formula) or self.engine_for(formula)
+
+    def _quickly(self, formula: Formula, assuming: frozenset[str]) -> OnTheFlyEngine | None:
+        """Return a quick search that has come to an end.
+
+        Where it gave up once it is not tried again: the decision diagrams are there for all further questions.
+        """
+        if not self._quick or not _takes_one_run(formula):
+            return None
+        key = (formula, assuming)
+        if key not in self._settled:
+            part = self._narrowed(self._wide(formula), formula)
+            variables = frozenset(part.variable)
+            worth_while = variables not in self._given_up and _bits(part) >= _LARGE
+            quick = _on_the_fly(part, QUICK_EFFORT) if worth_while else None
+            try:
+                if quick is not None:
+                    quick.decide(formula, assuming)
+            except ResourceExhausted:
+                self._given_up.add(variables)
+                quick = None
+            self._settled[key] = quick
+        return self._settled[key]
+
+    def _by_few(self, formula: Formula) -> ReducedEngine | None:
+        """Return an engine for which some states are enough, where all of them are not met in no time."""
+        if self.method != "reduced":
+            return None
+        part = self._narrowed(self._wide(formula), formula)
+        variables = frozenset(part.variable)
+        reduction = self._reductions.get(variables)
+        if reduction is None:
+            from cplc.engines.explicit.por_symmetry import Reduction
+
+            reduction = self._reductions[variables] = Reduction(part)
+            if (whole := reduction.whole(FEW)) is not None:
+                self._engines[variables] = whole
+        return None if variables in self._engines else reduction.engine(formula)
+
+    def choice(self, engine: AnyEngine | None) -> tuple[Method, str]:
+        """Return the engine that gives an answer, and why it was this one."""
+        asked = "" if self._auto else "as asked"
+        if engine is not None and not isinstance(engine, Engine):
+            return "onthefly", asked or QUICK
+        if self.method == "reduced":
+            why = asked or "no library for decision diagrams is installed"
+            return "reduced", why if engine is None else f"{why}; {engine.extent}"
+        return self.method, asked or "decision diagrams know every state"
+
+    @property
+    def _as_it_stands(self) -> bool:
+        """Whether everything is asked as it stands: of the explicit engine, which judges the others, and of rounds."""
+        return self.method == "explicit" or self.system.is_synchronous
+
+    def is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
+        """Whether the formula holds in every initial state; found once for all that differ only in their members.
+
+        One of several conditions on independent slices always holds iff one of them always does: what can be reached
+        in each of them can be reached in all of them at once.
+        """
+        if self._as_it_stands:
+            return self._is_valid(formula, assuming)
+        groups = self._alternatives(formula)
+        if len(groups) > 1:
+            return any(self.is_valid(_always_some(group), assuming) for group in groups)
+        return self._alike.answer(formula, assuming, lambda: self._is_valid(formula, assuming))
+
+    def _is_valid(self, formula: Formula, assuming: frozenset[str]) -> bool:
+        """Whether the formula holds in every initial state.
+
+        A disjunction does where one operand does; what can be reached in each of several independent slices can be
+        reached in all of them at once.
+        """
+        if self.method != "explicit":
+            match formula:
+                case Or(operands):
+                    narrow = sorted(operands, key=lambda operand: len(self.slices.relevant(operand)))
+                    if any(self.is_valid(operand, assuming) for operand in narrow):
+                        return True
+                case OnPaths("E", Finally(And(operands), None)):
+                    groups = self._independent(operands)
+                    if len(groups) > 1:
+                        return all(self.is_valid(OnPaths("E", Finally(And(group))), assuming) for group in groups)
+                case _:
+                    pass
+        return self.engine_deciding(formula, assuming).is_valid(formula, assuming)
+
+    def narrowest(self, formula: Formula) -> Formula:
+        """Return what decides that one of several conditions on independent slices always holds: the first of them."""
+        groups = () if self._as_it_stands else self._alternatives(formula)
+        return _always_some(groups[0]) if groups else formula
+
+    def _alternatives(self, formula: Formula) -> Sequence[tuple[Formula, ...]]:
+        """Return the conditions on independent slices of which one always has to hold, if that is what is said."""
+        match formula:
+            case OnPaths("A", Globally(Or(operands), None), None) if all(map(is_state_formula, operands)):
+                return self._independent(operands)
+            case _:
+                return ()
+
+    def _independent(self, formulas: Iterable[Formula]) -> list[tuple[Formula, ...]]:
+        """Return the formulas in groups that depend on disjoint slices."""
+        groups: list[tuple[frozenset[str], tuple[Formula, ...]]] = []
+        for formula in formulas:
+            variables = self._relevant.get(formula)
+            if variables is None:
+                variables = self._relevant[formula] = self.slices.relevant(formula)
+            members: tuple[Formula, ...] = (formula,)
+            apart = []
+            for known, group in groups:
+                if known & variables:
+                    variables, members = known | variables, group + members
+                else:
+                    apart.append((known, group))
+            groups = [*apart, (variables, members)]
+        return [group for _, group in groups]
+
+    def parts(self, formula: Formula) -> tuple[Part, ...]:
+        """Return what holds together where the formula holds; each may depend on less."""
+        operands = formula.operands if isinstance(formula, And) else (formula,)
+        if self._as_it_stands:
+            return tuple(Part(number, operand) for number, operand in enumerate(operands))
+        return tuple(Part(number, part) for number, operand in enumerate(operands) for part in separate(operand))
+
+    def occurs(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> bool:
+        """Whether there is such an example; of formulas that differ in which members they name, found once."""
+        if self._as_it_stands:
+            return self.example(formula, deciding, assuming) is not None
+        return self._occurring.answer(formula, assuming, lambda: self.example(formula, deciding, assuming) is not None)
+
+    def example(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> State | None:
+        """Return a reachable state that satisfies a part of the formula that is being decided, if there is one."""
+        engine = self.engine_deciding(deciding, assuming)
+        if isinstance(engine, Engine) and not engine.knows_all:  # it knows what its own question takes
+            engine = self.engine_deciding(OnPaths("E", Finally(formula)), assuming)
+        if not isinstance(engine, Engine):
+            try:
+                return engine.example(formula, assuming)
+            except ResourceExhausted:
+                if self.method == "onthefly":
+                    raise
+                engine = self.engine_for(deciding)
+        if not isinstance(engine, Engine):
+            return engine.example(formula, assuming)
+        found = engine.satisfying(formula, assuming)
+        return None if engine.is_empty(found) else engine.pick(found)
+
+
+def _always_some(group: tuple[Formula, ...]) -> Formula:
+    return OnPaths("A", Globally(Or(group) if len(group) > 1 else group[0]))
+
+
+def _engine(system: System, method: Method) -> AnyEngine:
+    match method:
+        case "explicit" | "reduced":
+            from cplc.engines.explicit.engine import ExplicitEngine
+
+            return ExplicitEngine(system)
+        case "onthefly":
+            return _on_the_fly(system)
+        case "symbolic":
+            from cplc.engines.symbolic.engine import SymbolicEngine
+
+            return SymbolicEngine(system)
+
+
+def _on_the_fly(system: System, effort: int | None = None) -> OnTheFlyEngine:
+    from cplc.engines.on_the_fly import OnTheFlyEngine
+
+    return OnTheFlyEngine(system, effort=effort)
+
+
+def _bits(system: System) -> int:
+    return sum((len(variable.domain) - 1).bit_length() for variable in system.variables)
+
+
+def _takes_one_run(formula: Formula) -> bool:
+    """Whether a run may settle it, and what other runs may look like to agents does not matter."""
+    return isinstance(formula, OnPaths) and not any(
+        isinstance(part, Commits | Fulfils | Conditional | KnownFrom | Knows | Enforces)
+        for part in subformulas(formula)
+    )

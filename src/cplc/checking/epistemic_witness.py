@@ -1,0 +1,66 @@
+"""Other states that agents may take the present one for, and the runs that lead there.
+
+Who does not know many things at once is shown so with as few other states as can be: what is asked next is borne in
+mind when one is chosen, and one that was found is looked at again first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Generic
+
+from cplc.checking.interpreter import Key, key
+from cplc.checking.shortest_paths import Paths
+from cplc.engines.interface import Engine, S
+from cplc.logic.formulas import Formula, Knows
+from cplc.system.model import State
+from cplc.system.trace import Run
+
+_Pair = tuple[tuple[str, ...], Key]
+"""Who takes a state for another one, and which."""
+
+
+class Elsewhere(Generic[S]):
+    def __init__(self, engine: Engine[S], paths: Paths[S], lacking: Callable[[Formula], S]) -> None:
+        self._engine = engine
+        self._paths = paths
+        self._lacking = lacking
+        self._expected: dict[_Pair, dict[Formula, None]] = {}
+        self._runs: dict[_Pair, list[Run]] = {}
+        self._alike: dict[_Pair, S] = {}
+
+    def expect(self, state: State, claims: Iterable[tuple[Formula, bool]]) -> None:
+        """Bear in mind what is going to be shown in the state."""
+        here = key(state)
+        for formula, holds in claims:
+            if isinstance(formula, Knows) and not holds:
+                for group in (formula.agents,) if formula.mode == "together" else ((one,) for one in formula.agents):
+                    self._expected.setdefault((group, here), {})[formula.operand] = None
+
+    def looking_like(self, agents: tuple[str, ...], state: State) -> S:
+        """Return the states that these agents together cannot tell from this one."""
+        pair = agents, key(state)
+        if pair not in self._alike:
+            self._alike[pair] = self._engine.indistinguishable(agents, self._engine.single(state))
+        return self._alike[pair]
+
+    def run(self, agents: tuple[str, ...], state: State, others: S) -> Run:
+        """Return a run to one of these states, which the agents may take this one for: to itself if it is there."""
+        pair = agents, key(state)
+        runs = self._runs.setdefault(pair, [])
+        if self._paths.contains(others, state):
+            return next((run for run in runs if run.states[-1] == state), None) or self._found(
+                runs, self._engine.single(state)
+            )
+        for run in runs:
+            if self._paths.contains(others, run.states[-1]):
+                return run
+        for operand in self._expected.get(pair, ()):
+            fewer = self._engine.both(others, self._lacking(operand))
+            if not self._engine.is_empty(fewer):
+                others = fewer
+        return self._found(runs, others)
+
+    def _found(self, runs: list[Run], others: S) -> Run:
+        runs.append(self._paths.from_initial(others))
+        return runs[-1]

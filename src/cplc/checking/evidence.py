@@ -1,0 +1,382 @@
+"""Why a formula has its value: shortest runs, lassos and pairs of states, found with any engine.
+
+What one run or one state shows (`E` true, `A` false, `K` false, `C` false, `Fu` true) gets that run or state. What
+rests on all of them is marked `exhaustive`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property, partial
+from typing import Generic
+
+from cplc.checking.adjacent_rounds import led_here, none_leads
+from cplc.checking.epistemic_witness import Elsewhere
+from cplc.checking.interpreter import Key, key
+from cplc.checking.joint_actions import actions_between
+from cplc.checking.minimal_evidence import Shown, fewest, is_exhaustive, is_plain, looked_at
+from cplc.checking.path_goals import Claim, Once, Reach, Stay, shapes
+from cplc.checking.path_search import Watched, Watching
+from cplc.checking.replay import EvidenceError, must_go_on, some_do_not_count, some_fair_run
+from cplc.checking.shortest_paths import Paths
+from cplc.checking.strategy_tables import enforced
+from cplc.checking.three_valued import Facts
+from cplc.engines.interface import Engine, S
+from cplc.logic.expressions import Const, Read, conj, equal
+from cplc.logic.formulas import (
+    SOME_FAIR_RUN,
+    Adjacent,
+    And,
+    Atom,
+    Commits,
+    Conditional,
+    Enforces,
+    Formula,
+    Fulfils,
+    Globally,
+    Iff,
+    Implies,
+    KnownFrom,
+    Knows,
+    Not,
+    OnPaths,
+    Or,
+    Path,
+    Regardless,
+    SociallyCommits,
+    ctl_path,
+    meaning,
+)
+from cplc.system.model import State
+from cplc.system.trace import Evidence, Move, Run
+
+Part = tuple[int, Evidence]
+
+
+def explain(
+    engine: Engine[S], formula: Formula, state: State, holds: bool, assuming: frozenset[str] = frozenset()
+) -> Evidence:
+    """Return why the formula has this value in a reachable state; the engine has decided that it has."""
+    return _Explainer(engine, assuming).evidence(formula, state, holds)
+
+
+def explain_initial(engine: Engine[S], formula: Formula, assuming: frozenset[str] = frozenset()) -> Evidence:
+    """Return why the formula holds in every initial state, by one of them, or why it fails in some."""
+    explainer = _Explainer(engine, assuming)
+    failing = engine.without(engine.beginning, engine.satisfying(formula, assuming))
+    holds = engine.is_empty(failing)
+    states = engine.beginning if holds else failing
+    return explainer.evidence(formula, explainer.choice(formula, states, holds), holds)
+
+
+class _Explainer(Generic[S]):
+    def __init__(self, engine: Engine[S], assuming: frozenset[str]) -> None:
+        self.engine = engine
+        self.assuming = assuming
+        self.paths: Paths[S] = Paths(engine, assuming)
+        self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.conditions else engine.reachable
+        self._some_do_not_count = some_do_not_count(engine.system)
+        self.considered = self.fair if self._some_do_not_count else engine.reachable
+        """What knowledge and commitments are about."""
+        self.elsewhere: Elsewhere[S] = Elsewhere(engine, self.paths, self._lacking)
+        self._known: dict[tuple[Formula, bool, Key], Evidence] = {}
+        self._watching: dict[Watched, Watching[S]] = {}
+
+    # --- sets
+    def where(self, claim: Claim) -> S:
+        formula, value = claim
+        satisfying = self.engine.satisfying(formula, self.assuming)
+        return satisfying if value else self.engine.complement(satisfying)
+
+    def where_all(self, claims: Iterable[Claim]) -> S:
+        states = self.engine.reachable
+        for claim in claims:
+            states = self.engine.both(states, self.where(claim))
+        return states
+
+    def _lacking(self, operand: Formula) -> S:
+        """Return where what should be known or owed is not so."""
+        return self.engine.both(self.where((operand, False)), self.considered)
+
+    def is_so(self, claim: Claim, state: State) -> bool:
+        return self.paths.contains(self.where(claim), state)
+
+    def choice(self, formula: Formula, states: S, holds: bool) -> State:
+        """Return the state of the set in which the value is shown most shortly."""
+        engine = self.engine
+        if engine.count(states) == 1:
+            return engine.pick(states)
+        match formula:
+            case And(operands) | Or(operands) if holds == isinstance(formula, Or):
+                for operand in operands:
+                    some = engine.both(states, self.where((operand, holds)))
+                    if not engine.is_empty(some):
+                        return self.choice(operand, some, holds)
+            case Not(operand):
+                return self.choice(operand, states, not holds)
+            case OnPaths(quantifier) if holds == (quantifier == "E"):
+                path = ctl_path(formula)
+                if path is None:
+                    return next(self._seen(formula, states, holds)).start
+                for shape in shapes(path, holds):
+                    if isinstance(shape, Reach):
+                        target = engine.both(self.where_all(shape.target), self.fair)
+                        run = self.paths.run_from(states, self.where_all(shape.along), target)
+                        if run is not None:
+                            return run.start
+            case _:
+                pass
+        return engine.pick(states)
+
+    # --- evidence
+    def evidence(self, formula: Formula, state: State, holds: bool) -> Evidence:
+        known = (formula, holds, key(state))
+        if known not in self._known:
+            self._known[known] = self._evidence(formula, state, holds)
+        return self._known[known]
+
+    def _evidence(self, formula: Formula, state: State, holds: bool) -> Evidence:
+        match formula:
+            case OnPaths(quantifier) if holds == (quantifier == "E"):
+                path = ctl_path(formula)
+                if path is None:
+                    return self._watched(formula, state, holds)
+                return self._on_path(formula, path, state, holds)
+            case Knows(_, _, _) if not holds:
+                return self._ignorance(formula, state)
+            case KnownFrom(observed, operand) if not holds:
+                alike = self.engine.agreeing(observed, self.engine.single(state))
+                others = self.engine.both(alike, self._lacking(operand))
+                return self._pair(formula, holds, state, others, (operand, False), ())
+            case Enforces() if holds:
+                return enforced(self.engine, formula, state, self.assuming)
+            case Adjacent() if holds:
+                return self._round_before(formula, state) if formula.back else self._one_round(formula, state)
+            case Adjacent() if none_leads(self.paths.interpreter, formula, state):
+                return Evidence(formula, holds, Run(state, ()))
+            case OnPaths() | Enforces() | KnownFrom() | Knows() | Adjacent():
+                return Evidence(formula, holds, Run(state, ()), exhaustive=True)
+            case Regardless(operand):
+                return Evidence(
+                    formula, holds, Run(state, ()), ((0, self._regardless.evidence(operand, state, holds)),)
+                )
+            case _:
+                return Evidence(formula, holds, Run(state, ()), self._parts(0, state, [(formula, holds)]))
+
+    def _parts(self, position: int, state: State, claims: Iterable[Claim]) -> tuple[Part, ...]:
+        """Return the evidence that the claims need in this state beyond the values of the variables."""
+        needed = dict.fromkeys(need for claim in claims for need in self._needs(claim, state))
+        self.elsewhere.expect(state, needed)
+        return tuple((position, self.evidence(formula, state, holds)) for formula, holds in needed)
+
+    def _needs(self, claim: Claim, state: State) -> list[Claim]:
+        formula, holds = claim
+        match formula:
+            case Atom():
+                return []
+            case Not(operand):
+                return self._needs((operand, not holds), state)
+            case Commits() | Fulfils() | Conditional() | SociallyCommits():
+                return self._needs((meaning(formula), holds), state)
+            case And(operands) | Or(operands) if holds == isinstance(formula, And):
+                return [need for operand in operands for need in self._needs((operand, holds), state)]
+            case And(operands) | Or(operands):
+                return self._cheapest([(operand, holds) for operand in operands], state)
+            case Implies(left, right) if holds:
+                return self._cheapest([(left, False), (right, True)], state)
+            case Implies(left, right):
+                return self._needs((left, True), state) + self._needs((right, False), state)
+            case Iff(left, right):
+                values = [(side, self.is_so((side, True), state)) for side in (left, right)]
+                return [need for value in values for need in self._needs(value, state)]
+            case _:
+                return [claim]
+
+    def _cheapest(self, claims: list[Claim], state: State) -> list[Claim]:
+        """Return what one true claim among these needs: one of the state alone or, at least, not of everything."""
+        for claim in sorted(claims, key=lambda claim: (not is_plain(claim[0]), is_exhaustive(*claim))):
+            if self.is_so(claim, state):
+                return self._needs(claim, state)
+        raise EvidenceError("a formula has a value that none of its parts gives it")
+
+    # --- runs
+    def _on_path(self, formula: Formula, path: Path, state: State, holds: bool) -> Evidence:
+        for shape in shapes(path, holds):
+            found = self._run(shape, state)
+            if found is not None:
+                run, parts = found
+                if run.loop is None and self.engine.system.conditions:
+                    last = run.states[-1]
+                    parts = (*parts, (len(run.moves), self.evidence(SOME_FAIR_RUN, last, True)))
+                return Evidence(formula, holds, run, (*parts, *self._recurring(run)))
+        raise EvidenceError("a run is said to exist and none can be found")
+
+    def _run(self, shape: Reach | Stay | Once, state: State) -> tuple[Run, tuple[Part, ...]] | None:
+        match shape:
+            case Reach(along, target, bound):
+                goal = self.engine.both(self.where_all(target), self.fair)
+                moves = self.paths.way(state, self.where_all(along), goal, shortest=bound is not None)
+                if moves is None or (bound is not None and len(moves) > bound):
+                    return None
+                run = Run(state, moves)
+                return run, (*self._all_along(run.states[:-1], along), *self._parts(len(moves), run.states[-1], target))
+            case Once(target):
+                goal = self.engine.both(self.where_all(target), self.fair)
+                run = Run(state, (self.paths.next_into(goal, state),))
+                return run, self._parts(1, run.states[1], target)
+            case Stay(along, None):
+                always = OnPaths("E", Globally(_conjunction(along)))
+                staying = self.engine.satisfying(always, self.assuming)
+                if not self.paths.contains(staying, state):
+                    return None
+                run = self.paths.lasso(state, staying)
+                return run, self._all_along(run.states[:-1], along)
+            case Stay(along, bound):
+                run = Run(state, (Move(None, state),) * (bound or 0))
+                return run, self._all_along(run.states, along)
+
+    def _all_along(self, states: tuple[State, ...], along: tuple[Claim, ...]) -> tuple[Part, ...]:
+        return tuple(part for position, state in enumerate(states) for part in self._parts(position, state, along))
+
+    def _recurring(self, run: Run) -> Iterator[Part]:
+        """Yield what shows that a lasso meets the conditions of fairness that its variables do not decide."""
+        loop = () if run.loop is None else range(run.loop, len(run.moves))
+        for condition in self.engine.system.recurring if loop else ():
+            met = (position for position in loop if self.is_so((condition, True), run.states[position]))
+            position = next(met, None)
+            if position is None:
+                raise EvidenceError("a run is said to be fair and never meets a condition of fairness")
+            yield position, self.evidence(condition, run.states[position], True)
+
+    @cached_property
+    def _regardless(self) -> _Explainer[S]:
+        return _Explainer(self.engine.regardless, self.assuming)
+
+    def _one_round(self, formula: Adjacent, state: State) -> Evidence:
+        """Return a round to where the operand holds, one in which what is to agree does."""
+        engine = self.engine
+        ends = engine.both(engine.successors(engine.single(state)), self.where((formula.operand, True)))
+        ends = engine.both(ends, self.considered)
+        ends = engine.both(ends, engine.where(conj(equal(Read(then), Const(state[now])) for now, then in formula.same)))
+        while not engine.is_empty(ends):
+            target = engine.pick(ends)
+            actions = actions_between(engine.system, state, target, formula.choice)
+            if actions is not None:
+                run = Run(state, (Move(None, target, actions),))
+                lasting = [(SOME_FAIR_RUN, True)] if self._some_do_not_count else []
+                return Evidence(formula, True, run, self._parts(1, target, [(formula.operand, True), *lasting]))
+            ends = engine.without(ends, engine.single(target))
+        raise EvidenceError("a round is said to be possible and none can be found")
+
+    def _round_before(self, formula: Adjacent, state: State) -> Evidence:
+        """Return a state where the operand holds, and that leads here in a round in which what is to agree does."""
+        engine = self.engine
+        begins = engine.both(engine.predecessors(engine.single(state)), self.where((formula.operand, True)))
+        begins = engine.both(begins, self.considered)
+        same = conj(equal(Read(now), Const(state[then])) for now, then in formula.same)
+        begins = engine.both(begins, engine.where(same))
+        while not engine.is_empty(begins):
+            before = engine.pick(begins)
+            if led_here(self.paths.interpreter, formula, before, state):
+                return self._pair(formula, True, state, engine.single(before), (formula.operand, True), ())
+            begins = engine.without(begins, engine.single(before))
+        raise EvidenceError("a round is said to have led here and none can be found")
+
+    # --- runs that an automaton watches
+    def _watched(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
+        """Return a run on which the path formula has its value, with no more parts than it takes to see that."""
+        for run in self._seen(formula, self.engine.single(state), holds):
+            shown = [(position, part, self.is_so((part, True), at)) for position, part, at in looked_at(formula, run)]
+            shown.sort(key=lambda one: not is_exhaustive(one[1], one[2]))
+            if not self._decides(formula, run, holds, shown):
+                continue
+            needed = fewest(shown, partial(self._decides, formula, run, holds))
+            parts: list[Part] = []
+            for position, at in enumerate(run.states):
+                claims = [(part, value) for place, part, value in needed if place == position]
+                parts.extend(self._parts(position, at, claims))
+            if run.loop is None and must_go_on(self.engine.system, formula):
+                going_on = some_fair_run(formula.along)
+                parts.append((len(run.moves), self.evidence(going_on, run.states[-1], True)))
+            return Evidence(formula, holds, run, (*parts, *self._recurring(run)))
+        raise EvidenceError("a run is said to exist and none can be found")
+
+    def _seen(self, formula: OnPaths, starts: S, holds: bool) -> Iterator[Run]:
+        """Yield runs from these states that have what is said of the path, a finite one first."""
+        watched = Watched(formula.path, holds, formula.along)
+        if watched not in self._watching:
+            self._watching[watched] = Watching(self.engine, watched, self.assuming, self.where)
+        watching = self._watching[watched]
+        going_on = some_fair_run(formula.along)
+        if formula != going_on:
+            fair = self.where((going_on, True)) if must_go_on(self.engine.system, formula) else self.engine.reachable
+            run = watching.finite(starts, fair)
+            if run is not None:
+                yield run
+        run = watching.endless(starts)
+        if run is None:
+            raise EvidenceError("a run is said to exist and none can be found")
+        yield run
+
+    def _decides(self, formula: OnPaths, run: Run, holds: bool, shown: list[Shown]) -> bool:
+        return Facts(self.engine.system, run, shown).truth(formula.path) is holds
+
+    # --- pairs of states
+    def _pair(
+        self, formula: Formula, holds: bool, state: State, others: S, claim: Claim, agents: tuple[str, ...]
+    ) -> Evidence:
+        if self.engine.is_empty(others):
+            raise EvidenceError("two states are said to be related and the other one cannot be found")
+        elsewhere = self.elsewhere.run(agents, state, others)
+        other = elsewhere.states[-1]
+        there = self.evidence(claim[0], other, claim[1])
+        lasting = self.evidence(SOME_FAIR_RUN, other, True) if self._some_do_not_count else None
+        return Evidence(
+            formula, holds, Run(state, ()), elsewhere=elsewhere, there=there, agents=agents, lasting=lasting
+        )
+
+    def _ignorance(self, formula: Knows, state: State) -> Evidence:
+        engine, agents = self.engine, formula.agents
+        here, lacking = engine.single(state), self._lacking(formula.operand)
+        match formula.mode:
+            case "together":
+                others = engine.both(self.elsewhere.looking_like(agents, state), lacking)
+                return self._pair(formula, False, state, others, (formula.operand, False), agents)
+            case "each":
+                steps = 1
+            case "common":
+                steps, near = 1, self._looking_like(agents, lacking)
+                while engine.is_empty(engine.both(near, here)):
+                    steps, near = steps + 1, self._looking_like(agents, engine.both(near, self.considered))
+        return self._link(formula, state, lacking, steps)
+
+    def _looking_like(self, agents: tuple[str, ...], states: S) -> S:
+        """Return the states that some of the agents, alone, cannot tell from one of the set."""
+        union = states
+        for agent in agents:
+            union = self.engine.either(union, self.engine.indistinguishable((agent,), states))
+        return union
+
+    def _link(self, formula: Knows, state: State, lacking: S, steps: int) -> Evidence:
+        """Return the first pair of a chain of this many that leads to where the operand fails."""
+        engine, nearer = self.engine, lacking
+        for _ in range(steps - 1):
+            nearer = engine.both(self._looking_like(formula.agents, nearer), self.considered)
+        claim: Claim = (formula.operand, False) if steps == 1 else (formula, False)
+        for agent in formula.agents:
+            others = engine.both(self.elsewhere.looking_like((agent,), state), nearer)
+            if not engine.is_empty(others):
+                return self._pair(formula, False, state, others, claim, (agent,))
+        raise EvidenceError("somebody is said not to know and everybody does")
+
+
+def _conjunction(claims: tuple[Claim, ...]) -> Formula:
+    match claims:
+        case ((formula, holds),):
+            return formula if holds else _negation(formula)
+        case _:
+            return And(tuple(_conjunction((claim,)) for claim in claims))
+
+
+def _negation(formula: Formula) -> Formula:
+    return formula.operand if isinstance(formula, Not) else Not(formula)

@@ -1,0 +1,201 @@
+"""A system executed one concrete state at a time, straight from the meaning given in `cplc.system.model`.
+
+It shares no code with the engines, so that what they claim can be checked against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, Value
+from cplc.system.memoize import kept_for_system
+from cplc.system.model import State, System
+from cplc.system.synchronous import Change
+
+
+def value(expr: Expr, state: State) -> Value:
+    """Return what the expression is worth in the state."""
+    match expr:
+        case Read(variable):
+            return state[variable]
+        case Const(constant):
+            return constant
+        case And(operands):
+            return all(value(operand, state) for operand in operands)
+        case Or(operands):
+            return any(value(operand, state) for operand in operands)
+        case Not(operand):
+            return not value(operand, state)
+        case Equal(left, right):
+            return value(left, state) == value(right, state)
+        case Less(left, right):
+            return _number(left, state) < _number(right, state)
+        case Ite(condition, then, otherwise):
+            return value(then if value(condition, state) else otherwise, state)
+        case Arith(op, left, right):
+            return _arithmetic(op, _number(left, state), _number(right, state))
+
+
+def holds(condition: Expr, state: State) -> bool:
+    """Return whether the condition is true in the state."""
+    return bool(value(condition, state))
+
+
+def _number(expr: Expr, state: State) -> int:
+    number = value(expr, state)
+    if not isinstance(number, int):
+        raise TypeError(f"{number!r} is not a number")
+    return number
+
+
+def _arithmetic(op: str, left: int, right: int) -> int:
+    match op:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "/":
+            return int(Fraction(left, right)) if right else 0
+        case "%":
+            return left % right if right else 0
+        case _:
+            raise ValueError(f"no such operation: {op}")
+
+
+Key = frozenset[tuple[str, Value]]
+
+
+def key(state: State) -> Key:
+    """Return what can stand for the state in a dictionary."""
+    return frozenset(state.items())
+
+
+class Interpreter:
+    """The states and steps of one system. The idle step is not among the steps."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        # In Python 1 and True are equal; in a state stands the value as the domain writes it.
+        self._written = {variable.name: {one: one for one in variable.domain} for variable in system.variables}
+        self._led: dict[tuple[Key, tuple[str, ...], Key], bool] = {}
+
+    def initial_states(self) -> Iterator[State]:
+        names = [variable.name for variable in self.system.variables]
+        for values in product(*(variable.initial for variable in self.system.variables)):
+            state = dict(zip(names, values, strict=True))
+            if holds(self.system.start, state):
+                yield state
+
+    def is_initial(self, state: State) -> bool:
+        return (
+            self.is_state(state)
+            and all(state[variable.name] in variable.initial for variable in self.system.variables)
+            and holds(self.system.start, state)
+        )
+
+    def is_state(self, state: State) -> bool:
+        """Whether it gives every variable, and nothing else, a value of its domain."""
+        return state.keys() == self.system.variable.keys() and all(
+            state[variable.name] in variable.domain for variable in self.system.variables
+        )
+
+    def is_enabled(self, state: State, step: int) -> bool:
+        return holds(self.system.steps[step].guard, state)
+
+    def enabled(self, state: State) -> tuple[int, ...]:
+        return tuple(step for step in range(len(self.system.steps)) if self.is_enabled(state, step))
+
+    def after(self, state: State, step: int) -> tuple[State, ...]:
+        """Return where the step leads: nowhere if it is not enabled, to several states if it frees variables."""
+        if not self.is_enabled(state, step):
+            return ()
+        taken = self.system.steps[step]
+        changed = state | {name: self._assigned(name, value(update, state)) for name, update in taken.updates}
+        initial = (self.system.variable[name].initial for name in taken.free)
+        return tuple(changed | dict(zip(taken.free, values, strict=True)) for values in product(*initial))
+
+    def rounds(self, state: State) -> Iterator[tuple[str, ...]]:
+        """Yield what the players may do together in the state, in the order of the players."""
+        allowed = (
+            [action.name for action in player.actions if holds(action.allowed, state)] for player in self.system.players
+        )
+        return product(*allowed)
+
+    def after_round(self, state: State, actions: Sequence[str]) -> Iterator[State]:
+        """Yield where the players' actions may lead, if all of them are allowed."""
+        seen = self._chosen(state, actions)
+        if seen is None:
+            return
+        ways = []
+        for rule in (rule for player in self.system.players for rule in player.rules):
+            made = [change for change in rule if holds(change.guard, seen)]
+            ways.append(
+                [
+                    {name: self._assigned(name, value(update, state)) for name, update in change.updates}
+                    for change in made
+                ]
+                or [{}]
+            )
+        for way in product(*ways):
+            target = state.copy()
+            for changes in way:
+                target |= changes
+            if self.is_state(target):
+                yield target
+
+    def leads_to(self, state: State, actions: Sequence[str], target: State) -> bool:
+        """Return whether this round may lead from one state to the other.
+
+        The runs of many formulas go the same way, so it is found out once.
+        """
+        asked = key(state), tuple(actions), key(target)
+        if asked not in self._led:
+            self._led[asked] = self._may_lead(state, actions, target)
+        return self._led[asked]
+
+    def _may_lead(self, state: State, actions: Sequence[str], target: State) -> bool:
+        """Decide it rule by rule: ways are not combined."""
+        seen = self._chosen(state, actions)
+        if seen is None or not self.is_state(target):
+            return False
+        kept = set(state)
+        for rule in (rule for player in self.system.players for rule in player.rules):
+            written = {name for change in rule for name, _ in change.updates}
+            kept -= written
+            if not self._may_write(rule, written, state, seen, target):
+                return False
+        return all(state[name] == target[name] for name in kept)
+
+    def _may_write(self, rule: Sequence[Change], written: set[str], state: State, seen: State, target: State) -> bool:
+        """Return whether the rule may make of its variables what they are in the target."""
+        changed = {name for name in written if target[name] != state[name]}
+        for change in rule:
+            if all(value(update, state) == target[name] for name, update in change.updates):
+                others = changed.difference(name for name, _ in change.updates) if changed else changed
+                if not others and holds(change.guard, seen):
+                    return True
+        return not changed and not any(holds(change.guard, seen) for change in rule)
+
+    def _chosen(self, state: State, actions: Sequence[str]) -> State | None:
+        """Return the state with what the players do in it, if all of that is allowed."""
+        players = self.system.players
+        if len(actions) != len(players) or not all(
+            any(action.name == done and holds(action.allowed, state) for action in player.actions)
+            for player, done in zip(players, actions, strict=True)
+        ):
+            return None
+        return state | {player.choice: done for player, done in zip(players, actions, strict=True)}
+
+    def _assigned(self, name: str, assigned: Value) -> Value:
+        """Return the value as it stands in a state; one that is out of range as it is."""
+        return self._written[name].get(assigned, assigned)
+
+
+@kept_for_system
+def interpreter_of(system: System) -> Interpreter:
+    """Return the interpreter of a system, with all that it knows already."""
+    return Interpreter(system)

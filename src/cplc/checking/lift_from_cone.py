@@ -1,0 +1,74 @@
+"""Evidence on a system without those who only look on, as evidence on the system with them: the same steps.
+
+Where they go round with a lasso only after some rounds, the lasso is that much longer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cplc.checking.interpreter import Interpreter
+from cplc.system.model import State, System
+from cplc.system.trace import Evidence, Move, Run
+
+_ROUNDS = 8
+"""So often a lasso may go round until everybody is where they were."""
+
+
+class NotWidened(Exception):
+    """Some lasso does not come back to where it was."""
+
+
+def widened(evidence: Evidence, wide: System) -> Evidence:
+    """Return the evidence with all variables of the system. Raise `NotWidened` where a lasso does not close."""
+    widening = _Widening(wide)
+    return widening.evidence(evidence, widening.initial(evidence.run.start))
+
+
+class _Widening:
+    def __init__(self, wide: System) -> None:
+        self._interpreter = Interpreter(wide)
+        self._first = {variable.name: variable.initial[0] for variable in wide.variables}
+
+    def initial(self, state: State) -> State:
+        return self._first | state
+
+    def evidence(self, evidence: Evidence, start: State) -> Evidence:
+        run = self._run(evidence.run, start)
+        states = run.states
+        parts = tuple((position, self.evidence(part, states[position])) for position, part in evidence.parts)
+        if evidence.elsewhere is None:
+            return replace(evidence, run=run, parts=parts)
+        elsewhere = self._run(evidence.elsewhere, self.initial(evidence.elsewhere.start))
+        end = elsewhere.states[-1]
+        return replace(
+            evidence,
+            run=run,
+            parts=parts,
+            elsewhere=elsewhere,
+            there=evidence.there and self.evidence(evidence.there, end),
+            lasting=evidence.lasting and self.evidence(evidence.lasting, end),
+        )
+
+    def _run(self, run: Run, start: State) -> Run:
+        if run.loop is None:
+            return Run(start, tuple(self._moves(run.moves, start)))
+        moves = self._moves(run.moves, start)
+        loop = run.loop
+        for _ in range(_ROUNDS):
+            states = Run(start, tuple(moves)).states
+            if states[-1] == states[loop]:
+                return Run(start, tuple(moves), loop)
+            loop = len(states) - 1
+            moves += self._moves(run.moves[run.loop :], states[-1])
+        raise NotWidened
+
+    def _moves(self, moves: tuple[Move, ...], state: State) -> list[Move]:
+        found = []
+        for move in moves:
+            if move.step is not None:
+                state = next(
+                    after for after in self._interpreter.after(state, move.step) if move.state.items() <= after.items()
+                )
+            found.append(replace(move, state=state))
+        return found

@@ -1,0 +1,107 @@
+"""What of a run has to be shown for its formula to be decided: of many things that are so, the fewest that suffice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from cplc.logic.formulas import (
+    Adjacent,
+    And,
+    Commits,
+    Conditional,
+    Enforces,
+    Formula,
+    Fulfils,
+    KnownFrom,
+    Knows,
+    Not,
+    OnPaths,
+    Or,
+    Regardless,
+    SociallyCommits,
+    children,
+    is_state_formula,
+    meaning,
+    subformulas,
+)
+from cplc.system.model import State
+from cplc.system.trace import Run
+
+Shown = tuple[int, Formula, bool]
+"""A formula and its value at a position of a run."""
+
+
+def is_plain(formula: Formula) -> bool:
+    """Whether the variables of one state decide it."""
+    return not any(
+        isinstance(
+            part,
+            OnPaths
+            | Enforces
+            | KnownFrom
+            | Knows
+            | Commits
+            | Fulfils
+            | Conditional
+            | SociallyCommits
+            | Adjacent
+            | Regardless,
+        )
+        for part in subformulas(formula)
+    )
+
+
+def looked_at(formula: OnPaths, run: Run) -> Iterator[tuple[int, Formula, State]]:
+    """Yield what more than the variables decides, at each position of the run that is asked about."""
+    parts = tuple(dict.fromkeys(part for part in _said_of_states(formula.path) if not is_plain(part)))
+    states = run.states if run.loop is None else run.states[:-1]
+    return ((position, part, state) for position, state in enumerate(states) for part in parts)
+
+
+def _said_of_states(formula: Formula) -> Iterator[Formula]:
+    """Yield the largest parts that a state decides."""
+    if is_state_formula(formula):
+        yield formula
+    else:
+        for child in children(formula):
+            yield from _said_of_states(child)
+
+
+def is_exhaustive(formula: Formula, holds: bool) -> bool:
+    """Whether its value rests on all runs or all states."""
+    match formula:
+        case OnPaths(quantifier):
+            return holds == (quantifier == "A")
+        case Knows() | KnownFrom():
+            return holds
+        case Commits() | Fulfils() | Conditional() | SociallyCommits():
+            return is_exhaustive(meaning(formula), holds)
+        case Enforces():
+            return not holds
+        case Adjacent():
+            return not holds
+        case Not(operand):
+            return is_exhaustive(operand, not holds)
+        case Regardless(operand):
+            return is_exhaustive(operand, holds)
+        case And(operands) if holds:
+            return any(is_exhaustive(operand, True) for operand in operands)
+        case Or(operands) if not holds:
+            return any(is_exhaustive(operand, False) for operand in operands)
+        case _:
+            return False
+
+
+def fewest(claims: list[Shown], enough: Callable[[list[Shown]], bool]) -> list[Shown]:
+    """Leave out what is not needed, much at a time first."""
+    size = len(claims)
+    while size:
+        position = 0
+        while position < len(claims):
+            fewer = claims[:position] + claims[position + size :]
+            if enough(fewer):
+                claims = fewer
+            else:
+                position += size
+        size //= 2
+    return sorted(claims, key=lambda claim: claim[0])

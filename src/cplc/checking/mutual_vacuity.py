@@ -1,0 +1,93 @@
+"""What a property that holds does not depend on: it holds with `false`, or the worst there is, in the atom's place.
+
+An atom in positive position is replaced by `false`, one in negative position by `true`, and one whose position is both
+(below `<->`) by each of them: whatever else it could be makes the formula no harder to satisfy. See Kupferman and
+Vardi, "Vacuity detection in temporal model checking", 2003.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from cplc.logic.expressions import FALSE, TRUE, Const
+from cplc.logic.formulas import (
+    Atom,
+    Conditional,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Shorthand,
+    SociallyCommits,
+    Taken,
+    children,
+    with_children,
+)
+from cplc.records import dataclass
+from cplc.system.printer import formula_text
+
+_FALSE, _TRUE = Atom(FALSE, "false"), Atom(TRUE, "true")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One atom where it stands, and the formulas that must hold if it is not to matter there."""
+
+    atom: Atom | Taken | Shorthand
+    harder: tuple[Formula, ...]
+
+
+def independent_atoms(formula: Formula, holds: Callable[[Formula], bool]) -> Iterator[str]:
+    """Yield what there is to say of each atom that a formula which holds does not depend on."""
+    places = list(_places(formula, positive=True))
+    texts = [formula_text(place.atom) for place in places]
+    total, seen = Counter(texts), Counter[str]()
+    for place, text in zip(places, texts, strict=True):
+        seen[text] += 1
+        if all(map(holds, place.harder)):
+            which = f" (number {seen[text]} of {total[text]})" if total[text] > 1 else ""
+            yield f"`{text}`{which} does not matter: it holds whatever stands in its place"
+
+
+def _places(formula: Formula, *, positive: bool | None) -> Iterator[_Place]:
+    """Yield each atom with the formula made harder in its place; ``positive`` is None where it is neither or both.
+
+    Of a social commitment the content alone is written by the user; a trigger counts where runs are sought and where
+    they are excluded.
+    """
+    match formula:
+        case Atom(Const()):
+            return
+        case Atom() | Taken() | Shorthand():
+            worst = {True: (_FALSE,), False: (_TRUE,), None: (_FALSE, _TRUE)}[positive]
+            yield _Place(formula, worst)
+            return
+        case Not():
+            positions: tuple[bool | None, ...] = (_other(positive),)
+        case Implies():
+            positions = (_other(positive), positive)
+        case Iff():
+            positions = (None, None)
+        case Conditional(operation="WCC"):
+            positions = (_other(positive), positive)
+        case Conditional():
+            positions = (None, None)
+        case SociallyCommits(trigger=None):
+            positions = (positive,)
+        case SociallyCommits():
+            parts = children(formula)
+            for place in _places(parts[-1], positive=None):
+                yield _Place(place.atom, tuple(with_children(formula, (*parts[:-1], new)) for new in place.harder))
+            positions = (positive,)
+        case _:
+            positions = (positive,) * len(children(formula))
+    operands = children(formula)
+    for number, (operand, position) in enumerate(zip(operands, positions, strict=False)):
+        before, after = operands[:number], operands[number + 1 :]
+        for place in _places(operand, positive=position):
+            yield _Place(place.atom, tuple(with_children(formula, (*before, new, *after)) for new in place.harder))
+
+
+def _other(positive: bool | None) -> bool | None:
+    return None if positive is None else not positive

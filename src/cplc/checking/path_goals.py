@@ -1,0 +1,61 @@
+"""The runs that give an operator of CTL its value: where they lead, and what is so on the way."""
+
+from __future__ import annotations
+
+from cplc.logic.formulas import Finally, Formula, Globally, Next, Path, Release, Until, WeakUntil
+from cplc.records import dataclass
+
+Claim = tuple[Formula, bool]
+"""A formula, and the value that it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Come to where all of ``target`` is so, ``along`` being so all the way."""
+
+    along: tuple[Claim, ...]
+    target: tuple[Claim, ...]
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Stay where ``along`` is so, for ever or for ``bound`` steps."""
+
+    along: tuple[Claim, ...]
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Take one step to where ``target`` is so."""
+
+    target: tuple[Claim, ...]
+
+
+def shapes(path: Path, holds: bool) -> tuple[Reach | Stay | Once, ...]:
+    """Return the runs that give the path formula this value, the simplest kind first."""
+    match path:
+        case Next(operand):
+            return (Once(((operand, holds),)),)
+        case Finally(operand, bound) if holds:
+            return (Reach((), ((operand, True),), bound),)
+        case Finally(operand, bound):
+            return (Stay(((operand, False),), bound),)
+        case Globally(operand, bound) if holds:
+            return (Stay(((operand, True),), bound),)
+        case Globally(operand, bound):
+            return (Reach((), ((operand, False),), bound),)
+        case Until(left, right, bound) if holds:
+            return (Reach(((left, True),), ((right, True),), bound),)
+        case Until(left, right, bound):
+            neither = ((left, False), (right, False))
+            return (Reach(((right, False),), neither, bound), Stay(((right, False),), bound))
+        case WeakUntil(left, right) if holds:
+            return (Reach(((left, True),), ((right, True),)), Stay(((left, True),)))
+        case WeakUntil(left, right):
+            return (Reach(((right, False),), ((left, False), (right, False))),)
+        case Release(left, right) if holds:
+            return (Reach(((right, True),), ((left, True), (right, True))), Stay(((right, True),)))
+        case Release(left, right):
+            return (Reach(((left, False),), ((right, False),)),)

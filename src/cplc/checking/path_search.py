@@ -1,0 +1,404 @@
+"""Runs that satisfy a path formula: found in the product of a system with the automaton that reads the run.
+
+Where the automaton is, is one more variable of the state, and idling a step like others: it may lead the automaton on.
+So the ways and the fair loops in the product are found as those in a system are; a mark of the automaton is a
+condition of fairness on that variable. Sets of the product are sets of the engine, one for each location.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Generic
+
+from cplc.automata.path_automaton import Automaton, Edge, automaton
+from cplc.checking.distance_layers import step_groups
+from cplc.checking.interpreter import Interpreter, holds
+from cplc.checking.replay import Goal, goals, steps_along
+from cplc.checking.shortest_paths import MANY, Ways, rest, resting
+from cplc.engines.interface import Engine, S
+from cplc.logic.expressions import Const, Equal, Expr, Read, disj, reads
+from cplc.logic.formulas import Formula, Not, Regardless, Taken
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+from cplc.system.model import Justice, State, System
+from cplc.system.trace import Move, Run
+
+LOCATION = ""
+"""Where the automaton is, as a variable: no other one has this name."""
+
+IDLE = -1
+"""The idle step among the steps of a product."""
+
+MOST_LOCATIONS = 2_000
+
+Located = tuple[S, ...]
+"""A set of states for each location."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A path formula that a run is looked for: it must have this value, along these steps if some are named."""
+
+    path: Formula
+    holds: bool
+    along: Taken | None
+
+
+@dataclass(frozen=True)
+class _Arc:
+    """One way for the automaton to go on: from which of the engine's states, by which steps, and where to."""
+
+    target: int
+    labels: tuple[tuple[Formula, bool], ...]
+    steps: tuple[int, ...]
+    idle: bool
+
+
+class _Locations:
+    """Where an automaton can be: in a state, with the marks that it has just seen."""
+
+    def __init__(self, read: Automaton, system: System, allowed: frozenset[int]) -> None:
+        self._system, self._allowed = system, allowed
+        self._number: dict[tuple[int, frozenset[int]], int] = {}
+        self._states: list[int] = []
+        self.initial = tuple(self._at(state, frozenset()) for state in read.initial)
+        self.arcs: list[tuple[_Arc, ...]] = []
+        for state in self._states:  # grows
+            self.arcs.append(tuple(self._arc(edge) for edge in read.edges[state]))
+            if len(self._states) > MOST_LOCATIONS:
+                raise ResourceExhausted("what is said of the path has too many cases to look for a run")
+        self.marks = tuple(self._where(mark) for mark in range(read.marks))
+        self.done = frozenset(place for place, state in enumerate(self._states) if read.accepts_everything(state))
+        """Where whatever comes is accepted."""
+
+    def _at(self, state: int, marks: frozenset[int]) -> int:
+        if (state, marks) not in self._number:
+            self._number[state, marks] = len(self._states)
+            self._states.append(state)
+        return self._number[state, marks]
+
+    def _arc(self, edge: Edge) -> _Arc:
+        steps = self._allowed
+        for taken, wanted in edge.taken:
+            named = steps_along(self._system, taken)
+            steps = steps & named if wanted else steps - named
+        idle = not any(wanted for _, wanted in edge.taken)
+        return _Arc(self._at(edge.target, edge.marks), edge.labels, tuple(sorted(steps)), idle)
+
+    def _where(self, mark: int) -> Expr:
+        return disj(
+            Equal(Read(LOCATION), Const(number)) for (_, marks), number in self._number.items() if mark in marks
+        )
+
+
+class _Stepping(Interpreter):
+    """The system and the automaton executed together."""
+
+    def __init__(self, system: System, follow: Callable[[State, int], tuple[int, ...]]) -> None:
+        super().__init__(system)
+        self._follow = follow
+
+    def after(self, state: State, step: int) -> tuple[State, ...]:
+        there = (state,) if step == IDLE else super().after(state, step)
+        return tuple(after | {LOCATION: place} for after in there for place in self._follow(state, step))
+
+
+class Product(Generic[S]):
+    """The engine's states, each with where the automaton may be that reads the run to there."""
+
+    def __init__(
+        self, engine: Engine[S], watched: Watched, assuming: frozenset[str], where: Callable[[tuple[Formula, bool]], S]
+    ) -> None:
+        self.engine = engine
+        self.system = engine.system
+        self.allowed = steps_along(engine.system, watched.along)
+        read = automaton(watched.path if watched.holds else Not(watched.path))
+        self.locations = _Locations(read, engine.system, self.allowed)
+        self.goals: tuple[Goal, ...] = (*goals(engine.system, assuming, watched.along), *self.locations.marks)
+        self._where = where
+        self._labels: dict[tuple[tuple[Formula, bool], ...], S] = {}
+        self.nowhere = engine.without(engine.reachable, engine.reachable)
+
+    # --- sets
+    def on(self, states: S, locations: Iterable[int]) -> Located[S]:
+        """Return these states with the automaton at any of these locations."""
+        chosen = frozenset(locations)
+        return tuple(states if number in chosen else self.nowhere for number in range(len(self.locations.arcs)))
+
+    @cached_property
+    def everything(self) -> Located[S]:
+        return (self.engine.reachable,) * len(self.locations.arcs)
+
+    def where(self, condition: Expr) -> Located[S]:
+        if LOCATION not in reads(condition):
+            return (self.engine.where(condition),) * len(self.locations.arcs)
+        places = range(len(self.locations.arcs))
+        return self.on(self.engine.reachable, [place for place in places if holds(condition, {LOCATION: place})])
+
+    def recurrent(self, condition: Expr | Regardless) -> Located[S]:
+        if isinstance(condition, Regardless):
+            return (self.engine.recurrent(condition),) * len(self.locations.arcs)
+        return self.where(condition)
+
+    def enabled(self, justice: Justice) -> Located[S]:
+        return self.where(self.system.enabled(justice))
+
+    def both(self, left: Located[S], right: Located[S]) -> Located[S]:
+        return tuple(map(self.engine.both, left, right))
+
+    def either(self, left: Located[S], right: Located[S]) -> Located[S]:
+        return tuple(map(self.engine.either, left, right))
+
+    def without(self, left: Located[S], right: Located[S]) -> Located[S]:
+        return tuple(map(self.engine.without, left, right))
+
+    def complement(self, states: Located[S]) -> Located[S]:
+        return self.without(self.everything, states)
+
+    def is_empty(self, states: Located[S]) -> bool:
+        return all(map(self.engine.is_empty, states))
+
+    def pick(self, states: Located[S]) -> State:
+        place = next(place for place, some in enumerate(states) if not self.engine.is_empty(some))
+        return self.engine.pick(states[place]) | {LOCATION: place}
+
+    def single(self, state: State) -> Located[S]:
+        return self.on(self.engine.single(without_location(state)), [int(state[LOCATION])])
+
+    def contains(self, states: Located[S], state: State) -> bool:
+        return self.engine.contains(states[int(state[LOCATION])], without_location(state))
+
+    # --- steps, the idle one among them
+    def labelled(self, arc: _Arc) -> S:
+        """Return the states in which the automaton may go on so."""
+        if arc.labels not in self._labels:
+            states = self.engine.reachable
+            for claim in arc.labels:
+                states = self.engine.both(states, self._where(claim))
+            self._labels[arc.labels] = states
+        return self._labels[arc.labels]
+
+    def _taking(self, arc: _Arc, chosen: frozenset[int] | None) -> tuple[int, ...]:
+        return arc.steps if chosen is None else tuple(step for step in arc.steps if step in chosen)
+
+    def successors(self, states: Located[S], steps: Iterable[int] | None = None) -> Located[S]:
+        chosen = None if steps is None else frozenset(steps)
+        found = [self.nowhere] * len(states)
+        for place, here in enumerate(states):
+            if self.engine.is_empty(here):
+                continue
+            for arc in self.locations.arcs[place]:
+                leaving = self.engine.both(here, self.labelled(arc))
+                if self.engine.is_empty(leaving):
+                    continue
+                if self.system.is_synchronous:
+                    found[arc.target] = self.engine.either(found[arc.target], self.engine.successors(leaving))
+                    continue
+                taking = self._taking(arc, chosen)
+                reached = [self.engine.successors(leaving, taking)] if taking else []
+                reached += [leaving] if arc.idle and (chosen is None or IDLE in chosen) else []
+                for some in reached:
+                    found[arc.target] = self.engine.either(found[arc.target], some)
+        return tuple(found)
+
+    def predecessors(self, states: Located[S], steps: Iterable[int] | None = None) -> Located[S]:
+        chosen = None if steps is None else frozenset(steps)
+        before: dict[tuple[int, tuple[int, ...]], S] = {}
+
+        def leading(arc: _Arc) -> S:
+            taking = self._taking(arc, chosen)
+            found = before.get((arc.target, taking))
+            if found is None:
+                some = taking or self.system.is_synchronous
+                found = self.engine.predecessors(states[arc.target], taking or None) if some else self.nowhere
+                before[arc.target, taking] = found
+            if self.system.is_synchronous:
+                return self.engine.both(found, self.labelled(arc))
+            if arc.idle and (chosen is None or IDLE in chosen):
+                found = self.engine.either(found, states[arc.target])
+            return self.engine.both(found, self.labelled(arc))
+
+        filled = [not self.engine.is_empty(some) for some in states]
+        result: list[S] = []
+        for arcs in self.locations.arcs:
+            found = self.nowhere
+            for arc in arcs:
+                if filled[arc.target]:
+                    found = self.engine.either(found, leading(arc))
+            result.append(found)
+        return tuple(result)
+
+    def follow(self, state: State, step: int | None) -> tuple[int, ...]:
+        """Return where the automaton may go when this step is taken in the state, or a round if none is named."""
+        here = without_location(state)
+        targets = (
+            arc.target
+            for arc in self.locations.arcs[int(state[LOCATION])]
+            if (step is None or (arc.idle if step == IDLE else step in arc.steps))
+            and self.engine.contains(self.labelled(arc), here)
+        )
+        return tuple(dict.fromkeys(targets))
+
+    # --- where to go
+    def accepted(self, fair: S) -> Located[S]:
+        """Return where nothing is asked any more of fair runs, whichever step comes next."""
+        return tuple(
+            fair if place in self.locations.done else self._finishing(arcs, fair)
+            for place, arcs in enumerate(self.locations.arcs)
+        )
+
+    def _finishing(self, arcs: tuple[_Arc, ...], fair: S) -> S:
+        found = self.nowhere
+        for arc in arcs:
+            if arc.target in self.locations.done and arc.idle and len(arc.steps) == len(self.allowed):
+                found = self.engine.either(found, self.labelled(arc))
+        return self.engine.both(found, fair)
+
+    def fair(
+        self, states: Located[S], before: Callable[[Located[S]], Located[S]], wanted: Iterable[Goal]
+    ) -> Located[S]:
+        """Return from where a run stays in the set for ever and meets all that is wanted again and again."""
+        wanted = tuple(wanted)
+        while True:
+            known = states
+            states = self._lasting(states, before)
+            for goal in wanted:
+                states = self._leading(self._meeting(goal, states), states, before)
+            if self.is_empty(self.without(known, states)):
+                return states
+
+    def _meeting(self, goal: Goal, states: Located[S]) -> Located[S]:
+        if not isinstance(goal, Justice):
+            return self.both(states, self.recurrent(goal))
+        met = self.without(states, self.enabled(goal))
+        return self.either(met, self.both(states, self.predecessors(states, goal.steps))) if goal.steps else met
+
+    def _lasting(self, states: Located[S], before: Callable[[Located[S]], Located[S]]) -> Located[S]:
+        while True:
+            fewer = self.both(states, before(states))
+            if self.is_empty(self.without(states, fewer)):
+                return states
+            states = fewer
+
+    def _leading(
+        self, target: Located[S], within: Located[S], before: Callable[[Located[S]], Located[S]]
+    ) -> Located[S]:
+        found = front = target
+        while not self.is_empty(front):
+            front = self.without(self.both(before(front), within), found)
+            found = self.either(found, front)
+        return found
+
+    def ahead(self, starts: Located[S]) -> Located[S]:
+        """Return everything that can be reached."""
+        found = front = starts
+        while not self.is_empty(front):
+            front = self.without(self.successors(front), found)
+            found = self.either(found, front)
+        return found
+
+
+class Watching(Ways[Located[S]], Generic[S]):
+    """Runs that have what is watched for, the shorter and the quieter the better."""
+
+    def __init__(
+        self, engine: Engine[S], watched: Watched, assuming: frozenset[str], where: Callable[[tuple[Formula, bool]], S]
+    ) -> None:
+        self.product: Product[S] = Product(engine, watched, assuming, where)
+        groups = [tuple(step for step in group if step in self.product.allowed) for group in step_groups(engine.system)]
+        super().__init__(
+            self.product,
+            _Stepping(engine.system, self.product.follow),
+            self.product.goals,
+            [group for group in (*groups, (IDLE,)) if group],
+            is_small=engine.count(engine.reachable) <= MANY,
+        )
+
+    # --- steps
+    def changing(self, state: State) -> Iterator[Move]:
+        enabled = (step for step in self.interpreter.enabled(state) if step in self.product.allowed)
+        return self.taken(state, (*enabled, IDLE))
+
+    def idling(self, state: State) -> Iterator[Move]:
+        return self.taken(state, (IDLE,))
+
+    def taken(self, state: State, steps: Iterable[int]) -> Iterator[Move]:
+        return (Move(None if move.step == IDLE else move.step, move.state) for move in super().taken(state, steps))
+
+    def again(self, state: State, move: Move) -> Move | None:
+        found = list(self.taken(state, (IDLE if move.step is None else move.step,)))
+        alike = [one for one in found if one.state[LOCATION] == move.state[LOCATION]]
+        return alike[0] if len(alike) == 1 else None
+
+    def may_follow(self, state: State, target: State) -> bool:
+        return target[LOCATION] in self.product.follow(state, None)
+
+    def plain(self, state: State) -> State:
+        return without_location(state)
+
+    # --- runs
+    def finite(self, starts: S, fair: S) -> Run | None:
+        """Return a run after which it is decided, whatever comes; such that a fair run goes on from there."""
+        accepted = self.product.accepted(fair)
+        if self.product.is_empty(accepted):
+            return None
+        found = self.run_from(self._begun(starts), self.product.everything, accepted)
+        return None if found is None else _plain(found)
+
+    def endless(self, starts: S) -> Run | None:
+        """Return a lasso, one that comes to rest if there is such."""
+        rests = not self.product.system.is_synchronous
+        found = self.run_from(self._begun(starts), self.product.everything, self._rest) if rests else None
+        if found is not None:
+            last = without_location(found.states[-1])
+            still = resting(Interpreter(self.product.system), self._justice, last)
+            run = _plain(found)
+            return Run(run.start, run.moves + still, len(run.moves))
+        product = self.product
+        begun = self._begun(starts)
+        states = product.ahead(begun) if self._is_small else product.everything
+        states = product.fair(states, product.predecessors, self.goals)
+        begun = product.both(begun, states)
+        return None if product.is_empty(begun) else _plain(self.circling(product.pick(begun), states))
+
+    def _begun(self, starts: S) -> Located[S]:
+        return self.product.on(starts, self.product.locations.initial)
+
+    @cached_property
+    def _justice(self) -> tuple[Goal, ...]:
+        return self.goals[: len(self.goals) - len(self.product.locations.marks)]
+
+    @cached_property
+    def _rest(self) -> Located[S]:
+        """Where the system may stay for ever while the automaton goes on and sees every mark again and again."""
+        product = self.product
+        quiet = product.engine.where(rest(product.system, self._justice))
+        ticks = [index for index, step in enumerate(product.system.steps) if step.kind == "tick"]
+        through = [
+            [arc for arc in arcs if arc.idle and set(ticks) & product.allowed <= set(arc.steps)]
+            for arcs in product.locations.arcs
+        ]
+
+        def before(states: Located[S]) -> Located[S]:
+            found = []
+            for arcs in through:
+                some = product.nowhere
+                for arc in arcs:
+                    leading = product.engine.both(states[arc.target], product.labelled(arc))
+                    some = product.engine.either(some, leading)
+                found.append(product.engine.both(some, quiet))
+            return tuple(found)
+
+        return product.fair((quiet,) * len(through), before, product.locations.marks)
+
+
+def without_location(state: State) -> State:
+    """Return the state of the system alone."""
+    return {name: value for name, value in state.items() if name != LOCATION}
+
+
+def _plain(run: Run) -> Run:
+    moves = tuple(replace(move, state=without_location(move.state)) for move in run.moves)
+    return Run(without_location(run.start), moves, run.loop)

@@ -1,0 +1,66 @@
+"""Point of no return: the last step of a run before which a group still had a strategy for its goal."""
+
+from __future__ import annotations
+
+from cplc.checking.debt_checks import OPEN
+from cplc.checking.interpreter import holds
+from cplc.checking.results import NoReturn
+from cplc.engines.interface import Engine, S
+from cplc.logic.expressions import TRUE, Expr, Read, Value, one_of, reads
+from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, Implies, OnPaths
+from cplc.system.model import Commitment, System
+from cplc.system.trace import Evidence
+
+
+def point_of_no_return(engine: Engine[S], evidence: Evidence, assuming: frozenset[str]) -> NoReturn | None:
+    """Return where ``A G (owed -> <<group>> goal)`` was lost on the run that shows that it fails."""
+    match evidence.formula:
+        case OnPaths("A", Globally(Implies(owed, Enforces() as able)), None):
+            pass
+        case OnPaths("A", Globally(Enforces() as able), None):
+            owed = Atom(TRUE, "true")
+        case _:
+            return None
+    if evidence.holds or evidence.run.loop is not None:
+        return None
+    states = evidence.run.states
+    is_owed = there = engine.satisfying(owed, assuming)
+    if (lifecycle := _lifecycle(engine.system, owed)) is not None:
+        there = engine.either(is_owed, engine.where(lifecycle))
+    can = [engine.contains(engine.satisfying(able, assuming), state) for state in states]
+    end = next(n for n, state in enumerate(states) if not can[n] and engine.contains(is_owed, state))
+    begin = end
+    while begin and engine.contains(there, states[begin - 1]):
+        begin -= 1
+    step = next((n + 1 for n in range(end - 1, begin - 1, -1) if can[n]), None)
+    return NoReturn(able, step, begin, _in_force(engine.system, owed, able))
+
+
+def _lifecycle(system: System, owed: Formula) -> Expr | None:
+    """Return when the commitment is open whose state is what is asked for: it binds before it is active, too."""
+    if isinstance(owed, Atom):
+        for commitment in system.commitments:
+            if reads(owed.condition) == {commitment.variable} and _states(system, commitment, owed) <= set(OPEN):
+                return one_of(Read(commitment.variable), OPEN)
+    return None
+
+
+def _in_force(system: System, owed: Formula, able: Enforces) -> str | None:
+    """Return the commitment in force whose debtor is to bring its consequent about, if that is what is asked."""
+    if isinstance(owed, Atom) and isinstance(able.goal, Finally) and isinstance(able.goal.operand, Atom):
+        for commitment in system.commitments:
+            if (
+                reads(owed.condition) == {commitment.variable}
+                and "active" in (states := _states(system, commitment, owed))
+                and states <= {"active", "pending"}
+                and commitment.debtor in able.group
+                and commitment.consequent == able.goal.operand.condition
+            ):
+                return commitment.name
+    return None
+
+
+def _states(system: System, commitment: Commitment, owed: Atom) -> set[Value]:
+    """Return the lifecycle states in which a condition on nothing else holds."""
+    name = commitment.variable
+    return {state for state in system.variable[name].domain if holds(owed.condition, {name: state})}

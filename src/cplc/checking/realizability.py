@@ -1,0 +1,249 @@
+"""Realizability of fairness: whether every reachable state begins a fair run (Baier and Katoen 2008, def. 3.51).
+
+Where it does not, path quantifiers range over no run at all there: everything `A` holds, everything `E` fails.
+
+Definition. Fairness is *realizable* in a system if each reachable state begins a fair run.
+
+Claim. Without conditions of fairness justice is realizable in an interleaving system, whoever is assumed to keep going
+and along whichever steps the runs go.
+Proof. There are finitely many justices. From any state, serve them in turn, again and again: if a step of the one
+whose turn it is is enabled, take it, otherwise idle. Each justice is met infinitely often, by a step or by a state in
+which none of its steps is enabled. Nothing disables idling, so the run never ends. (Abadi and Lamport 1988: the
+liveness condition is machine-closed.)
+
+So only systems with conditions of fairness are looked at. Justice counts there as well: `fairness !m` and a role that
+is assumed to keep going and can do nothing but send `m` leave no run together, and each of them leaves one alone.
+
+A step of one independent component disables nothing in the others, so a run of the whole system is fair iff each
+component's part of it is. Hence a state begins a fair run iff its cut to the components of the conditions does, and
+the states of the whole are counted by multiplying with the numbers of states of the other components. Variables outside
+the cone of influence are put back before anything is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from cplc.checking.interpreter import Interpreter
+from cplc.checking.joint_actions import with_actions
+from cplc.checking.replay import EvidenceError, run_problems
+from cplc.checking.results import Excluded, Remark
+from cplc.checking.shortest_paths import Paths
+from cplc.engines.interface import Engine
+from cplc.logic.formulas import (
+    SOME_FAIR_RUN,
+    And,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    OnPaths,
+    Or,
+    Regardless,
+    SociallyCommits,
+    Taken,
+    children,
+    meaning,
+)
+from cplc.runtime.limits import ResourceExhausted
+from cplc.system.model import State, System
+from cplc.system.trace import Evidence, Move, Run
+
+if TYPE_CHECKING:
+    from cplc.checking.engine_selector import AnyEngine, Exploration
+
+
+def fair_run(along: Taken | None = None) -> OnPaths:
+    """Return that a fair run begins here, along these steps if some are named."""
+    return replace(SOME_FAIR_RUN, along=along)
+
+
+def restrictions(system: System, formula: Formula) -> tuple[Taken | None, ...]:
+    """Return along which steps the runs go that the formula quantifies over, and that conditions of fairness restrict.
+
+    In a synchronous system every formula is about states with a fair run, whether or not it speaks of runs.
+    """
+    if not system.conditions:
+        return ()
+    always: tuple[Taken | None, ...] = (None,) if system.is_synchronous else ()
+    return tuple(dict.fromkeys((*always, *_alongs(formula))))
+
+
+def _alongs(formula: Formula) -> Iterable[Taken | None]:
+    if isinstance(formula, Regardless):
+        return
+    if isinstance(formula, SociallyCommits):
+        formula = meaning(formula)
+    if isinstance(formula, OnPaths):
+        yield formula.along
+    for child in children(formula):
+        yield from _alongs(child)
+
+
+def restricted_initially(system: System, formula: Formula) -> tuple[Taken | None, ...]:
+    """Return those of the restrictions under which a fair run has to begin in an initial state.
+
+    Fairness itself is one, wherever in the formula runs are spoken of; steps are where no other run leads there.
+    """
+    return tuple(
+        along
+        for along in restrictions(system, formula)
+        if along is None or along in {one.along for one in _outermost(formula)}
+    )
+
+
+def _outermost(formula: Formula) -> Iterable[OnPaths]:
+    """Yield the path quantifiers that the value at the state itself depends on."""
+    match formula:
+        case OnPaths():
+            yield formula
+        case SociallyCommits():
+            yield from _outermost(meaning(formula))
+        case Not() | And() | Or() | Implies() | Iff():
+            for child in children(formula):
+                yield from _outermost(child)
+        case _:
+            pass
+
+
+class Realizability:
+    """Where the fair runs of one system begin; determined once for each set of roles that keep going."""
+
+    def __init__(self, exploration: Exploration) -> None:
+        self._exploration = exploration
+        self.system = exploration.system
+        self._justified = frozenset(justice.role for justice in self.system.justice)
+        self._begins: dict[tuple[frozenset[str], Taken | None], bool] = {}
+        self._excluded: dict[tuple[frozenset[str], Taken | None], Excluded | ResourceExhausted | None] = {}
+
+    def begins(self, assuming: frozenset[str], along: Taken | None = None) -> bool:
+        """Whether a fair run begins in some initial state."""
+        if not self.system.conditions:
+            return True
+        key = assuming & self._justified, along
+        if key not in self._begins:
+            is_valid, fair = self._exploration.is_valid, fair_run(along)
+            in_all = not self.system.is_synchronous and is_valid(fair, assuming)
+            self._begins[key] = in_all or not is_valid(Not(fair), assuming)
+        return self._begins[key]
+
+    def excluded(self, assuming: frozenset[str], along: Taken | None = None) -> Excluded | None:
+        """Return the reachable states that begin no fair run; None if there are none.
+
+        A search that met a limit once is not repeated.
+        """
+        if not self.system.conditions:
+            return None
+        key = assuming & self._justified, along
+        if key not in self._excluded:
+            try:
+                self._excluded[key] = self._search(assuming, along)
+            except ResourceExhausted as limit:
+                self._excluded[key] = limit
+        known = self._excluded[key]
+        if isinstance(known, ResourceExhausted):
+            raise ResourceExhausted(str(known))
+        return known
+
+    def _search(self, assuming: frozenset[str], along: Taken | None) -> Excluded | None:
+        engine = self._exploration.engine_for(fair_run(along))
+        found = _shortest(engine, assuming, along)
+        if found is None:
+            return None
+        run = self._lifted(engine.system, found)
+        states, reachable = self._counted(engine, assuming, along)
+        return Excluded(states, reachable, run, self.system)
+
+    def _counted(self, engine: AnyEngine, assuming: frozenset[str], along: Taken | None) -> _Counts:
+        """Return how many reachable states of the whole begin no fair run, and how many there are."""
+        exploration = self._exploration
+        part = exploration.wide(engine)
+        try:
+            states, reachable = _count(exploration.engine_of(part), assuming, along)
+            others = [_count(exploration.engine_of(one))[1] for one in exploration.beside(part)]
+        except ResourceExhausted:
+            return None, None
+        return states * prod(others), reachable * prod(others)
+
+    def _lifted(self, part: System, run: Run) -> Run:
+        """Return the same steps on the whole system, where they were taken once more."""
+        whole, interpreter = self.system, Interpreter(self.system)
+        if not whole.is_synchronous:
+            run = _on_whole(interpreter, part, run)
+        problems = list(run_problems(interpreter, run))
+        if problems or not interpreter.is_initial(run.start):
+            raise EvidenceError("; ".join(problems) or "the run does not begin in an initial state")
+        return run
+
+
+_Counts = tuple[int, int] | tuple[None, None]
+
+
+def _shortest(engine: AnyEngine, assuming: frozenset[str], along: Taken | None) -> Run | None:
+    """Return a shortest run to a state in which no fair run begins."""
+    if not isinstance(engine, Engine):
+        run = engine.run_to_first(Not(fair_run(along)), assuming)
+        if run is None or not engine.system.is_synchronous:
+            return run
+        return with_actions(engine.system, Evidence(fair_run(along), False, run)).run
+    states = engine.complement(engine.satisfying(fair_run(along), assuming))
+    if engine.is_empty(states):
+        return None
+    found = Paths(engine, assuming).run_from(engine.initial, engine.reachable, states, shortest=True)
+    if found is None:
+        raise EvidenceError("a state is called reachable and no run leads there")
+    return found
+
+
+def _count(engine: AnyEngine, assuming: frozenset[str] = frozenset(), along: Taken | None = None) -> tuple[int, int]:
+    """Return how many reachable states begin no fair run, and how many there are."""
+    if not isinstance(engine, Engine):
+        return engine.count(Not(fair_run(along)), assuming)
+    states = engine.complement(engine.satisfying(fair_run(along), assuming))
+    return engine.count(states), engine.count(engine.reachable)
+
+
+def _on_whole(interpreter: Interpreter, part: System, run: Run) -> Run:
+    """Return a run of a part as one of the whole: the same steps by name, while the other components rest."""
+    number = {step.name: index for index, step in enumerate(interpreter.system.steps)}
+    state: State = {variable.name: variable.initial[0] for variable in interpreter.system.variables} | run.start
+    start, moves = state, []
+    for move in run.moves:
+        step = None if move.step is None else number[part.steps[move.step].name]
+        if step is not None:
+            after = interpreter.after(state, step)
+            lifted = next((one for one in after if move.state.items() <= one.items()), None)
+            if lifted is None:
+                raise EvidenceError(f"`{part.steps[move.step or 0].name}` is possible in a part and not in the whole")
+            state = lifted
+        moves.append(Move(step, state))
+    return Run(start, tuple(moves))
+
+
+# --- in words
+
+
+def fair_run_text(along: Taken | None) -> str:
+    return "fair run" if along is None else f"fair run along `{along.text}`"
+
+
+def nothing_left(along: Taken | None, assuming: frozenset[str]) -> Remark:
+    """Return that no run is left that a question could be asked of."""
+    excluding = "the conditions of fairness, with what `assuming` adds," if assuming else "the conditions of fairness"
+    runs = "every run" if along is None else f"every run along `{along.text}`"
+    return Remark("no-fair-run", f"{excluding} exclude {runs}, so neither `holds` nor `fails` would mean anything")
+
+
+def excluding(excluded: Excluded, along: Taken | None) -> Remark:
+    """Return what the user should know of states that begin no fair run."""
+    if excluded.states is None:
+        where = "at least one reachable state"
+    else:
+        where = f"{excluded.states:,} of the {excluded.reachable:,} reachable states"
+    message = (
+        f"no {fair_run_text(along)} begins in {where}, and this verdict says nothing of what may happen from there"
+    )
+    return Remark("unrealizable-fairness", message, excluded=excluded)

@@ -1,0 +1,337 @@
+"""Evidence checked against the system by executing it: no verdict is shown whose run does not replay.
+
+What rests on all runs or all states (`exhaustive` evidence) cannot be replayed and is taken as said; everything
+else is recomputed here from the system alone, by the definitions, with three truth values: what the run and the
+evidence for its parts leave open is unknown, and unknown is not enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from cplc.checking.adjacent_rounds import agree, led_here, none_leads
+from cplc.checking.interpreter import Interpreter, holds, interpreter_of, value
+from cplc.checking.strategy_play import strategy_problems
+from cplc.checking.three_valued import Facts
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import (
+    SOME_FAIR_RUN,
+    Adjacent,
+    Enforces,
+    KnownFrom,
+    Knows,
+    OnPaths,
+    Regardless,
+    Taken,
+    ctl_path,
+    is_state_formula,
+)
+from cplc.system.model import Justice, State, System
+from cplc.system.trace import Evidence, Run
+
+__all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_problems", "unmet"]
+
+Goal = Justice | Expr | Regardless
+"""What a fair run meets infinitely often: a constraint, or a condition that the user asks for."""
+
+
+def some_fair_run(along: Taken | None) -> OnPaths:
+    """Return that a fair run begins here, along these steps if some are named."""
+    return replace(SOME_FAIR_RUN, along=along)
+
+
+def is_continuation(evidence: Evidence) -> bool:
+    """Whether the evidence shows no more than that a fair run begins."""
+    formula = evidence.formula
+    return isinstance(formula, OnPaths) and formula == some_fair_run(formula.along)
+
+
+def must_go_on(system: System, formula: OnPaths) -> bool:
+    """Whether a finite run for the formula needs a fair run that goes on from where it ends.
+
+    In a synchronous system without conditions of fairness runs of CTL may stop, and none but these.
+    """
+    return bool(system.conditions) or (system.is_synchronous and ctl_path(formula) is None)
+
+
+def some_do_not_count(system: System) -> bool:
+    """Whether knowledge, commitments and `Adjacent` are about those states only in which a fair run begins."""
+    return system.is_synchronous and bool(system.conditions)
+
+
+class EvidenceError(Exception):
+    """What an engine claims and what the system does differ: a bug in us."""
+
+
+def goals(system: System, assuming: frozenset[str], along: Taken | None = None) -> tuple[Goal, ...]:
+    """Return what a fair run meets infinitely often when these roles keep going.
+
+    On runs along certain steps only those count as enabled.
+    """
+    constraints = system.constraints(assuming)
+    if along is not None:
+        allowed = steps_along(system, along)
+        constraints = tuple(
+            replace(justice, steps=tuple(step for step in justice.steps if step in allowed)) for justice in constraints
+        )
+    return (*constraints, *system.conditions)
+
+
+def steps_along(system: System, along: Taken | None) -> frozenset[int]:
+    """Return the positions of the steps that runs of this kind may take; all of them where none are named."""
+    return frozenset(index for index, step in enumerate(system.steps) if along is None or step.name in along.steps)
+
+
+def unmet(
+    interpreter: Interpreter, goals: Sequence[Goal], loop: Run, is_so: Callable[[Regardless, State], bool]
+) -> tuple[Goal, ...]:
+    """Return the goals that a run which is nothing but a loop never meets; what variables do not decide is asked."""
+    return tuple(goal for goal in goals if not _meets(interpreter, goal, loop, is_so))
+
+
+def _meets(interpreter: Interpreter, goal: Goal, loop: Run, is_so: Callable[[Regardless, State], bool]) -> bool:
+    if isinstance(goal, Regardless):
+        return any(is_so(goal, state) for state in loop.states)
+    if not isinstance(goal, Justice):
+        return any(holds(goal, state) for state in loop.states)
+    return any(move.step in goal.steps for move in loop.moves) or any(
+        not any(interpreter.is_enabled(state, step) for step in goal.steps) for state in loop.states
+    )
+
+
+def replay(system: System, evidence: Evidence, assuming: frozenset[str] = frozenset()) -> list[str]:
+    """Return everything that is wrong with the evidence for a verdict on the system; nothing, if it is good."""
+    check = _Replay(system, assuming)
+    problems = list(check.evidence(evidence))
+    if not check.interpreter.is_initial(evidence.run.start):
+        problems.append("the run does not begin in an initial state")
+    return problems
+
+
+def run_problems(
+    interpreter: Interpreter,
+    run: Run,
+    goals: Sequence[Goal] = (),
+    along: Taken | None = None,
+    is_so: Callable[[Regardless, State], bool] = lambda *_: False,
+) -> Iterator[str]:
+    """Yield every way in which this is not a run of the system from some state, fair if it is endless.
+
+    Along certain steps it takes no others. What conditions of fairness speak of besides variables is asked.
+    """
+    allowed = steps_along(interpreter.system, along)
+    if not interpreter.is_state(run.start):
+        yield "the run begins in what is not a state"
+        return
+    before = run.start
+    for number, move in enumerate(run.moves, 1):
+        if not interpreter.is_state(move.state):
+            yield f"step {number} leads to what is not a state"
+            return
+        if interpreter.system.is_synchronous:
+            if move.step is not None or not interpreter.leads_to(before, move.actions, move.state):
+                yield f"round {number} does not lead there"
+        elif move.step is None:
+            if move.state != before:
+                yield f"step {number} is idle and changes something"
+        elif not 0 <= move.step < len(interpreter.system.steps):
+            yield f"step {number} is none of the system"
+        elif move.step not in allowed:
+            yield f"step {number} takes `{interpreter.system.steps[move.step].name}`, which is not allowed on the run"
+        elif not interpreter.is_enabled(before, move.step):
+            yield f"step {number} takes `{interpreter.system.steps[move.step].name}`, which is not enabled"
+        elif move.state not in interpreter.after(before, move.step):
+            yield f"step {number} takes `{interpreter.system.steps[move.step].name}`, which does not lead there"
+        before = move.state
+    if run.loop is not None:
+        yield from _loop_problems(interpreter, run, run.loop, goals, is_so)
+
+
+def _loop_problems(
+    interpreter: Interpreter, run: Run, entry: int, goals: Sequence[Goal], is_so: Callable[[Regardless, State], bool]
+) -> Iterator[str]:
+    if not 0 <= entry < len(run.moves):
+        yield "the loop has no step"
+        return
+    if run.states[entry] != run.states[-1]:
+        yield "the loop does not close"
+    for goal in unmet(interpreter, goals, Run(run.states[entry], run.moves[entry:]), is_so):
+        yield f"the loop is not fair to {goal.name if isinstance(goal, Justice) else 'a fairness condition'}"
+
+
+class _Replay:
+    def __init__(self, system: System, assuming: frozenset[str]) -> None:
+        self.system = system
+        self.interpreter = interpreter_of(system)
+        self.assuming = assuming
+        self.good: dict[int, Evidence] = {}
+        self.replayed: dict[int, Run] = {}
+
+    def evidence(self, evidence: Evidence) -> Iterator[str]:
+        """Yield what is wrong with one piece of evidence and with all that it rests on."""
+        if id(evidence) in self.good:
+            return
+        problems = list(self._problems(evidence))
+        if not problems:
+            self.good[id(evidence)] = evidence
+        yield from problems
+
+    def _problems(self, evidence: Evidence) -> Iterator[str]:
+        along = evidence.formula.along if isinstance(evidence.formula, OnPaths) else None
+        fair = goals(self.system, self.assuming, along)
+        shown = [(part.formula, part.run.start) for _, part in evidence.parts if part.holds]
+        is_shown = lambda condition, state: (condition, state) in shown  # noqa: E731
+        run_wrong = list(run_problems(self.interpreter, evidence.run, fair, along, is_shown))
+        yield from run_wrong
+        if run_wrong:
+            return
+        if evidence.exhaustive:
+            yield from _exhaustive_problems(evidence)
+            return
+        states = evidence.run.states
+        for position, part in evidence.parts:
+            if not 0 <= position < len(states) or part.run.start != states[position]:
+                yield "the evidence for a part does not begin where it is needed"
+                return
+            yield from (self._regardless if isinstance(evidence.formula, Regardless) else self).evidence(part)
+        yield from self._conclusion(evidence)
+
+    @cached_property
+    def _regardless(self) -> _Replay:
+        """What replays on the system without conditions of fairness."""
+        return _Replay(self.system.without_conditions, self.assuming)
+
+    def _conclusion(self, evidence: Evidence) -> Iterator[str]:
+        facts = Facts.of(self.system, evidence)
+        match evidence.formula:
+            case Knows() | KnownFrom():
+                yield from self._pair(evidence)
+            case OnPaths("E") if evidence.holds:
+                yield from self._on_run(evidence, evidence.formula, facts)
+            case OnPaths("A") if not evidence.holds:
+                yield from self._on_run(evidence, evidence.formula, facts)
+            case OnPaths():
+                yield "no single run can show what is said of all runs"
+            case Enforces():
+                yield from strategy_problems(self.system, evidence, self.assuming)
+            case Adjacent(back=True) if evidence.holds:
+                yield from self._pair(evidence)
+            case Adjacent() as formula if evidence.holds:
+                yield from self._one_round(evidence, formula, facts)
+            case Adjacent() as formula:
+                if not none_leads(self.interpreter, formula, evidence.run.start):
+                    yield "some round may lead there"
+            case Regardless(operand):
+                if evidence.run.moves or facts.known(operand, 0) is not evidence.holds:
+                    yield "without conditions of fairness the state does not have the value claimed"
+            case formula if not is_state_formula(formula):
+                yield "what is said of a path has no value in a state"
+            case formula:
+                if evidence.run.moves:
+                    yield "a run is given for what one state decides"
+                if facts.truth(formula) is not evidence.holds:
+                    yield "the state does not have the value claimed"
+
+    def _on_run(self, evidence: Evidence, formula: OnPaths, facts: Facts) -> Iterator[str]:
+        if facts.truth(formula.path) is not evidence.holds:
+            yield "the run does not give the path formula the value claimed"
+        last = len(evidence.run.moves)
+        ends = evidence.run.loop is None and must_go_on(self.system, formula)
+        if ends and facts.known(some_fair_run(formula.along), last) is not True:
+            yield "no fair run is shown to go on where the run ends"
+
+    def _one_round(self, evidence: Evidence, formula: Adjacent, facts: Facts) -> Iterator[str]:
+        run = evidence.run
+        if len(run.moves) != 1 or run.loop is not None:
+            yield "it takes one round"
+            return
+        if facts.truth(formula.operand, 1) is not True:
+            yield "the state after the round does not have what is said of it"
+        if not agree(formula, *run.states):
+            yield "something changes in the round that is to stay"
+        if some_do_not_count(self.system) and facts.known(SOME_FAIR_RUN, 1) is not True:
+            yield "no fair run is shown to begin after the round"
+        done = dict(zip(self.system.player, run.moves[0].actions, strict=True))
+        if formula.choice is not None and done[formula.choice[0]] != formula.choice[1]:
+            yield f"{formula.choice[0]} is another one"
+
+    # --- pairs of states
+    def _pair(self, evidence: Evidence) -> Iterator[str]:
+        elsewhere, there = evidence.elsewhere, evidence.there
+        if elsewhere is None or there is None or elsewhere.loop is not None or evidence.run.moves:
+            yield "a pair of states is needed, and a run to the other one"
+            return
+        yield from self._elsewhere(elsewhere)
+        if there.run.start != elsewhere.states[-1]:
+            yield "the evidence for the other state begins in another one"
+        yield from self.evidence(there)
+        here, other = evidence.run.start, elsewhere.states[-1]
+        if some_do_not_count(self.system):
+            yield from self._lasting(evidence.lasting, other)
+        said = (there.formula, there.holds)
+        match evidence.formula:
+            case Knows(mode, agents, operand) if not evidence.holds:
+                common = mode == "common" and said == (evidence.formula, False)
+                if said != (operand, False) and not common:
+                    yield "the other state is not shown to lack what should be known"
+                if mode == "together" and set(evidence.agents) != set(agents):
+                    yield "not all the agents who know together are considered"
+                if bool(evidence.agents) != bool(agents) or not set(evidence.agents) <= set(agents):
+                    yield "the pair is one of other agents"
+                if mode != "together" and len(evidence.agents) != 1:
+                    yield "one agent is enough, and needed"
+                yield from self._alike(evidence.agents, here, other)
+            case KnownFrom(observed, operand) if not evidence.holds:
+                if said != (operand, False):
+                    yield "the other state is not shown to lack what should be known"
+                if any(value(expr, here) != value(expr, other) for expr in observed):
+                    yield "the two states differ in what is observed"
+            case Adjacent() as formula:
+                if said != (formula.operand, True):
+                    yield "the state before the round does not have what is said of it"
+                if not led_here(self.interpreter, formula, other, here):
+                    yield "no such round leads here"
+            case _:
+                yield "no pair of states can show what is said of all states"
+
+    def _lasting(self, lasting: Evidence | None, other: State) -> Iterator[str]:
+        if lasting is None or not lasting.holds or (lasting.formula, lasting.run.start) != (SOME_FAIR_RUN, other):
+            yield "no fair run is shown to begin in the other state"
+        else:
+            yield from self.evidence(lasting)
+
+    def _elsewhere(self, run: Run) -> Iterator[str]:
+        """Yield what is wrong with a run to another state; many pairs may share one."""
+        if id(run) in self.replayed:
+            return
+        problems = list(run_problems(self.interpreter, run))
+        if not self.interpreter.is_initial(run.start):
+            problems.append("the run to the other state does not begin in an initial state")
+        if not problems:
+            self.replayed[id(run)] = run
+        yield from problems
+
+    def _alike(self, agents: Iterable[str], here: State, other: State) -> Iterator[str]:
+        for name in agents:
+            if any(here[variable] != other[variable] for variable in self.system.agent[name].local):
+                yield f"{name} can tell the two states apart"
+
+
+def _exhaustive_problems(evidence: Evidence) -> Iterator[str]:
+    if evidence.run.moves or evidence.parts or evidence.elsewhere is not None or evidence.there is not None:
+        yield "what rests on all runs or all states has a run or parts"
+    match evidence.formula:
+        case Knows() | KnownFrom() | OnPaths("A", _):
+            universal = evidence.holds
+        case OnPaths("E", _):
+            universal = not evidence.holds
+        case Enforces():
+            universal = True
+        case Adjacent():
+            universal = not evidence.holds
+        case _:
+            universal = False
+    if not universal:
+        yield "what one run or one state would show is said to rest on all of them"

@@ -1,0 +1,306 @@
+"""Responsibility for a failed property: whose co-operation would make it true, who stopped, and what was violated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import combinations
+
+from cplc.checking.interpreter import Interpreter, holds
+from cplc.checking.liveness_responsibility import avoidance
+from cplc.checking.replay import is_continuation, steps_along
+from cplc.checking.results import Avoidance, Blame
+from cplc.logic.formulas import (
+    Atom,
+    Enforces,
+    Finally,
+    Formula,
+    Globally,
+    Iff,
+    Implies,
+    Not,
+    OnPaths,
+    Release,
+    Taken,
+    Until,
+    WeakUntil,
+    children,
+    is_state_formula,
+)
+from cplc.records import dataclass
+from cplc.system.model import Claim, Commitment, State, System
+from cplc.system.trace import Evidence, Run
+
+Valid = Callable[[frozenset[str]], bool]
+
+MOST_ASKED = 64
+"""How many sets of roles are tried for being smallest before a small one is enough."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A commitment or claim that becomes violated on a run."""
+
+    name: str
+    by: str
+    """Its debtor or maker."""
+    towards: str
+    step: int
+    """The number of the step that violates it."""
+    message: str | None
+    """The message that does; None where time passes or a new round begins."""
+
+
+def violations(system: System, run: Run) -> tuple[Violation, ...]:
+    """Return every violation on the run, in the order of its steps."""
+    bonds: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+    violated: list[Violation] = []
+    for number, (before, move) in enumerate(zip(run.states, run.moves, strict=False), 1):
+        for one in bonds:
+            if move.step is not None and before[one.variable] != "violated" == move.state[one.variable]:
+                step = system.steps[move.step]
+                by, towards = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+                message = step.event if step.kind in ("receive", "exchange") else None
+                violated.append(Violation(one.name, by, towards, number, message))
+    return tuple(violated)
+
+
+def blame(
+    system: System, shown: System, formula: Formula, assuming: frozenset[str], valid: Valid, evidence: Evidence
+) -> Blame | None:
+    """Return who is responsible for a failure; None where it does not depend on who keeps going.
+
+    The evidence is of the system ``shown``, a slice of the whole one. ``valid`` tells whether the formula would hold
+    if these roles kept going. It is asked only where co-operation can but help: every operator that depends on
+    fairness speaks of all runs, or of what some of them can enforce. Where no co-operation helps, the evidence should
+    be a run on which all roles keep going.
+    """
+    if system.is_synchronous or not needs_fairness(formula, system) or not helped_by_fairness(formula, system):
+        return None
+    helping = coalitions(system, assuming, valid)
+    ending = endless(evidence)
+    if ending is None:
+        return Blame(helping, (), ())
+    able = could_send(shown, ending)
+    if not helping:
+        avoided = avoidance(shown, evidence)
+        if avoided is None or not _is_by_no_stop(avoided, able):
+            return Blame((), (), ())
+        return Blame((), (), _owed(shown, ending), avoided)
+    stopped = _helpful(system, assuming, valid, helping, tuple(able))
+    owed = tuple(name for name in _owed(shown, ending) if shown.commitment[name].debtor in stopped)
+    return Blame(helping, stopped, owed)
+
+
+def _is_by_no_stop(avoided: Avoidance, able: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether nobody avoids the goal by stopping: it was lost, or no send that ensures it is possible all the time."""
+    sends = {(role, message) for role, messages in able.items() for message in messages}
+    ensuring = {(way.role, way.message) for way in avoided.ways_out if way.ensures}
+    return not able or avoided.lost is not None or (bool(ensuring) and not ensuring & sends)
+
+
+def _helpful(
+    system: System, assuming: frozenset[str], valid: Valid, helping: Iterable[tuple[str, ...]], able: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return those of the roles that belong to a smallest set of role instances that makes the formula true.
+
+    In a family of one member the smallest set of families says that already.
+    """
+    helpful: dict[str, None] = {}
+    for families in helping:
+        members = _members(system, assuming, families)
+        for role in able:
+            if role in members and (
+                len(_members(system, assuming, (system.agent[role].family,))) == 1
+                or role in helpful
+                or _is_needed(role, members, assuming, valid)
+            ):
+                helpful[role] = None
+        if not any(role in helpful for role in able if role in members):
+            helpful.update(dict.fromkeys(role for role in able if role in members))
+    return tuple(role for role in able if role in helpful)
+
+
+def _members(system: System, assuming: frozenset[str], families: Iterable[str]) -> tuple[str, ...]:
+    roles = dict.fromkeys(justice.role for justice in system.justice if justice.role is not None)
+    return tuple(role for role in roles if role not in assuming and system.agent[role].family in set(families))
+
+
+def _is_needed(role: str, members: Iterable[str], assuming: frozenset[str], valid: Valid) -> bool:
+    """Whether the role is in the smallest set that is left when others are dropped first."""
+    left = frozenset(members)
+    if not valid(assuming | (left - {role})):
+        return True
+    for other in sorted(left - {role})[:MOST_ASKED]:
+        if valid(assuming | (left - {other})):
+            left -= {other}
+    return not valid(assuming | (left - {role}))
+
+
+# --- whom it takes
+
+
+def coalitions(system: System, assuming: frozenset[str], valid: Valid) -> tuple[tuple[str, ...], ...]:
+    """Return the smallest sets of roles, families as one, whose co-operation makes the formula true.
+
+    Co-operation only shrinks the set of runs considered, so every superset of a good set is good.
+    """
+    members: dict[str, frozenset[str]] = {}
+    for justice in system.justice:
+        if justice.role is not None and justice.role not in assuming:
+            family = system.agent[justice.role].family
+            members[family] = members.get(family, frozenset()) | {justice.role}
+
+    def good(families: Iterable[str]) -> bool:
+        return valid(assuming.union(*(members[family] for family in families)))
+
+    if not good(members):
+        return ()
+    found: list[tuple[str, ...]] = []
+    for number, families in enumerate(_by_size(members)):
+        if number >= MOST_ASKED:
+            return tuple(found) or (_reduced(tuple(members), good),)
+        if not any(set(smaller) <= set(families) for smaller in found) and good(families):
+            found.append(families)
+    return tuple(found)
+
+
+def _by_size(families: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    known = tuple(families)
+    for size in range(1, len(known) + 1):
+        yield from combinations(known, size)
+
+
+def _reduced(families: tuple[str, ...], good: Callable[[Iterable[str]], bool]) -> tuple[str, ...]:
+    """Leave out one after the other who is not needed."""
+    for family in families:
+        fewer = tuple(other for other in families if other != family)
+        if good(fewer):
+            return _reduced(fewer, good)
+    return families
+
+
+# --- who stopped
+
+
+def endless(evidence: Evidence) -> Evidence | None:
+    """Return the evidence by a lasso that this comes down to, if it does to one.
+
+    A lasso that only shows that a fair run begins where a finite run ends is none: any other would do as well.
+    """
+    if is_continuation(evidence):
+        return None
+    if evidence.run.loop is not None:
+        return evidence
+    parts = [endless(part) for _, part in reversed(evidence.parts)]
+    return next((part for part in parts if part is not None), None)
+
+
+def could_send(system: System, ending: Evidence) -> dict[str, tuple[str, ...]]:
+    """Return who could for ever send something on the lasso and never does, and which messages.
+
+    Where the runs asked about take certain steps only, nobody is expected to take another.
+    """
+    run = ending.run
+    assert run.loop is not None
+    interpreter = Interpreter(system)
+    allowed = steps_along(system, ending.formula.along if isinstance(ending.formula, OnPaths) else None)
+    states, taken = run.states[run.loop :], {move.step for move in run.moves[run.loop :]}
+    able: dict[str, tuple[str, ...]] = {}
+    for justice in system.justice:
+        steps = [step for step in justice.steps if step in allowed]
+        if justice.role is None or taken & set(steps):
+            continue
+        if all(any(interpreter.is_enabled(state, step) for step in steps) for state in states):
+            events = {system.steps[step].event: None for step in steps}
+            able[justice.role] = (*able.get(justice.role, ()), *events)
+    return able
+
+
+def _owed(system: System, ending: Evidence) -> tuple[str, ...]:
+    """Return the commitments that are owed all round the loop: active, or pending and active before, not on course."""
+    run = ending.run
+    kept = {commitment.variable: commitment.name for commitment in system.commitments}
+    former = {
+        kept[one.name.removesuffix(".former")]: one.name
+        for one in system.variables
+        if one.kind == "former" and one.name.removesuffix(".former") in kept
+    }
+
+    def is_in_force(commitment: Commitment, state: State) -> bool:
+        lifecycle = state[commitment.variable]
+        if lifecycle == "pending" and commitment.name in former:
+            lifecycle = state[former[commitment.name]]
+        return lifecycle in ("active", "pending") and not holds(commitment.on_course, state)
+
+    loop = run.states[run.loop or 0 :]
+    return tuple(one.name for one in system.commitments if all(is_in_force(one, state) for state in loop))
+
+
+# --- which formulas
+
+
+def needs_fairness(formula: Formula, system: System) -> bool:
+    """Whether some operator in it depends on which runs are fair."""
+    return any(True for _ in _fair_operators(formula, system, positive=True))
+
+
+def helped_by_fairness(formula: Formula, system: System) -> bool:
+    """Whether it can but become truer where fewer runs are fair."""
+    return all(_fair_operators(formula, system, positive=True))
+
+
+def _fair_operators(formula: Formula, system: System, *, positive: bool) -> Iterator[bool]:
+    """Yield, for each operator that depends on the fair runs, whether fewer of them make the formula truer."""
+    match formula:
+        case Atom() | Taken():
+            return
+        case Not(operand):
+            yield from _fair_operators(operand, system, positive=not positive)
+        case Implies(left, right):
+            yield from _fair_operators(left, system, positive=not positive)
+            yield from _fair_operators(right, system, positive=positive)
+        case Iff(left, right):
+            for side in (left, right):
+                for polarity in (positive, not positive):
+                    yield from _fair_operators(side, system, positive=polarity)
+        case OnPaths(quantifier, _):
+            if system.conditions or _is_endless(formula):
+                yield (quantifier == "A") == positive
+            for child in children(formula):
+                yield from _fair_operators(child, system, positive=positive)
+        case Enforces(_, goal):
+            # Who keeps going can be counted on; what is asked of all that happens is kept or not, whoever goes on.
+            if isinstance(goal, Finally | Until):
+                yield positive
+            for child in children(goal):
+                yield from _fair_operators(child, system, positive=positive)
+        case _:
+            for child in children(formula):
+                yield from _fair_operators(child, system, positive=positive)
+
+
+def _is_endless(formula: OnPaths) -> bool:
+    """Whether it may take an endless run to show it true (`E`) or false (`A`).
+
+    Justice alone never rules out a finite beginning: every state begins a fair run, whatever steps it may take.
+    """
+    return not _shows_early(formula.path, formula.quantifier == "E")
+
+
+def _shows_early(path: Formula, value: bool) -> bool:
+    """Whether each path that gives the formula this value does so by a beginning, however it goes on."""
+    match path:
+        case formula if is_state_formula(formula):
+            return True
+        case Not(operand):
+            return _shows_early(operand, not value)
+        case Implies(left, right):
+            return _shows_early(left, not value) and _shows_early(right, value)
+        case Iff(left, right):
+            return all(_shows_early(side, either) for side in (left, right) for either in (True, False))
+        case Finally(_, None) | Until(_, _, None) if not value:
+            return False
+        case Globally(_, None) | WeakUntil() | Release() if value:
+            return False
+        case _:
+            return all(_shows_early(child, value) for child in children(path))

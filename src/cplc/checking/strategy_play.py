@@ -1,0 +1,266 @@
+"""What is met when a group plays a strategy, and whether its goal is reached on every just run of what is left.
+
+No engine has a part in this: the system is executed state by state, with all steps of the others and those that the
+group insists on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import count
+from math import prod
+
+from cplc.checking.interpreter import Interpreter, Key, holds, interpreter_of, key
+from cplc.checking.synchronous_strategy_play import round_strategy_problems
+from cplc.logic.formulas import (
+    And,
+    Atom,
+    Enforces,
+    Finally,
+    Formula,
+    Globally,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Or,
+    Until,
+    children,
+)
+from cplc.system.model import State, Step, System
+from cplc.system.trace import Advice, Evidence
+
+MET = 20_000
+"""How many states are looked at."""
+MAX_INITIAL = 100_000
+"""How many combinations of initial values are looked at, to see that a strategy is played from every initial state."""
+_WORK = 600_000
+"""How often it is asked whether a step is possible."""
+
+Truth = Callable[[Formula, State], bool]
+
+
+def is_plain(formula: Formula) -> bool:
+    """Whether the variables of one state decide it."""
+    match formula:
+        case Atom():
+            return True
+        case Not() | And() | Or() | Implies() | Iff():
+            return all(map(is_plain, children(formula)))
+        case _:
+            return False
+
+
+def plain_truth(formula: Formula, state: State) -> bool:
+    """Return the value of a plain formula."""
+    match formula:
+        case Atom(condition):
+            return holds(condition, state)
+        case Not(operand):
+            return not plain_truth(operand, state)
+        case And(operands):
+            return all(plain_truth(operand, state) for operand in operands)
+        case Or(operands):
+            return any(plain_truth(operand, state) for operand in operands)
+        case Implies(left, right):
+            return not plain_truth(left, state) or plain_truth(right, state)
+        case Iff(left, right):
+            return plain_truth(left, state) == plain_truth(right, state)
+        case _:
+            raise ValueError("more than one state decides the formula")
+
+
+def is_send_of(step: Step, group: Collection[str]) -> bool:
+    return step.actor in group and step.kind in {"send", "exchange"}
+
+
+class Play:
+    """The states that are met from some on, until the goal is reached, and the moves between them."""
+
+    def __init__(
+        self,
+        system: System,
+        formula: Enforces,
+        starts: Sequence[State],
+        insisted: Callable[[State], Collection[int]],
+        truth: Truth = plain_truth,
+    ) -> None:
+        self.system = system
+        self.formula = formula
+        self.states = list({key(start): start for start in starts}.values())
+        self.moves: list[list[tuple[int, int]]] = []
+        """For each state that was looked at, the steps and the positions of the states that they lead to."""
+        self.over: list[bool] = []
+        """Whether the goal is reached there."""
+        self._truth = truth
+        self._starts = len(self.states)
+        self._explore(insisted)
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.moves) == len(self.states)
+
+    def _explore(self, insisted: Callable[[State], Collection[int]]) -> None:
+        interpreter = Interpreter(self.system)
+        others = [number for number, step in enumerate(self.system.steps) if not is_send_of(step, self.formula.group)]
+        most = min(MET, _WORK // (len(self.system.steps) + 1) + 1)
+        number: dict[Key, int] = {key(state): position for position, state in enumerate(self.states)}
+        for position in count():
+            if position >= min(len(self.states), most):
+                return
+            state = self.states[position]
+            moves: list[tuple[int, int]] = []
+            self.over.append(self._is_over(state, position))
+            if not self.over[position]:
+                for step in (*others, *insisted(state)):
+                    for after in interpreter.after(state, step):
+                        found = number.setdefault(key(after), len(self.states))
+                        if found == len(self.states):
+                            self.states.append(after)
+                        moves.append((step, found))
+            self.moves.append(moves)
+
+    def _is_over(self, state: State, position: int) -> bool:
+        match self.formula.goal:
+            case Finally(goal) | Until(_, goal):
+                return self._truth(goal, state)
+            case Globally():
+                return False
+            case Next():
+                return position >= self._starts
+
+    # --- the goal
+
+    def problems(self, assuming: frozenset[str]) -> Iterator[str]:
+        """Yield why the goal is not enforced."""
+        if not self.is_complete:
+            yield "more states are met under the strategy than can be looked at"
+            return
+        match self.formula.goal:
+            case Next(operand) | Globally(operand):
+                if not all(self._truth(operand, state) for state in self.states):
+                    yield "the strategy does not keep what it should"
+            case Until(left, _) if not all(
+                over or self._truth(left, state) for over, state in zip(self.over, self.states, strict=True)
+            ):
+                yield "the strategy leads through states that it should not"
+            case _:
+                if self._goes_on(assuming):
+                    yield "a just run never reaches the goal under the strategy"
+
+    def _goes_on(self, assuming: frozenset[str]) -> bool:
+        """Whether some just run never reaches the goal: no constraint drives it out of a component."""
+        taken = {
+            step for moves in self.moves for step, _ in moves if is_send_of(self.system.steps[step], self.formula.group)
+        }
+        constraints = [frozenset(justice.steps) for justice in self.system.constraints(assuming)]
+        constraints += [frozenset({step}) for step in taken]
+        return any(
+            not any(self._drives_out(constraint, part) for constraint in constraints) for part in self._components()
+        )
+
+    def _drives_out(self, steps: frozenset[int], part: Collection[int]) -> bool:
+        """Whether one of the steps is possible all through a part, and each leads out of it."""
+        return all(
+            any(step in steps for step, _ in self.moves[state])
+            and all(step not in steps or target not in part for step, target in self.moves[state])
+            for state in part
+        )
+
+    def _components(self) -> Iterator[set[int]]:
+        """Yield the strongly connected components of the states in which the goal is not reached (Tarjan 1972)."""
+        order: dict[int, int] = {}
+        lowest: dict[int, int] = {}
+        opened: list[int] = []
+        closed: set[int] = set()
+        for root in range(len(self.states)):
+            if root in order or self.over[root]:
+                continue
+            path = [(root, iter(self.moves[root]))]
+            order[root] = lowest[root] = len(order)
+            opened.append(root)
+            while path:
+                state, rest = path[-1]
+                for _, target in rest:
+                    if self.over[target] or target in closed:
+                        continue
+                    if target not in order:
+                        order[target] = lowest[target] = len(order)
+                        opened.append(target)
+                        path.append((target, iter(self.moves[target])))
+                        break
+                    lowest[state] = min(lowest[state], order[target])
+                else:
+                    path.pop()
+                    if path:
+                        lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[state])
+                    if lowest[state] == order[state]:
+                        part: set[int] = set()
+                        while state not in part:
+                            part.add(opened.pop())
+                        closed |= part
+                        yield part
+
+
+def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[str]) -> Iterator[str]:
+    """Yield everything that is wrong with a strategy that is to show what a group can enforce."""
+    formula, strategy = evidence.formula, evidence.strategy
+    if not isinstance(formula, Enforces) or not evidence.holds or evidence.run.moves:
+        yield "a strategy is given for what needs none"
+        return
+    missing = [*_missing_starts(system, evidence)]
+    yield from missing
+    if missing:
+        return
+    if system.is_synchronous:
+        if all(map(is_plain, children(formula.goal))):
+            yield from round_strategy_problems(system, evidence, plain_truth)
+        else:
+            yield "whether the goal is reached cannot be seen from one state"
+        return
+    wrong = [*_wrong_advice(system, formula, strategy)]
+    yield from wrong
+    if wrong:
+        return
+    if not all(map(is_plain, children(formula.goal))):
+        yield "whether the goal is reached cannot be seen from one state"
+        return
+
+    def insisted(state: State) -> list[int]:
+        return [advice.step for advice in strategy if advice.applies(state)]
+
+    yield from Play(system, formula, evidence.starts, insisted).problems(assuming)
+
+
+def can_list_initial_states(system: System) -> bool:
+    """Whether there are few enough combinations of initial values to look at each."""
+    return prod(len(variable.initial) for variable in system.variables) <= MAX_INITIAL
+
+
+def _missing_starts(system: System, evidence: Evidence) -> Iterator[str]:
+    """Yield why the strategy is not played from where it should be.
+
+    That no other states look the same as these is taken from the engine, like all that is said of all states.
+    """
+    interpreter = interpreter_of(system)
+    starts = set(map(key, evidence.starts))
+    if key(evidence.run.start) not in starts:
+        yield "the strategy is not played from the state that it is shown for"
+    if not all(map(interpreter.is_state, evidence.starts)):
+        yield "the strategy is played from what is not a state"
+    if evidence.scope == "all initial" and not (
+        can_list_initial_states(system) and all(key(state) in starts for state in interpreter.initial_states())
+    ):
+        yield "the strategy is not played from every initial state"
+
+
+def _wrong_advice(system: System, formula: Enforces, strategy: tuple[Advice, ...]) -> Iterator[str]:
+    for advice in strategy:
+        if not 0 <= advice.step < len(system.steps) or not is_send_of(system.steps[advice.step], formula.group):
+            yield "the strategy insists on what is no send of the group"
+            return
+        tested = {name for case in advice.cases for name, _, _ in case}
+        actor = system.steps[advice.step].actor
+        seen = system.agent[actor].local if formula.uniform else system.variable
+        if advice.agent != (actor if formula.uniform else None) or not tested <= set(seen):
+            yield f"the strategy asks {actor} to decide by what it does not see"

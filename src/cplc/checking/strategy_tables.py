@@ -1,0 +1,287 @@
+"""The strategy that shows what a group can enforce, as a short table: in which situation to insist on what.
+
+A strategy of an engine is a set of states for each send. The table speaks only of situations that are met when the
+strategy is played: a decision tree tells them apart by as few variables as it can, and each way down it that ends in
+the same send is a case.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import log2
+
+from cplc.checking.interpreter import Interpreter, holds
+from cplc.checking.strategy_play import Play, can_list_initial_states, is_plain, is_send_of, plain_truth
+from cplc.checking.synchronous_strategy_play import RoundPlay
+from cplc.engines.games.fixpoints import Plan
+from cplc.engines.interface import Engine, S
+from cplc.logic.expressions import Value
+from cplc.logic.formulas import Enforces, Formula, children
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+from cplc.system.model import State, System, VariableKind
+from cplc.system.trace import Advice, Evidence, Run, Scope, Test
+
+MAX_STARTS = 1_000
+"""From how many states a strategy is played; where it is for more, its success is not shown by playing it."""
+_FIRST = 200
+"""Of how many situations a strategy is shown that is met in too many."""
+_SAMPLE = 200
+
+_Choice = int | None
+
+
+def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]) -> Evidence:
+    """Return how the group enforces its goal from a reachable state; the engine has decided that it can."""
+    system = engine.system
+    plan, scope = _strategy(engine, formula, state, assuming)
+    starts = _starts(engine, formula, state, scope)
+    are_all = len(starts) <= MAX_STARTS and can_list_initial_states(system)
+    shown = Evidence(formula, True, Run(state, ()), starts=starts[:MAX_STARTS], scope=scope)
+    if system.is_synchronous:
+        return _enforced_in_rounds(engine, formula, plan, shown, assuming, are_all)
+    assert plan is not None, "what is not won is not shown"
+    choose = _choosing(engine, plan)
+
+    def truth(operand: Formula, here: State) -> bool:
+        if is_plain(operand):
+            return plain_truth(operand, here)
+        return engine.contains(engine.satisfying(operand, assuming), here)
+
+    play = Play(system, formula, shown.starts if are_all else shown.starts[:1], choose, truth)
+    is_played = play.is_complete and are_all
+    if are_all and not play.is_complete and len(starts) > 1:
+        play = Play(system, formula, shown.starts[:1], choose, truth)
+    explored = len(play.moves) if play.is_complete else min(_FIRST, len(play.moves))
+    met = [here for here, over in zip(play.states[:explored], play.over, strict=False) if not over]
+    is_shown = is_played and all(map(is_plain, children(formula.goal)))
+    advice = tuple(_tables(system, formula, met, choose))
+    return replace(shown, exhaustive=not is_shown, strategy=advice)
+
+
+def _strategy(
+    engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]
+) -> tuple[Plan[S] | None, Scope]:
+    """Return a strategy that wins from the state: from all initial states if it is one and some strategy does."""
+    scope: Scope = "state"
+    initial = engine.beginning
+    if engine.contains(initial, state):
+        scope = "one initial"
+        try:
+            plan = engine.strategy(formula, initial, assuming)
+        except ResourceExhausted:
+            scope = "undecided"
+        else:
+            if plan is not None:
+                return plan, "all initial"
+    return engine.strategy(formula, engine.single(state), assuming), scope
+
+
+def _starts(engine: Engine[S], formula: Enforces, state: State, scope: Scope) -> tuple[State, ...]:
+    """Return the states that a strategy has to win from, this one first; one more than are played if there are more."""
+    states = engine.beginning if scope == "all initial" else engine.single(state)
+    if formula.uniform:
+        states = engine.indistinguishable(formula.group, states)
+    starts, rest = [state], engine.without(states, engine.single(state))
+    while len(starts) <= MAX_STARTS and not engine.is_empty(rest):
+        starts.append(engine.pick(rest))
+        rest = engine.without(rest, engine.single(starts[-1]))
+    return tuple(starts)
+
+
+def _enforced_in_rounds(
+    engine: Engine[S], formula: Enforces, plan: Plan[S] | None, shown: Evidence, assuming: frozenset[str], are_all: bool
+) -> Evidence:
+    """Return the same where all act at once: what the members do who have a choice, each in a table of its own.
+
+    Where conditions of fairness decide who wins there is no strategy to be shown.
+    """
+    system = engine.system
+    if plan is None:
+        return replace(shown, exhaustive=True, scope="state")
+
+    def truth(operand: Formula, here: State) -> bool:
+        if is_plain(operand):
+            return plain_truth(operand, here)
+        return engine.contains(engine.satisfying(operand, assuming), here)
+
+    def advised(here: State) -> dict[str, tuple[str]]:
+        joint = next((joint for joint, where in plan.chosen if engine.contains(where, here)), ())
+        return {choice: (action,) for choice, action in joint}
+
+    play = RoundPlay(system, formula, shown.starts if are_all else shown.starts[:1], advised, truth)
+    is_played = play.is_complete and are_all
+    if are_all and not play.is_complete and len(shown.starts) > 1:
+        play = RoundPlay(system, formula, shown.starts[:1], advised, truth)
+    met = [here for here, over in zip(play.states, play.over, strict=False) if not over]
+    advice = tuple(_round_tables(system, formula, met[: None if play.is_complete else _FIRST], advised))
+    is_shown = is_played and all(map(is_plain, children(formula.goal)))
+    return replace(shown, exhaustive=not is_shown, strategy=advice)
+
+
+def _round_tables(
+    system: System, formula: Enforces, met: Sequence[State], advised: Callable[[State], dict[str, tuple[str]]]
+) -> Iterator[Advice]:
+    for player in system.players:
+        if player.agent not in formula.group:
+            continue
+        names = _readable(system, system.agent[player.agent].local if formula.uniform else system.variable)
+        number = {action.name: position for position, action in enumerate(player.actions)}
+        found: dict[tuple[Value, ...], _Situation] = {}
+        for state in met:
+            choice = advised(state).get(player.choice)
+            has_choice = sum(holds(action.allowed, state) for action in player.actions) > 1
+            if choice is not None and has_choice:
+                seen = tuple(state[name] for name in names)
+                found.setdefault(seen, _Situation(state, number[choice[0]], frozenset()))
+        for advice in _table(list(found.values()), names, player.agent if formula.uniform else None):
+            yield replace(advice, choice=player.choice)
+
+
+def _choosing(engine: Engine[S], plan: Plan[S]) -> Callable[[State], list[int]]:
+    def choose(state: State) -> list[int]:
+        return [step for step, where in plan.insisted if engine.contains(where, state)]
+
+    return choose
+
+
+# --- tables
+
+
+@dataclass(frozen=True)
+class _Situation:
+    """What is seen, what is chosen there, and what could be as well because it is not possible anyway."""
+
+    state: State
+    choice: _Choice
+    harmless: frozenset[int]
+
+    def accepts(self, choice: _Choice) -> bool:
+        return choice == self.choice or (self.choice is None and choice in self.harmless)
+
+
+def _tables(
+    system: System, formula: Enforces, met: Sequence[State], choose: Callable[[State], list[int]]
+) -> Iterator[Advice]:
+    if not formula.uniform:
+        names = _readable(system, system.variable)
+        yield from _table(_situations(system, met, choose, formula.group, names), names, None)
+        return
+    for agent in dict.fromkeys(formula.group):
+        names = _readable(system, system.agent[agent].local)
+        yield from _table(_situations(system, met, choose, (agent,), names), names, agent)
+
+
+_RANK: dict[VariableKind, int] = {"copy": 0, "own": 1, "commitment": 2, "claim": 2, "field": 3, "view": 4}
+
+
+def _readable(system: System, names: Iterable[str]) -> list[str]:
+    """Return the variables, those first that tell people most."""
+    return sorted(names, key=lambda name: _RANK.get(system.variable[name].kind, 5))
+
+
+def _situations(
+    system: System,
+    met: Sequence[State],
+    choose: Callable[[State], list[int]],
+    group: Sequence[str],
+    names: Sequence[str],
+) -> list[_Situation]:
+    """Return what these members see when the strategy is played, and what they choose there, each once."""
+    interpreter = Interpreter(system)
+    found: dict[tuple[Value, ...], _Situation] = {}
+    chosen = [[step for step in choose(state) if is_send_of(system.steps[step], group)] for state in met]
+    used = frozenset(step for steps in chosen for step in steps)
+    for state, steps in zip(met, chosen, strict=True):
+        seen = tuple(state[name] for name in names)
+        harmless = frozenset(step for step in used if not interpreter.is_enabled(state, step))
+        if seen in found:
+            harmless &= found[seen].harmless
+        found[seen] = _Situation(state, steps[0] if steps else None, harmless)
+    return list(found.values())
+
+
+def _table(situations: list[_Situation], names: Sequence[str], agent: str | None) -> Iterator[Advice]:
+    used = dict.fromkeys(one.choice for one in situations if one.choice is not None)
+    cases = _cases(situations, names, tuple(used))
+    for step in used:
+        mine = dict.fromkeys(_shortened(case, step, situations) for case, choice in cases if choice == step)
+        yield Advice(step, tuple(_without_repeats(list(mine), step, situations)), agent)
+
+
+_Case = tuple[Test, ...]
+
+
+def _cases(situations: list[_Situation], names: Sequence[str], used: tuple[int, ...]) -> list[tuple[_Case, _Choice]]:
+    """Return the ways down a tree that is right in every situation; it is grown from few of them where that will do."""
+    sample = situations[:_SAMPLE]
+    while True:
+        cases = list(_grown(sample, names, used, ()))
+        wrong = [
+            one
+            for one in situations
+            if not any(_meets(one.state, case) and one.accepts(choice) for case, choice in cases)
+        ]
+        if not wrong:
+            return cases
+        sample = sample + wrong[:_SAMPLE]
+
+
+def _grown(
+    situations: list[_Situation], names: Sequence[str], used: tuple[int, ...], above: _Case
+) -> Iterator[tuple[_Case, _Choice]]:
+    for choice in (None, *used):
+        if all(one.accepts(choice) for one in situations):
+            yield above, choice
+            return
+    name, value = _best_test(situations, names, used)
+    for is_so in (True, False):
+        part = [one for one in situations if (one.state[name] == value) == is_so]
+        yield from _grown(part, names, used, (*above, (name, value, is_so)))
+
+
+def _best_test(situations: list[_Situation], names: Sequence[str], used: tuple[int, ...]) -> tuple[str, Value]:
+    """Return the test that tells most of what to choose; it does tell some situations apart."""
+    telling = [one for one in situations if one.choice is not None or not one.harmless.issuperset(used)]
+    best: tuple[float, str, Value] | None = None
+    for name in names:
+        for value in dict.fromkeys(one.state[name] for one in telling):
+            parts = ([one for one in telling if one.state[name] == value],
+                     [one for one in telling if one.state[name] != value])  # fmt: skip
+            if all(parts):
+                doubt = sum(len(part) * _entropy(part) for part in parts)
+                if best is None or doubt < best[0] - 1e-9:
+                    best = doubt, name, value
+    assert best is not None, "situations that look alike ask for different choices"
+    return best[1], best[2]
+
+
+def _entropy(situations: list[_Situation]) -> float:
+    shares = [number / len(situations) for number in Counter(one.choice for one in situations).values()]
+    return -sum(share * log2(share) for share in shares)
+
+
+def _meets(state: State, case: _Case) -> bool:
+    return all((state[name] == value) == is_so for name, value, is_so in case)
+
+
+def _shortened(case: _Case, step: int, situations: list[_Situation]) -> _Case:
+    """Leave out tests that make no difference in what is met, negative ones first."""
+    against = [one.state for one in situations if not one.accepts(step)]
+    for test in sorted(case, key=lambda test: test[2]):
+        fewer = tuple(other for other in case if other != test)
+        if not any(_meets(state, fewer) for state in against):
+            case = fewer
+    return case
+
+
+def _without_repeats(cases: list[_Case], step: int, situations: list[_Situation]) -> list[_Case]:
+    """Leave out cases whose situations are those of others."""
+    needed = [one.state for one in situations if one.choice == step]
+    for case in list(cases):
+        others = [other for other in cases if other != case]
+        if all(any(_meets(state, other) for other in others) for state in needed):
+            cases = others
+    return cases

@@ -1,0 +1,261 @@
+"""What a run, and what is known of its states, say of formulas: true, false, or left open.
+
+Three truth values: a path formula has a value on a finite run only if it has that value on every run that begins so,
+and what no part of the evidence tells of a state is unknown. Straight from the definitions; no engine has a part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cplc.checking.interpreter import holds
+from cplc.logic.formulas import (
+    And,
+    Atom,
+    Commits,
+    Conditional,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    Historically,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Once,
+    Or,
+    Past,
+    Previous,
+    Release,
+    Shorthand,
+    Since,
+    SociallyCommits,
+    Taken,
+    Until,
+    WeakUntil,
+    children,
+    is_state_formula,
+    meaning,
+)
+from cplc.system.model import System
+from cplc.system.trace import Evidence, Run
+
+Truth = bool | None
+"""None is unknown."""
+
+_Values = list[Truth]
+"""Of a path formula, at each position of the run written out."""
+
+
+class Facts:
+    """What is known at each position of a run: the conditions that hold there, what the parts show, what is taken.
+
+    A formula that speaks of the past need not be worth the same each time round a loop. An operator of the past over
+    operands that are has been all round the loop once and is, too; so the loop is written out once more for each of
+    them that stands below another, and what is true on the last time round is true on all that follow.
+    """
+
+    def __init__(self, system: System, run: Run, shown: Iterable[tuple[int, Formula, bool]]) -> None:
+        self._system = system
+        self.run = run
+        self.states = run.states
+        self._shown: list[dict[Formula, bool]] = [{} for _ in self.states]
+        for position, formula, value in shown:
+            self._shown[position][formula] = value
+        self._memory: dict[tuple[Formula, int], _Values] = {}
+
+    @staticmethod
+    def of(system: System, evidence: Evidence) -> Facts:
+        """Return what a piece of evidence tells."""
+        shown = ((position, part.formula, part.holds) for position, part in evidence.parts)
+        return Facts(system, evidence.run, shown)
+
+    def known(self, formula: Formula, position: int) -> Truth:
+        """Return what the parts show of a formula in the state there."""
+        return self._shown[position].get(formula)
+
+    def truth(self, formula: Formula, position: int = 0) -> Truth:
+        """Return the value of a formula on states, or on the path from that position of the run on.
+
+        In a loop that is the first time round.
+        """
+        if is_state_formula(formula):
+            return self._at(formula, position)
+        return self._values(formula, _depth(formula))[position]
+
+    def first(self, formula: Formula, wanted: bool, start: int = 0) -> int | None:
+        """Return the first position of the run, from the start on, at which the formula has that value."""
+        last = len(self.states) if self.run.loop is None else len(self.run.moves)
+        places = [*range(start, last), *(() if self.run.loop is None else range(self.run.loop, start))]
+        return next((position for position in places if self.truth(formula, position) is wanted), None)
+
+    # --- one state
+    def _at(self, formula: Formula, position: int) -> Truth:
+        match formula:
+            case Atom(condition, _):
+                return holds(condition, self.states[position])
+            case Not(operand):
+                return _not(self._at(operand, position))
+            case And(operands):
+                return _all(self._at(operand, position) for operand in operands)
+            case Or(operands):
+                return _any(self._at(operand, position) for operand in operands)
+            case Implies(left, right):
+                return _any((_not(self._at(left, position)), self._at(right, position)))
+            case Iff(left, right):
+                return _alike(self._at(left, position), self._at(right, position))
+            case Commits() | Fulfils() | Conditional() | SociallyCommits():
+                shown = self.known(formula, position)
+                return self._at(meaning(formula), position) if shown is None else shown
+            case _:
+                return self.known(formula, position)
+
+    def _taken(self, taken: Taken, position: int) -> Truth:
+        if position == len(self.run.moves):
+            return None if any(step.name in taken.steps for step in self._system.steps) else False
+        step = self.run.moves[position].step
+        return step is not None and self._system.steps[step].name in taken.steps
+
+    # --- the run, with its loop written out
+    def _places(self, rounds: int) -> list[int]:
+        """Return the position on the run of each position written out."""
+        if self.run.loop is None:
+            return list(range(len(self.states)))
+        return [*range(len(self.run.moves)), *(list(range(self.run.loop, len(self.run.moves))) * rounds)]
+
+    def _values(self, formula: Formula, rounds: int) -> _Values:
+        known = self._memory.get((formula, rounds))
+        if known is None:
+            known = self._memory[formula, rounds] = self._computed(formula, rounds)
+        return known
+
+    def _computed(self, formula: Formula, rounds: int) -> _Values:
+        if is_state_formula(formula):
+            here = [self._shown[position].get(formula) for position in range(len(self.states))]
+            here = [self._at(formula, position) if known is None else known for position, known in enumerate(here)]
+            return [here[position] for position in self._places(rounds)]
+
+        def of(part: Formula) -> _Values:
+            return self._values(part, rounds)
+
+        def nowhere() -> _Values:
+            return [False] * len(self._places(rounds))
+
+        match formula:
+            case Taken():
+                return [self._taken(formula, position) for position in self._places(rounds)]
+            case Shorthand(operand):
+                return of(operand)
+            case Not(operand):
+                return _negated(of(operand))
+            case And(operands):
+                return [_all(values) for values in zip(*map(of, operands), strict=True)]
+            case Or(operands):
+                return [_any(values) for values in zip(*map(of, operands), strict=True)]
+            case Implies(left, right):
+                return [_any(values) for values in zip(_negated(of(left)), of(right), strict=True)]
+            case Iff(left, right):
+                return [_alike(*values) for values in zip(of(left), of(right), strict=True)]
+            case Next(operand):
+                values = of(operand)
+                return [None if after is None else values[after] for after in self._following(len(values))]
+            case Finally(operand, bound):
+                return self._until(_negated(nowhere()), of(operand), bound, endless=False)
+            case Globally(operand, bound):
+                return _negated(self._until(_negated(nowhere()), _negated(of(operand)), bound, endless=False))
+            case Until(left, right, bound):
+                return self._until(of(left), of(right), bound, endless=False)
+            case WeakUntil(left, right):
+                return self._until(of(left), of(right), None, endless=True)
+            case Release(left, right):
+                both = [_all(values) for values in zip(of(left), of(right), strict=True)]
+                return self._until(of(right), both, None, endless=True)
+            case Previous(operand):
+                return [False, *of(operand)[:-1]]
+            case Once(operand):
+                return _since(_negated(nowhere()), of(operand))
+            case Historically(operand):
+                return _negated(_since(_negated(nowhere()), _negated(of(operand))))
+            case Since(left, right):
+                return _since(of(left), of(right))
+            case _:
+                raise AssertionError(f"{formula} is decided by a state")
+
+    def _following(self, size: int) -> list[int | None]:
+        """Return the position that comes after each; None is what a finite run leaves open."""
+        again = None if self.run.loop is None else size - len(self.run.moves) + self.run.loop
+        return [*range(1, size), again]
+
+    def _until(self, left: _Values, right: _Values, bound: int | None, *, endless: bool) -> _Values:
+        """Return where ``left`` holds until ``right``; where all of an endless run is ``left``, it is ``endless``."""
+        following = self._following(len(left))
+        if bound is not None:
+            return [self._within(position, left, right, following, bound) for position in range(len(left))]
+        *_, again = following
+        beyond: Truth = None if again is None else endless
+        values = _backwards(left, right, beyond)
+        # Once round the loop is enough to know how it begins: `r | (l & x)` taken twice is the same as taken once.
+        return values if again is None else _backwards(left, right, values[again])
+
+    def _within(
+        self, position: int, left: _Values, right: _Values, following: Sequence[int | None], bound: int
+    ) -> Truth:
+        """Return the value of an until in this many steps; more than there are positions show nothing new."""
+        passed: list[int] = []
+        here: int | None = position
+        while here is not None and len(passed) <= min(bound, len(left)):
+            passed.append(here)
+            here = following[here]
+        value: Truth = None if here is None and len(passed) <= bound else False
+        for one in reversed(passed):
+            value = _any((right[one], _all((left[one], value))))
+        return value
+
+
+def _depth(formula: Formula) -> int:
+    """Return how many operators of the past stand one below the other in what is said of the path."""
+    if is_state_formula(formula):
+        return 0
+    return isinstance(formula, Past) + max(map(_depth, children(formula)), default=0)
+
+
+def _backwards(left: _Values, right: _Values, beyond: Truth) -> _Values:
+    values: _Values = []
+    for holds_still, arrives in zip(reversed(left), reversed(right), strict=True):
+        beyond = _any((arrives, _all((holds_still, beyond))))
+        values.append(beyond)
+    return values[::-1]
+
+
+def _since(left: _Values, right: _Values) -> _Values:
+    values: _Values = [False]
+    for holds_still, began in zip(left, right, strict=True):
+        values.append(_any((began, _all((holds_still, values[-1])))))
+    return values[1:]
+
+
+def _negated(values: Iterable[Truth]) -> _Values:
+    return [_not(value) for value in values]
+
+
+def _not(value: Truth) -> Truth:
+    return None if value is None else not value
+
+
+def _alike(left: Truth, right: Truth) -> Truth:
+    return None if left is None or right is None else left == right
+
+
+def _all(values: Iterable[Truth]) -> Truth:
+    result: Truth = True
+    for value in values:
+        if value is False:
+            return False
+        if value is None:
+            result = None
+    return result
+
+
+def _any(values: Iterable[Truth]) -> Truth:
+    return _not(_all(_not(value) for value in values))

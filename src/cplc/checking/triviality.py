@@ -1,0 +1,181 @@
+"""Trivial formulas: those that laws of logic alone make true, or false, in every protocol.
+
+Examples are `AG true`, `p -> p`, `A[p U true]` and `AG (AF p -> AF p)`. Neither reachability nor fairness has a part in
+that, nor what an atom means: `AG (terminal <-> stock = 0)` may follow from the guards alone, but these are what the
+protocol says. The laws are those of propositional logic, over atoms and over whatever else is no such combination, and
+those of temporal and epistemic operators over constants. Not every valid formula is recognised: that is as hard as
+satisfiability of CTL*, and takes exponential time.
+
+Whether any run begins is a question of its own where runs may end or have to be fair: there `E G true` is no law.
+"""
+
+from __future__ import annotations
+
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr, conj, disj, negate
+from cplc.logic.formulas import (
+    Adjacent,
+    And,
+    Atom,
+    Commits,
+    Conditional,
+    Enforces,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    Historically,
+    Iff,
+    Implies,
+    KnownFrom,
+    Knows,
+    Next,
+    Not,
+    Once,
+    OnPaths,
+    Or,
+    Previous,
+    Regardless,
+    Release,
+    Shorthand,
+    Since,
+    SociallyCommits,
+    Taken,
+    Until,
+    WeakUntil,
+    with_children,
+)
+from cplc.system.model import System
+from cplc.system.satisfying_assignments import is_satisfiable
+
+MAX_OPERANDS = 12
+"""Propositional combinations of more different operands than this are only simplified, not decided."""
+
+_Modal = Knows | KnownFrom | Commits | Fulfils | Regardless | Adjacent | Enforces
+
+_TRUE, _FALSE = Atom(e.TRUE, "true"), Atom(e.FALSE, "false")
+
+
+def trivial_value(system: System, formula: Formula) -> bool | None:
+    """Return the value that the formula has at every state of every system; None if no law gives it one."""
+    return _constant(_Laws(system).simplified(formula))
+
+
+def _constant(formula: Formula) -> bool | None:
+    return True if formula == _TRUE else False if formula == _FALSE else None
+
+
+class _Laws:
+    def __init__(self, system: System) -> None:
+        self._runs_begin = not system.is_synchronous and not system.conditions
+        """Whether a run, along any steps, is known to begin everywhere."""
+        self._is_reflexive = not system.is_synchronous
+        """Whether an agent always takes the present state for possible."""
+
+    def simplified(self, formula: Formula) -> Formula:
+        """Return an equivalent formula, a constant if a law says so."""
+        match formula:
+            case Not() | And() | Or() | Implies() | Iff():
+                return self._combined(formula)
+            case OnPaths(quantifier, path, along):
+                inner = self.simplified(path)
+                value = _constant(inner)
+                decides = value is not None and (self._runs_begin or value is (quantifier == "A"))
+                return inner if decides else OnPaths(quantifier, inner, along)
+            case Next() | Finally() | Globally() | Once() | Historically():
+                return self._on_constant(formula)
+            case Previous():
+                inner = self.simplified(formula.operand)
+                return _FALSE if _constant(inner) is False else Previous(inner)
+            case Until(left, right, bound):
+                return _until(Until(self.simplified(left), self.simplified(right), bound))
+            case WeakUntil(left, right):
+                return _weak(WeakUntil(self.simplified(left), self.simplified(right)))
+            case Release(left, right):
+                last = self.simplified(right)
+                return last if _constant(last) is not None else Release(self.simplified(left), last)
+            case Since(left, right):
+                last = self.simplified(right)
+                return last if _constant(last) is not None else Since(self.simplified(left), last)
+            case Knows() | KnownFrom() | Commits() | Regardless() | Fulfils() | Adjacent() | Enforces():
+                return self._modal(formula)
+            case SociallyCommits():
+                return self._social(formula)
+            case Atom() | Taken() | Shorthand() | Conditional():
+                return formula
+
+    def _combined(self, formula: Formula) -> Formula:
+        """Return a constant if the formula is a tautology or a contradiction of propositional logic."""
+        names: dict[Formula, str] = {}
+        expr = self._propositional(formula, names)
+        if isinstance(expr, e.Const):
+            return _TRUE if expr.value else _FALSE
+        if len(names) > MAX_OPERANDS:
+            return formula
+        domains = dict.fromkeys(names.values(), (False, True))
+        if not is_satisfiable(domains, expr):
+            return _FALSE
+        return formula if is_satisfiable(domains, negate(expr)) else _TRUE
+
+    def _propositional(self, formula: Formula, names: dict[Formula, str]) -> Expr:
+        """Return the formula as an expression with a variable for each operand that is no combination itself."""
+
+        def of(operand: Formula) -> Expr:
+            return self._propositional(operand, names)
+
+        match formula:
+            case Not(operand):
+                return negate(of(operand))
+            case And(operands):
+                return conj(map(of, operands))
+            case Or(operands):
+                return disj(map(of, operands))
+            case Implies(left, right):
+                return disj((negate(of(left)), of(right)))
+            case Iff(left, right):
+                one, other = of(left), of(right)
+                return disj((conj((one, other)), conj((negate(one), negate(other)))))
+            case _:
+                operand = self.simplified(formula)
+                value = _constant(operand)
+                return e.Read(names.setdefault(operand, str(len(names)))) if value is None else e.Const(value)
+
+    def _on_constant(self, formula: Next | Finally | Globally | Once | Historically) -> Formula:
+        """Return the constant itself: there is a first state, and a next one on every endless run."""
+        inner = self.simplified(formula.operand)
+        return inner if _constant(inner) is not None else with_children(formula, (inner,))
+
+    def _social(self, formula: SociallyCommits) -> Formula:
+        """Return false if nothing binds, or if what the promises come to is false: some run has to keep them."""
+        never = not formula.bindings or _constant(self.simplified(formula.operand)) is False
+        barred = formula.trigger is not None and _constant(self.simplified(formula.trigger)) is False
+        return _FALSE if never or barred else formula
+
+    def _modal(self, formula: _Modal) -> Formula:
+        (operand,) = (self.simplified(one) for one in _below(formula))
+        value = _constant(operand)
+        match formula:
+            case Knows() | KnownFrom() if value is True:
+                return _TRUE
+            case Commits(channel) if value is True and channel.bound == e.TRUE:
+                return _TRUE
+            case Knows() | KnownFrom() if value is False and self._is_reflexive:
+                return _FALSE
+            case Regardless() if value is not None:
+                return operand
+            case _:
+                return formula
+
+
+def _below(formula: _Modal) -> tuple[Formula]:
+    return (formula.goal,) if isinstance(formula, Enforces) else (formula.operand,)
+
+
+def _until(formula: Until) -> Formula:
+    return formula.right if _constant(formula.right) is not None or _constant(formula.left) is False else formula
+
+
+def _weak(formula: WeakUntil) -> Formula:
+    if _constant(formula.left) is True or _constant(formula.right) is True:
+        return _TRUE
+    return formula.right if _constant(formula.left) is False else formula

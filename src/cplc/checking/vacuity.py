@@ -1,0 +1,143 @@
+"""What a verdict may hide: implications that never apply, and commitments that have nothing to check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Literal, Protocol
+
+from cplc.checking.results import Remark
+from cplc.logic.expressions import FALSE
+from cplc.logic.formulas import (
+    SOME_FAIR_RUN,
+    Adjacent,
+    And,
+    Atom,
+    Commits,
+    Conditional,
+    Enforces,
+    Formula,
+    Fulfils,
+    Iff,
+    Implies,
+    KnownFrom,
+    Knows,
+    Not,
+    OnPaths,
+    Past,
+    Regardless,
+    SociallyCommits,
+    Taken,
+    children,
+    is_state_formula,
+    subformulas,
+)
+from cplc.records import dataclass
+from cplc.system.model import State
+from cplc.system.printer import quoted
+
+
+class Reachable(Protocol):
+    """What is known of reachable states."""
+
+    def occurs(self, formula: Formula) -> bool:
+        """Whether the formula holds in any."""
+        ...
+
+    def example(self, formula: Formula) -> State | None:
+        """Return one in which it holds."""
+        ...
+
+
+def vacuous_implications(reachable: Reachable, formula: Formula, considered: Considered = "all") -> Iterator[Remark]:
+    """Yield the implications in positive position whose left side never holds where the formula asks for it.
+
+    What is said of a path is so somewhere on a run if and only if some run begins with it, as long as it does not
+    speak of what came before; of that nothing is said here. A fair run comes by those states alone that begin a fair
+    run: where these are not all, the left side has to hold in one of them.
+    """
+    for left in dict.fromkeys(positive_lefts(formula)):
+        if is_state_formula(left.formula):
+            where, never = left.formula, "holds in no reachable state"
+            if considered == "fair" or (considered == "fair on runs" and left.on_runs):
+                where, never = And((where, replace(SOME_FAIR_RUN, along=left.along))), "holds nowhere on any fair run"
+        elif any(isinstance(part, Past) for part in _on_this_path(left.formula)):
+            continue
+        else:
+            where, never = OnPaths("E", left.formula, left.along), "is true nowhere on any run"
+        if not reachable.occurs(where):
+            yield Remark("vacuous-implication", f"the left side of an implication, {quoted(left.formula)}, {never}")
+
+
+Considered = Literal["all", "fair on runs", "fair"]
+"""Which reachable states count: all; on runs those that begin a fair run; or these alone."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """The left side of an implication, and the states that it is asked of."""
+
+    formula: Formula
+    on_runs: bool = False
+    """They are those that runs come by; otherwise initial states, or those that an agent may take for the present."""
+    along: Taken | None = None
+    """The steps that these runs may take."""
+
+
+_INITIALLY = Left(Atom(FALSE, "false"))
+
+
+def positive_lefts(formula: Formula, positive: bool = True, at: Left = _INITIALLY) -> Iterator[Left]:
+    """Yield the left sides of the implications that the formula is the more true the truer they are.
+
+    What stands ``at`` some place is asked of the same states as that is.
+    """
+    match formula:
+        case Implies(left, right):
+            if positive:
+                yield replace(at, formula=left)
+            yield from positive_lefts(left, not positive, at)
+            yield from positive_lefts(right, positive, at)
+        case Not(operand):
+            yield from positive_lefts(operand, not positive, at)
+        case Iff():
+            return
+        case OnPaths(_, path, along):
+            yield from positive_lefts(path, positive, replace(at, on_runs=True, along=along))
+        case Conditional(_, "WCC", antecedent, consequent):
+            elsewhere = replace(at, on_runs=False, along=None)
+            yield from positive_lefts(antecedent, not positive, elsewhere)
+            yield from positive_lefts(consequent, positive, elsewhere)
+        case Conditional():
+            return
+        case SociallyCommits(operand=operand):
+            yield from positive_lefts(operand, positive, replace(at, on_runs=True, along=None))
+        case Knows() | KnownFrom() | Commits() | Fulfils() | Enforces() | Adjacent() | Regardless():
+            for child in children(formula):
+                yield from positive_lefts(child, positive, replace(at, on_runs=False, along=None))
+        case _:
+            for child in children(formula):
+                yield from positive_lefts(child, positive, at)
+
+
+def _on_this_path(formula: Formula) -> Iterator[Formula]:
+    """Yield what is said of the path itself."""
+    if not is_state_formula(formula):
+        yield formula
+        for child in children(formula):
+            yield from _on_this_path(child)
+
+
+def not_serial(reachable: Reachable, formula: Formula) -> Iterator[Remark]:
+    """Yield the channels in the formula whose promises are, from some reachable state on, nowhere kept together."""
+    nothing = Atom(FALSE, "false")
+    channels = {part.channel: None for part in subformulas(formula) if isinstance(part, Commits | Fulfils)}
+    for channel in channels:
+        no_successor = Commits(channel, nothing)
+        if reachable.occurs(no_successor) and (example := reachable.example(no_successor)) is not None:
+            yield Remark(
+                "not-serial",
+                f"in some reachable states `C({channel.name}, …)` is true because no reachable state keeps what is "
+                "promised there",
+                example,
+            )

@@ -1,0 +1,494 @@
+"""Questions answered: which engine, on which part of the system, and everything that belongs to a verdict.
+
+Nothing is shown as a fact that does not replay: evidence is checked on the system that the engine saw and, where that
+was a slice, its beginning on the whole system too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from cplc.checking.debt_checks import NO_DEBT_FORGOTTEN, with_restart
+from cplc.checking.engine_selector import EngineName, Exploration, Part, method_of
+from cplc.checking.evidence import explain_initial
+from cplc.checking.joint_actions import with_actions
+from cplc.checking.lift_from_component import embedding_problems
+from cplc.checking.lift_from_cone import NotWidened, widened
+from cplc.checking.liveness_responsibility import explored
+from cplc.checking.mutual_vacuity import independent_atoms
+from cplc.checking.point_of_no_return import point_of_no_return
+from cplc.checking.realizability import (
+    Realizability,
+    excluding,
+    fair_run_text,
+    nothing_left,
+    restricted_initially,
+    restrictions,
+)
+from cplc.checking.replay import EvidenceError, replay
+from cplc.checking.responsibility import blame, endless
+from cplc.checking.results import Answer, Blame, Excluded, Question, Remark, Result
+from cplc.checking.triviality import trivial_value
+from cplc.checking.vacuity import Considered, Reachable, not_serial, vacuous_implications
+from cplc.engines.interface import Engine
+from cplc.logic.expressions import Const, Read, conj, equal
+from cplc.logic.formulas import (
+    And,
+    Atom,
+    Commits,
+    Conditional,
+    Formula,
+    Fulfils,
+    Globally,
+    OnPaths,
+    SociallyCommits,
+    Taken,
+    subformulas,
+)
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+from cplc.system.model import State, System
+from cplc.system.trace import Evidence, Move
+
+if TYPE_CHECKING:
+    from cplc.checking.engine_selector import AnyEngine
+
+
+def verify(system: System, questions: Iterable[Question], engine: EngineName = "auto") -> Iterator[Result]:
+    """Yield the result of each question as soon as it is known."""
+    verifier = Verifier(system, engine)
+    return (verifier.answer(question) for question in questions)
+
+
+Settled = Callable[[Question, Answer], None]
+"""Is told what is known of a question before all is."""
+
+
+class Verifier:
+    """Answers questions about one system; what engines have found out is kept from one question to the next."""
+
+    def __init__(self, system: System, engine: EngineName = "auto") -> None:
+        self.system = system
+        self.method = method_of(engine)
+        self._auto = engine == "auto"
+        self._explorations: dict[int, Exploration] = {}
+
+    @cached_property
+    def _realizability(self) -> Realizability:
+        return Realizability(self._explored(self.system))
+
+    def answer(self, question: Question, *, vacuity: bool = False, settled: Settled = lambda *_: None) -> Result:
+        """Return the answer with all that belongs to it; with ``vacuity`` also the atoms that do not matter.
+
+        Whether it holds is told ``settled`` before the run that shows it is made, which may take longer.
+        """
+        began = time.perf_counter()
+        exploration = self._explored(question.system or self.system)
+        system = exploration.system
+        try:
+            answering = _Answering(question, exploration, self._realizability, vacuity, settled)
+            result = replace(answering.result(), notes=answering.notes())
+        except ResourceExhausted as limit:
+            result = Result(question, "unknown", self.method, 0.0, system, reason=str(limit))
+        except EvidenceError as error:
+            reason = f"internal: evidence does not replay ({error})"
+            result = Result(question, "unknown", self.method, 0.0, system, reason=reason)
+        return replace(result, seconds=time.perf_counter() - began)
+
+    def decide(self, question: Question) -> Answer:
+        """Return the answer alone: no evidence, nobody to blame."""
+        try:
+            exploration = self._explored(question.system or self.system)
+            return _Answering(question, exploration, self._realizability).answer()
+        except ResourceExhausted:
+            return "unknown"
+
+    def excluding(self, question: Question) -> tuple[Remark, ...]:
+        """Return the remarks on reachable states from which no fair run begins."""
+        exploration = self._explored(question.system or self.system)
+        return _Answering(question, exploration, self._realizability).excluding()[0]
+
+    def _explored(self, system: System) -> Exploration:
+        known = self._explorations.get(id(system))
+        if known is None:
+            known = self._explorations[id(system)] = Exploration(system, self.method, auto=self._auto)
+        return known
+
+
+MAX_LENGTHENING = 3
+"""A run on which all roles keep going is shown if it is at most this many times as long as the shortest one,"""
+MIN_LIMIT = 30
+"""or if it has at most so many steps."""
+
+
+@dataclass(frozen=True)
+class _Met:
+    """The states that are met where a formula is decided."""
+
+    exploration: Exploration
+    deciding: Formula
+    assuming: frozenset[str]
+
+    def occurs(self, formula: Formula) -> bool:
+        return self.exploration.occurs(formula, self.deciding, self.assuming)
+
+    def example(self, formula: Formula) -> State | None:
+        return self.exploration.example(formula, self.deciding, self.assuming)
+
+
+class _Answering:
+    """One question on its way to a result."""
+
+    def __init__(
+        self,
+        question: Question,
+        exploration: Exploration,
+        realizability: Realizability,
+        vacuity: bool = False,
+        settled: Settled = lambda *_: None,
+    ) -> None:
+        self.question = question
+        self.realizability = realizability
+        self.vacuity = vacuity
+        self.settled = settled
+        self.exploration = exploration
+        self.assuming = question.assuming
+        # A check may add monitor variables to its own system, or leave out the conditions of fairness of the file,
+        # which are the ones to be realized.
+        judged = realizability.system if exploration.system.conditions else exploration.system
+        self.restrictions = restrictions(judged, question.formula)
+        self.initial_restrictions = restricted_initially(judged, question.formula)
+
+    def result(self) -> Result:
+        for lacking in self._lacking(self.assuming):
+            return self._without_fair_run(lacking)
+        parts = self.exploration.parts(self.question.formula)
+        failing = self._failing(parts)
+        self.settled(self.question, "fails" if failing else "holds")
+        if not failing:
+            return self._holding(parts)
+        first, problem = failing[0], None
+        evidence: Evidence | None = None
+        engine = self.exploration.engine_deciding(first.formula, self.assuming)
+        try:
+            evidence = self._evidence(first.formula)
+            if self.question.kind == "check" and self.question.name == NO_DEBT_FORGOTTEN:
+                evidence = self._with_restart(evidence, self.exploration.wide(engine))
+            whole, shown = self.exploration.system, self.exploration.wide(engine)
+            blamed = self._blame(whole, shown, evidence)
+            is_open = blamed is not None and blamed.is_realizable and not (blamed.coalitions or blamed.avoidance)
+            if is_open and endless(evidence) is not None and explored(shown) is not None:
+                fair = self._failing_for_all(failing, evidence)
+                if fair is not None:
+                    first, evidence = fair
+                    engine = self.exploration.engine_deciding(first.formula, self.assuming)
+                    shown = self.exploration.wide(engine)
+                    blamed = self._blame(whole, shown, evidence)
+            no_return = point_of_no_return(engine, evidence, self.assuming) if isinstance(engine, Engine) else None
+        except ResourceExhausted as limit:
+            blamed, no_return = None, None
+            what = "the run could not be made" if evidence is None else "who is to blame was left open"
+            problem = f"{what}: {limit}"
+        left_out, undecided = self.excluding()
+        findings = dict.fromkeys(part.operand for part in failing)
+        return replace(
+            self._plain("fails", engine),
+            evidence=evidence,
+            blame=blamed,
+            no_return=no_return,
+            remarks=self._trivial(False)
+            + self._of_commitments(parts, holds=False)
+            + self._not_keepable(first, evidence)
+            + left_out,
+            reason=problem or undecided,
+            findings=tuple(self.question.findings[operand] for operand in findings) if self.question.findings else (),
+        )
+
+    def _with_restart(self, evidence: Evidence, system: System) -> Evidence:
+        """Return the evidence with the restart that forgets a debt, if that replays."""
+        longer = with_restart(system, evidence)
+        return evidence if replay(system, longer, self.assuming) else longer
+
+    def _lacking(self, assuming: frozenset[str]) -> tuple[Taken | None, ...]:
+        """Return under which restrictions no fair run begins in any initial state."""
+        asked = self.initial_restrictions
+        return tuple(along for along in asked if not self.realizability.begins(assuming, along))
+
+    def _without_fair_run(self, lacking: Taken | None) -> Result:
+        """Return that there is no run the question could be asked of, so that neither answer would mean anything."""
+        return replace(
+            self._plain("unknown", None),
+            remarks=(nothing_left(lacking, self.assuming),),
+            reason=f"no {fair_run_text(lacking)} begins in an initial state",
+        )
+
+    def excluding(self) -> tuple[tuple[Remark, ...], str | None]:
+        """Return what there is to say of reachable states without fair run, and why it was left open."""
+        remarks: list[Remark] = []
+        counted: set[int | None] = set()
+        try:
+            for along in sorted(self.restrictions, key=lambda along: along is not None):
+                excluded = self.realizability.excluded(self.assuming, along)
+                # A run along some steps is one of all steps: as many states are the same ones.
+                if excluded is None or excluded.states in counted or (excluded.is_everywhere and along is not None):
+                    continue
+                counted |= {excluded.states} if along is None else set()
+                remarks.append(excluding(excluded, along))
+        except ResourceExhausted as limit:
+            return tuple(remarks), f"whether a fair run begins in every reachable state was left open: {limit}"
+        return tuple(remarks), None
+
+    def _blame(self, whole: System, shown: System, evidence: Evidence) -> Blame | None:
+        blamed = blame(whole, shown, self.question.formula, self.assuming, self._is_valid, evidence)
+        if blamed is not None and not blamed.coalitions and self._lacking(frozenset(whole.agent)):
+            return replace(blamed, avoidance=None, is_realizable=False)
+        return blamed
+
+    def _failing_for_all(self, failing: Sequence[Part], evidence: Evidence) -> tuple[Part, Evidence] | None:
+        """Return evidence by a run on which all roles keep going, where that is not much longer.
+
+        No co-operation helps: a run on which some role stops would suggest that it was its fault.
+        """
+        roles = frozenset(justice.role for justice in self.exploration.system.justice if justice.role is not None)
+        everybody = self.assuming | roles
+        most = max(MAX_LENGTHENING * len(_whole_run(evidence)), MIN_LIMIT)
+        for part in self.exploration.parts(self.question.formula):
+            if self.exploration.is_valid(part.formula, everybody):
+                continue
+            with suppress(ResourceExhausted, EvidenceError):
+                fair = self._evidence(part.formula, everybody)
+                system = self.exploration.wide(self.exploration.engine_deciding(part.formula, self.assuming))
+                if len(_whole_run(fair)) <= most and not replay(system, fair, self.assuming):
+                    return part, fair
+            return None
+        return None
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is worth knowing of a check, as far as the engine can decide it."""
+        notes: list[str] = []
+        for formula, note in self.question.listings:
+            with suppress(ResourceExhausted):
+                if not self.exploration.is_valid(formula, self.assuming):
+                    notes.append(note)
+        return tuple(notes)
+
+    def answer(self) -> Answer:
+        if self._lacking(self.assuming):
+            return "unknown"
+        parts = self.exploration.parts(self.question.formula)
+        if self._failing(parts):
+            return "fails"
+        return "vacuous" if self._vacuous(parts) else "holds"
+
+    def _failing(self, parts: Sequence[Part]) -> list[Part]:
+        """Return what fails: all of it where each has something to say of its own, otherwise the first.
+
+        A part that an engine gives up on leaves the answer open only where no other part fails.
+        """
+        failing: list[Part] = []
+        limit: ResourceExhausted | None = None
+        for part in parts:
+            try:
+                holds = self.exploration.is_valid(part.formula, self.assuming)
+            except ResourceExhausted as reached:
+                limit = reached
+                continue
+            if not holds:
+                failing.append(part)
+                if not self.question.findings:
+                    break
+        if limit is not None and not failing:
+            raise limit
+        return failing
+
+    def _is_valid(self, assuming: frozenset[str]) -> bool:
+        """Whether the question would hold if these roles kept going; not for want of a fair run."""
+        if self._lacking(assuming):
+            return False
+        parts = self.exploration.parts(self.question.formula)
+        return all(self.exploration.is_valid(part.formula, assuming) for part in parts)
+
+    def _holding(self, parts: Sequence[Part]) -> Result:
+        if not parts:
+            remarks = self._vacuous(parts)
+            return replace(self._plain("vacuous" if remarks else "holds", None), remarks=remarks)
+        first, evidence, problem = parts[0].formula, None, None
+        is_universal = isinstance(first, OnPaths) and isinstance(first.path, Globally)
+        if self.question.is_usual or (self.question.kind == "check" and is_universal):
+            # No run shows what always holds, and nobody asked for one; the slice that decides it is enough.
+            engine = self.exploration.engine_deciding(self.exploration.narrowest(first), self.assuming)
+        else:
+            engine = self.exploration.engine_deciding(first, self.assuming)
+            try:
+                evidence = self._evidence(first)
+            except ResourceExhausted as limit:
+                problem = f"the run could not be made: {limit}"
+        vacuous: tuple[Remark, ...] = ()
+        remarks = ()
+        try:
+            vacuous = self._vacuous(parts)
+            remarks = (
+                vacuous
+                + self._of_commitments(parts, holds=True)
+                + self._not_keepable(parts[0], None)
+                + (tuple(self._independent(parts)) if self.vacuity else ())
+            )
+        except ResourceExhausted as limit:
+            if self.exploration.method not in {"onthefly", "reduced"}:
+                raise
+            problem = f"whether it holds vacuously was left open: {limit}"
+        left_out, undecided = self.excluding()
+        answer: Answer = "vacuous" if vacuous else "holds"
+        return replace(
+            self._plain(answer, engine), evidence=evidence, remarks=remarks + left_out, reason=problem or undecided
+        )
+
+    def _independent(self, parts: Sequence[Part]) -> Iterator[Remark]:
+        """Yield what there is to say of atoms that the property would hold without."""
+        if self.question.kind in {"property", "formula"}:
+            said = (
+                text
+                for part in parts
+                for text in independent_atoms(
+                    part.formula, lambda formula: self.exploration.is_valid(formula, self.assuming)
+                )
+            )
+            yield from (Remark("independent-atom", text) for text in dict.fromkeys(said))
+
+    def _vacuous(self, parts: Sequence[Part]) -> tuple[Remark, ...]:
+        if self.question.kind not in {"property", "formula"}:
+            return ()
+        silent = tuple(
+            Remark("over-nothing", f"there is nothing that `{quantifier}` ranges over")
+            for quantifier in self.question.over_nothing
+        )
+        constant = tuple(Remark("vacuous-implication", text) for text in self.question.constant_implications)
+        considered = self._considered
+        implications = self._remarks(parts, lambda met, formula: vacuous_implications(met, formula, considered))
+        shown = (silent or constant) + self._along_nothing() + implications
+        return shown or self._trivial(True)
+
+    def _trivial(self, value: bool) -> tuple[Remark, ...]:
+        """Return that the formula has this value whatever the protocol does, if that is so."""
+        if self.question.kind not in {"property", "formula"}:
+            return ()
+        if trivial_value(self.exploration.system, self.question.formula) is not value:
+            return ()
+        return (Remark("trivial", f"the formula is {str(value).lower()} whatever the protocol does"),)
+
+    @property
+    def _considered(self) -> Considered:
+        """Which reachable states count for implications."""
+        if None not in self.restrictions or self._excluded(None) is None:
+            return "all"
+        return "fair" if self.exploration.system.is_synchronous else "fair on runs"
+
+    def _along_nothing(self) -> tuple[Remark, ...]:
+        """Return along which steps no fair run begins anywhere, so that what is said of them is said of nothing."""
+        excluded = ((along, self._excluded(along)) for along in self.restrictions if along is not None)
+        return tuple(excluding(one, along) for along, one in excluded if one is not None and one.is_everywhere)
+
+    def _excluded(self, along: Taken | None) -> Excluded | None:
+        """Return the states that begin no fair run, as far as they are known; `excluding` says where they are not."""
+        with suppress(ResourceExhausted):
+            return self.realizability.excluded(self.assuming, along)
+        return None
+
+    def _plain(self, answer: Answer, engine: AnyEngine | None) -> Result:
+        whole = self.exploration.system
+        system = whole if engine is None else self.exploration.wide(engine)
+        left_out = len(whole.variables) - len(system.variables)
+        name, reason = self.exploration.choice(engine)
+        return Result(self.question, answer, name, 0.0, system, left_out=left_out, engine_reason=reason)
+
+    def _remarks(
+        self, parts: Iterable[Part], find: Callable[[Reachable, Formula], Iterator[Remark]]
+    ) -> tuple[Remark, ...]:
+        met = (_Met(self.exploration, part.formula, self.assuming) for part in parts)
+        remarks = (remark for reachable in met for remark in find(reachable, reachable.deciding))
+        whole = self.exploration.system
+        return tuple({remark.message: replace(remark, system=whole) for remark in remarks}.values())
+
+    def _of_commitments(self, parts: Iterable[Part], *, holds: bool) -> tuple[Remark, ...]:
+        """Return what there is to say of the commitments in the formula."""
+        kinds = Commits | Fulfils | Conditional
+        social = [part for part in parts if any(isinstance(f, kinds) for f in subformulas(part.formula))]
+        if not social:
+            return ()
+        from cplc.checking.commitment_remarks import contents_that_do_not_last, never_fulfilled
+
+        whole = self.exploration.system
+        remarks = self._remarks(social, not_serial)
+        for part in social:
+            lost = contents_that_do_not_last(self._met, part.formula, whole)
+            remarks += tuple(replace(remark, system=whole) for remark in lost if remark not in remarks)
+        return remarks + (self._remarks(social, never_fulfilled) if holds else ())
+
+    def _met(self, deciding: Formula) -> _Met:
+        return _Met(self.exploration, deciding, self.assuming)
+
+    def _not_keepable(self, part: Part, evidence: Evidence | None) -> tuple[Remark, ...]:
+        """Return which promises exclude each other, where a social commitment is false for them."""
+        if not any(isinstance(one, SociallyCommits) for one in subformulas(part.formula)):
+            return ()
+        from cplc.checking.promise_conflicts import conflicts_everywhere, conflicts_shown
+
+        with suppress(ResourceExhausted):
+            shown = () if evidence is None else tuple(conflicts_shown(part.formula, evidence, self._is_so))
+            everywhere = conflicts_everywhere(self._met(part.formula), part.formula, self._is_so)
+            return shown or tuple(replace(one, system=self.exploration.system) for one in everywhere)
+        return ()
+
+    def _is_so(self, formula: Formula, state: State) -> bool:
+        """Whether the formula holds in a reachable state, or in one that agrees with it as far as this matters."""
+        engine = self.exploration.engine_for(formula)
+        names = [name for name in engine.system.variable if name in state]
+        here = conj(equal(Read(name), Const(state[name])) for name in names)
+        if isinstance(engine, Engine):
+            return not engine.is_empty(engine.both(engine.where(here), engine.satisfying(formula, self.assuming)))
+        return engine.example(And((Atom(here, "this state"), formula)), self.assuming) is not None
+
+    def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:
+        """Return why the formula has its value, replayed; on runs where these roles keep going."""
+        assuming = self.assuming if assuming is None else assuming
+        engine = self.exploration.engine_deciding(formula, assuming)
+        evidence = self._found_by(engine, formula, assuming)
+        wide = self.exploration.wide(engine)
+        if wide is not engine.system:
+            evidence = self._widened(evidence, formula, wide, assuming)
+        whole = self.exploration.system
+        problems = [] if wide is whole else list(embedding_problems(whole, wide, evidence))
+        if problems:
+            raise EvidenceError("; ".join(problems))
+        return evidence
+
+    def _found_by(self, engine: AnyEngine, formula: Formula, assuming: frozenset[str]) -> Evidence:
+        if isinstance(engine, Engine):
+            evidence = explain_initial(engine, formula, assuming)
+        else:
+            _, evidence = engine.decide(formula, assuming)
+            if engine.system.is_synchronous:
+                evidence = with_actions(engine.system, evidence)
+        problems = replay(engine.system, evidence, assuming)
+        if problems:
+            raise EvidenceError("; ".join(problems))
+        return evidence
+
+    def _widened(self, evidence: Evidence, formula: Formula, wide: System, assuming: frozenset[str]) -> Evidence:
+        """Return the evidence with those who only look on; where it takes too long to bring it about, another."""
+        with suppress(NotWidened):
+            found = widened(evidence, wide)
+            if not replay(wide, found, assuming):
+                return found
+        return self._found_by(self.exploration.wide_engine_for(formula), formula, assuming)
+
+
+def _whole_run(evidence: Evidence) -> tuple[Move, ...]:
+    """Return the steps of the run and of the longest one that goes on from its end."""
+    parts = (_whole_run(part) for position, part in evidence.parts if position == len(evidence.run.moves))
+    return evidence.run.moves + max(parts, key=len, default=())

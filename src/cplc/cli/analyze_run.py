@@ -1,0 +1,294 @@
+"""One run of ``cplc analyze``: what becomes known is said at once, and decides the exit code at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cplc import __version__
+from cplc.cli import output
+from cplc.cli.exit_codes import Exit
+from cplc.cli.load import exit_for
+from cplc.cli.output import AnyFormat, Colour
+from cplc.cli.output_formats import WHOLE, document
+from cplc.cli.verify_run import file_name
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.render import in_order
+from cplc.records import dataclass
+
+if TYPE_CHECKING:
+    from cplc.checking.results import Result
+    from cplc.decision.results import Analysis
+    from cplc.decision.statistical import Estimate
+    from cplc.participant_analysis import AskedParticipant
+    from cplc.report.analysis import Judged
+    from cplc.report.comparison import Side
+    from cplc.report.decision_page import Section
+    from cplc.report.estimate import Asking
+    from cplc.report.outcome import Standing
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found out about one participant."""
+
+    asked: AskedParticipant
+    analysis: Analysis
+    seconds: float = 0.0
+
+    def judged(self) -> list[Judged]:
+        from cplc.participant_analysis import limit
+        from cplc.report.step_text import place
+
+        return [
+            (limit(one), self.analysis.verdict(limit(one)), one.expect_holds, place(one.span))
+            for one in self.asked.thresholds
+        ]
+
+    def side(self, label: str) -> Side:
+        from cplc.report.comparison import Side
+
+        return Side(label, self.asked.participant, self.analysis, self.judged())
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What runs by chance say of one participant."""
+
+    asked: AskedParticipant
+    estimate: Estimate
+    seconds: float = 0.0
+
+    def asking(self) -> list[Asking]:
+        from cplc.participant_analysis import limit
+        from cplc.report.step_text import place
+
+        return [(limit(one), one.expect_holds, place(one.span)) for one in self.asked.thresholds]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same participant in two protocols."""
+
+    first: Finding
+    second: Finding
+
+
+Event = tuple[Diagnostic, ...] | list[str] | Finding | Guess | Pair
+
+
+@dataclass
+class Analyzing:
+    """What is known so far. Only the main thread touches it."""
+
+    file: str
+    definitions: dict[str, str]
+    form: AnyFormat
+    colour: Colour
+    labels: tuple[str, str] = ("", "")
+    """What the two protocols are called that are compared."""
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    found: list[Finding | Guess | Pair] = field(default_factory=list)
+    interrupted: str | None = None
+
+    def doing(self) -> str:
+        """Say what is being worked on."""
+        left = self.names[len(self.found) :]
+        which = f" ({len(self.found) + 1} of {len(self.names)})" if len(self.names) > 1 else ""
+        return f"analyzing {left[0]}{which}" if left else "compiling"
+
+    def take(self, event: Event) -> None:
+        """Say what is new."""
+        match event:
+            case list():
+                self.names = event
+            case tuple():
+                self.diagnostics.extend(event)
+                output.write_diagnostics(event, form=self.form, colour=self.colour, err=True)
+            case _:
+                self.found.append(event)
+                if text := self._text(event):
+                    output.write(f"{text}\n")
+
+    def _text(self, event: Finding | Guess | Pair) -> str:
+        from cplc.report.analysis import analysis_concise, analysis_text
+        from cplc.report.comparison import comparison_text
+        from cplc.report.estimate import estimate_concise, estimate_text
+        from cplc.report.text import plain
+
+        if self.form not in ("text", "concise"):
+            return ""
+        brief = self.form == "concise"
+        paint = output.result_colours if output.has_colour(self.colour) else plain
+        match event:
+            case Finding(asked, analysis) if brief:
+                return analysis_concise(asked.participant, analysis, event.judged())
+            case Finding(asked, analysis):
+                return analysis_text(asked.system, asked.participant, analysis, event.judged(), paint)
+            case Guess(asked, estimate) if brief:
+                return estimate_concise(asked.participant, estimate, event.asking())
+            case Guess(asked, estimate):
+                return estimate_text(asked.participant, estimate, event.asking(), paint)
+            case Pair(first, second):
+                return comparison_text(first.side(self.labels[0]), second.side(self.labels[1]), paint)
+
+    def _analyses(self) -> Iterator[Finding]:
+        for event in self.found:
+            match event:
+                case Finding():
+                    yield event
+                case Pair(first, second):
+                    yield first
+                    yield second
+                case Guess():
+                    pass
+
+    @property
+    def exit(self) -> Exit:
+        """What is certain outweighs what is unknown; a figure that nothing is asked of may be unknown too."""
+        code = exit_for(self.diagnostics, strict=False)
+        if code == Exit.WRONG:
+            return code
+        verdicts = [(verdict, expected) for one in self._analyses() for _, verdict, expected, _ in one.judged()]
+        if any(verdict != "unknown" and (verdict == "holds") != expected for verdict, expected in verdicts):
+            return Exit.UNEXPECTED
+        unsolved = any(figure.unsolved for one in self._analyses() for figure in one.analysis.figures)
+        guessed = any(isinstance(one, Guess) and one.asked.thresholds for one in self.found)
+        if self.interrupted or unsolved or guessed or any(verdict == "unknown" for verdict, _ in verdicts):
+            return Exit.UNKNOWN
+        return Exit.EXPECTED
+
+    def finish(self) -> None:
+        """Say what there is to say at the end."""
+        if self.form == "json":
+            self._write_data()
+        elif self.form == "html":
+            self._write_page()
+        elif self.form in WHOLE:
+            self._write_whole()
+        if self.interrupted:
+            output.write(f"{self.interrupted}\n", err=True)
+
+    def _write_data(self) -> None:
+        from cplc.report.analysis import analysis_data
+        from cplc.report.comparison import comparison_data
+        from cplc.report.estimate import estimate_data
+
+        document: dict[str, object] = {
+            "command": "analyze",
+            "file": self.file,
+            "parameters": self.definitions,
+            "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(self.diagnostics)],
+            "agents": [
+                analysis_data(one.asked.participant, one.analysis, one.judged())
+                for one in self.found
+                if isinstance(one, Finding)
+            ],
+        }
+        guesses = [one for one in self.found if isinstance(one, Guess)]
+        if guesses:
+            document["estimates"] = [
+                estimate_data(one.asked.participant, one.estimate, one.asking()) for one in guesses
+            ]
+        pairs = [one for one in self.found if isinstance(one, Pair)]
+        if pairs:
+            first, second = self.labels
+            document["compared"] = {"first": first, "second": second}
+            document["comparisons"] = [comparison_data(one.first.side(first), one.second.side(second)) for one in pairs]
+        output.write_json({**document, "interrupted": self.interrupted, "exit": self.exit})
+
+    def _write_whole(self) -> None:
+        from cplc.report.outcome import Outcome
+
+        assert self.form in WHOLE
+        results = [(result, _standing(result)) for one in self.found for result in results_of(one)]
+        found = in_order(self.diagnostics)
+        output.write(document(self.form, Outcome("analyze", self.file, __version__, found, results, self.interrupted)))
+
+    def _write_page(self) -> None:
+        from cplc.report.decision_page import decision_page
+
+        sections = [section(event) for event in self.found if not isinstance(event, Pair)]
+        found = in_order(self.diagnostics)
+        output.write(decision_page(self.file, __version__, found, sections, self.interrupted))
+
+    def write_charts(self, folder: Path) -> None:
+        """Write each drawing into the folder; say of whom there is nothing to draw."""
+        texts: dict[Path, str] = {}
+        for event in self.found:
+            if isinstance(event, Pair):
+                continue
+            drawn = {folder / f"{file_name(name)}.svg": svg for name, svg in drawings_of(event)}
+            if not drawn:
+                output.write(f"nothing to draw of {event.asked.participant.name}\n", err=True)
+            texts |= drawn
+        try:
+            output.write_files(texts)
+        except OSError as problem:
+            raise click.UsageError(f"cannot write into `{folder}`: {problem.strerror or problem}") from None
+
+
+def section(event: Finding | Guess) -> Section:
+    """Return what a page shows of one participant."""
+    from cplc.report.decision_page import Section
+
+    return Section(
+        event.asked.participant.name,
+        isinstance(event, Guess),
+        plain_text(event),
+        tuple(svg for _, svg in drawings_of(event)),
+        tuple((result, _standing(result)) for result in results_of(event)),
+    )
+
+
+def plain_text(event: Finding | Guess) -> str:
+    """Return what was found out, as it is written into a file."""
+    from cplc.report.analysis import analysis_text
+    from cplc.report.estimate import estimate_text
+
+    match event:
+        case Finding(asked, analysis):
+            return analysis_text(asked.system, asked.participant, analysis, event.judged())
+        case Guess(asked, estimate):
+            return estimate_text(asked.participant, estimate, event.asking())
+
+
+def drawings_of(event: Finding | Guess) -> Iterator[tuple[str, str]]:
+    """Yield the drawings of it with their names."""
+    from cplc.participant_analysis import limit
+    from cplc.report.analysis_drawings import drawings, estimate_drawings
+
+    match event:
+        case Finding(asked, analysis):
+            return drawings(asked.participant, analysis, [limit(one) for one in asked.thresholds])
+        case Guess(asked, estimate):
+            return estimate_drawings(asked.participant, estimate)
+
+
+def results_of(event: Finding | Guess | Pair) -> Iterator[Result]:
+    """Yield what is asked as the verdicts that other formats know."""
+    from cplc.compilation import Asked
+    from cplc.participant_analysis import guessed_result, limit, threshold_question, threshold_result
+
+    if isinstance(event, Pair):
+        return
+    asked = event.asked
+    for number, threshold in enumerate(asked.thresholds):
+        seconds = 0.0 if number else event.seconds  # once for all that is asked of one participant
+        question = Asked(threshold_question(threshold, asked.participant), asked.system)
+        if isinstance(event, Guess):
+            yield guessed_result(question, event.estimate, threshold.aspect, seconds)
+        else:
+            figure = event.analysis.figure(threshold.aspect)
+            yield threshold_result(question, figure, event.analysis.verdict(limit(threshold)), seconds)
+
+
+def _standing(result: Result) -> Standing:
+    if result.answer == "unknown":
+        return "unknown"
+    return "as expected" if result.as_expected else "not as expected"

@@ -1,0 +1,47 @@
+"""What ``cplc check --fix`` does to a file before the rest of it is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cplc.cli import output
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, finished
+from cplc.runtime.file_access import MAX_BYTES, read_bytes
+
+if TYPE_CHECKING:
+    from cplc.automatic_fixes import Repaired
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def fixed(
+    file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None, *, diff: bool
+) -> Repaired | str | None:
+    """Repair what can only be meant in one way; return that, None where nothing is repaired, or why it was stopped.
+
+    With ``diff`` nothing is written but what would change. Models in ISPL and standard input are left as they are.
+    """
+    from cplc.automatic_fixes import repaired
+    from cplc.compilation import Compilation, is_ispl, load
+
+    def work() -> tuple[str, Repaired] | None:
+        loaded = None if is_ispl(file) or file == "-" else load(file, dict(definitions), channels)
+        if not isinstance(loaded, Compilation):
+            return None
+        return loaded.source.text, repaired(replace(loaded, protocol=protocol))
+
+    found = finished(work, Limits(), f"repairing {file}")
+    if found is None or isinstance(found, str):
+        return found
+    before, after = found
+    if diff:
+        output.write_exactly(output.difference(file, before, after.text))
+    elif after.count:
+        path = Path(file).resolve()
+        mark = _BYTE_ORDER_MARK if read_bytes(path, MAX_BYTES).startswith(_BYTE_ORDER_MARK.encode()) else ""
+        output.write_file(path, mark + after.text)
+    return after

@@ -1,0 +1,95 @@
+"""Which files a run has read, and what was in them: so that it is known when to run again, or not to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cplc.cli import output
+from cplc.runtime.file_access import open_regular
+
+if TYPE_CHECKING:
+    from cplc.compilation import Compilation, IsplReading
+
+FILES_READ = "CPLC_FILES_READ"
+"""The variable of the environment that names the file which a watched run tells what it has read."""
+
+Contents = dict[str, str | None]
+"""File to the digest of what is in it; None for one that is not there, but would be read if it were."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_CHUNK = 2**20
+
+
+def digest(path: str) -> str | None:
+    """Return the digest of a regular file as it is now."""
+    found = hashlib.sha256()
+    try:
+        with os.fdopen(open_regular(path), "rb") as stream:
+            found.update(stream.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK))
+            while chunk := stream.read(_CHUNK):
+                found.update(chunk)
+    except (OSError, ValueError):
+        return None
+    return found.hexdigest()
+
+
+def contents(reading: Compilation | IsplReading) -> Contents:
+    """Return what was read for it: the file, all that it imports, and the settings."""
+    from cplc.compilation import Compilation
+    from cplc.settings import settings_places
+
+    found: Contents = {}
+    if isinstance(reading, Compilation):
+        for file in reading.index.files:
+            source = file.span.source
+            folder = (reading.path if source is reading.source else Path(source.name)) or Path()
+            wanted = (imported.target for imported in file.imports if imported.is_path)
+            found |= {os.path.normpath(folder.parent / target): None for target in wanted}
+        found |= {
+            os.path.normpath(file.span.source.name): _digest(file.span.source.text) for file in reading.index.files
+        }
+    found[os.path.normpath(reading.source.name)] = _digest(reading.source.text)
+    if reading.path is not None:
+        found |= {str(place): digest(str(place)) for place in settings_places(reading.path.parent)}
+    return found
+
+
+def description(reading: Compilation | IsplReading) -> dict[str, object]:
+    """Return all that the system was made from."""
+    from cplc.compilation import Compilation
+
+    told: dict[str, object] = {"files": contents(reading), "name": reading.source.name, "by": reading.strategies}
+    if isinstance(reading, Compilation):
+        told |= {
+            "parameters": dict(reading.parameters),
+            "channels": reading.channels,
+            "protocol": reading.protocol,
+        }
+    return told
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def tell(reading: Compilation | IsplReading) -> None:
+    """Say what was read, if somebody is watching."""
+    place = os.environ.get(FILES_READ)
+    if place:
+        told = dict(told_in(place)) | contents(reading)
+        output.write_file(Path(place), json.dumps(told))
+
+
+def told_in(place: str) -> Iterator[tuple[str, str | None]]:
+    """Yield what was said there; nothing before anything was."""
+    try:
+        told = json.loads(Path(place).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if isinstance(told, dict):
+        yield from told.items()

@@ -1,0 +1,389 @@
+"""A run made or gone through step by step: reads commands from a terminal or from a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from cplc.cli import output
+from cplc.cli.exit_codes import Exit
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, asked_of, compilation_of, exit_for, finished
+from cplc.cli.output import Colour
+from cplc.control_characters import json_text, printable
+from cplc.diagnostics.core import Diagnostic, did_you_mean
+
+if TYPE_CHECKING:
+    from cplc.checking.results import Question
+    from cplc.compilation import Compilation
+    from cplc.logic.expressions import Value
+    from cplc.report.text import Part, Style
+    from cplc.simulation.interactive_session import Choice, Session
+    from cplc.simulation.rng import Dice
+    from cplc.simulation.run_replay import Replayed
+    from cplc.simulation.run_verdicts import RunVerdict, RunVerdicts, Verdict
+    from cplc.system.model import System
+    from cplc.system.trace import Run
+
+_SHOWN: Final = 40
+_HELP: Final = """\
+  NUMBER or NAME     take this step: `3`, `pay[1]`, `send pay[1]`, or the beginning of a name
+  (an empty line)    go on in a run that was undone or recorded
+  random [N]         take one step, or N, at random
+  undo [N], redo [N] go back, and forward again
+  jump N             go to state N; 0 is the first
+  list, all          what can be done here
+  view [AGENT]       what an agent sees, or each
+  commitments        how each commitment stands
+  state              every variable that is not as at first
+  properties         which properties and checks the run so far decides, and how
+  run                the run so far
+  start [X=VALUE]    begin anew, with this value of what is not initialised
+  save FILE          write the run as `cplc replay` reads it
+  quit               end; so does the end of the input
+"""
+_WORDS: Final = (
+    "random", "undo", "redo", "jump", "list", "all", "view", "views", "commitments", "state", "properties", "run",
+    "start", "save", "help", "quit", "exit",
+)  # fmt: skip
+
+
+def play(
+    file: str,
+    definitions: Sequence[tuple[str, str]],
+    channels: Channels,
+    protocol: str | None,
+    *,
+    seed: int,
+    colour: Colour,
+    limits: Limits,
+) -> Exit:
+    """Let somebody choose each step of a run."""
+
+    def work() -> tuple[Compilation | None, tuple[Diagnostic, ...]]:
+        compilation, diagnostics = compilation_of(file, definitions, channels, protocol)
+        if compilation is not None:
+            _ = compilation.system
+        return compilation, diagnostics
+
+    outcome = finished(work, limits, "compiling")
+    if isinstance(outcome, str):
+        output.write(f"{outcome}\n", err=True)
+        return Exit.UNKNOWN
+    compilation, diagnostics = outcome
+    output.write_diagnostics(diagnostics, form="text", colour=colour, err=True)
+    if compilation is None:
+        return exit_for(diagnostics, strict=False)
+    from cplc.simulation.interactive_session import begin
+    from cplc.simulation.rng import Dice
+
+    dice = Dice(seed)
+    output.write(f"{printable(file)}: seed {seed}; `help` says what can be asked\n")
+    _Play(compilation, compilation.system, begin(compilation.system, dice), dice, colour).loop()
+    return Exit.EXPECTED
+
+
+def go_through(compilation: Compilation, system: System, replayed: Replayed, *, colour: Colour) -> None:
+    """Let somebody go through a recorded run, as far as it fits, and leave it where they like."""
+    from cplc.simulation.interactive_session import Session, Table
+    from cplc.simulation.rng import Dice
+    from cplc.system.trace import Run
+
+    if replayed.run is not None:
+        whole = Run(replayed.run.start, tuple(move for move in replayed.run.moves if move.step is not None))
+        output.write(f"a run of {len(whole.moves)} steps; an empty line goes on, `help` says what else can be asked\n")
+        _Play(compilation, system, Session(Table(system), whole), Dice(0), colour).loop()
+    if replayed.misfit is not None:
+        at = f"at step {replayed.misfit.at}" if replayed.misfit.at else "from the beginning"
+        output.write(f"the record does not fit {at}: {replayed.misfit.message}\n")
+        output.write("".join(f"  {reason}\n" for reason in replayed.misfit.reasons))
+
+
+class _Play:
+    """The conversation. What is asked changes nothing; what is done makes another session."""
+
+    def __init__(
+        self,
+        compilation: Compilation,
+        system: System,
+        session: Session,
+        dice: Dice,
+        colour: Colour,
+    ) -> None:
+        from cplc.report.text import plain
+
+        self._compilation = compilation
+        self._system = system
+        self._session = session
+        self._dice = dice
+        self._style: Style = output.result_colours if output.has_colour(colour) else plain
+        self._run_verdicts: dict[int, RunVerdicts] = {}
+
+    def loop(self) -> None:
+        self._show(_SHOWN)
+        for line in _lines():
+            word, _, rest = line.partition(" ")
+            if word in ("quit", "exit", "q"):
+                return
+            self._answer(line, word, rest.strip())
+
+    def _answer(self, line: str, word: str, rest: str) -> None:
+        known: dict[str, Callable[[], None]] = {
+            "": lambda: self._go(self._session.at + 1),
+            "help": lambda: output.write(_HELP),
+            "?": lambda: output.write(_HELP),
+            "random": lambda: self._counted(rest, self._random),
+            "undo": lambda: self._counted(rest, lambda count: self._go(self._session.at - count)),
+            "redo": lambda: self._counted(rest, lambda count: self._go(self._session.at + count)),
+            "jump": lambda: self._jump(rest),
+            "list": lambda: self._show(_SHOWN),
+            "all": lambda: self._show(len(self._session.choices)),
+            "view": lambda: self._view(rest),
+            "views": lambda: self._view(""),
+            "commitments": self._commitments,
+            "state": self._state,
+            "properties": self._properties,
+            "run": self._run,
+            "start": lambda: self._start(rest),
+            "save": lambda: self._save(rest),
+        }
+        # A message may be called like a command; then its step has a number, and a longer name.
+        (known.get(word) or (lambda: self._step(line)))()
+
+    # --- going on
+
+    def _show(self, most: int) -> None:
+        from cplc.report.state_text import choices_text
+
+        session = self._session
+        self._say(f"state {session.at}" + (" (the first)" if not session.at else ""))
+        if not session.choices:
+            self._say("  nothing can happen here")
+        for line in choices_text(self._system, session.state, session.choices, most):
+            self._say(line)
+        ahead = len(session.whole.moves) - session.at
+        if ahead:
+            name = self._name(session.at)
+            self._say(f"  the run goes on from here, {ahead} step{'' if ahead == 1 else 's'}, with {name}")
+
+    def _name(self, at: int) -> str:
+        step = self._session.whole.moves[at].step
+        return "nothing" if step is None else self._system.steps[step].name
+
+    def _go(self, at: int) -> None:
+        target = self._session.jump(at)
+        if target.at == self._session.at:
+            self._say("there is nothing to go back to" if at < target.at else "the run goes no further")
+            return
+        if target.at == self._session.at + 1:
+            self._tell(target)
+        self._session = target
+        self._show(_SHOWN)
+
+    def _tell(self, target: Session) -> None:
+        """Say what the last step has done."""
+        from cplc.report.step_text import changes, step_text
+
+        before, move = target.jump(target.at - 1).state, target.whole.moves[target.at - 1]
+        effects = ", ".join(changes(self._system, before, move))
+        self._say(f"{target.at}. {step_text(self._system, before, move)}" + (f"    {effects}" if effects else ""))
+
+    def _step(self, text: str) -> None:
+        session = self._session
+        if text.isdecimal() and len(text) < 10:
+            number = int(text)
+            if not 1 <= number <= len(session.choices):
+                self._say(f"there is no choice {number} here; `list` says what there is")
+                return
+            self._take(session.choices[number - 1])
+            return
+        found = session.named(text)
+        if len(found) == 1:
+            self._take(found[0])
+        elif found:
+            numbers = [str(n) for n, choice in enumerate(session.choices, 1) if choice in found]
+            self._say(f"`{text}` may be any of {', '.join(numbers)}; which number?")
+        else:
+            self._say(self._unknown(text))
+
+    def _unknown(self, text: str) -> str:
+        """Return why a text is nothing that can be done: no such step, or not now."""
+        from cplc.checking.interpreter import holds
+
+        about = [step for step in self._system.steps if step.name == text or step.event.startswith(text)]
+        if about and not any(holds(step.guard, self._session.state) for step in about):
+            return f"`{text}` is not possible here"
+        known = [*(self._system.steps[choice.step].name for choice in self._session.choices), *_WORDS]
+        hints = [note.message for note in did_you_mean(text, known)]
+        return f"`{text}` is neither a step nor a command; {hints[0] if hints else '`help` says what there is'}"
+
+    def _take(self, choice: Choice) -> None:
+        self._session = self._session.take(choice)
+        self._tell(self._session)
+        self._show(_SHOWN)
+
+    def _random(self, count: int) -> None:
+        before = self._session.at
+        self._session = self._session.at_random(self._dice, count)
+        if self._session.at == before:
+            self._say("nothing can happen here")
+            return
+        if self._session.at == before + 1:
+            self._tell(self._session)
+        self._show(_SHOWN)
+
+    def _counted(self, rest: str, act: Callable[[int], None]) -> None:
+        if rest and not (rest.isdecimal() and len(rest) < 5 and int(rest) > 0):
+            self._say(f"`{rest}` is not a number of steps from 1 to 9999")
+            return
+        act(int(rest or "1"))
+
+    def _jump(self, rest: str) -> None:
+        last = len(self._session.whole.moves)
+        if not rest.isdecimal() or len(rest) > 9 or int(rest) > last:
+            self._say(f"jump where? There are the states 0 to {last}")
+            return
+        self._session = self._session.jump(int(rest))
+        self._show(_SHOWN)
+
+    def _start(self, rest: str) -> None:
+        from cplc.simulation.interactive_session import begin
+
+        given: dict[str, Value] = {}
+        for part in rest.split():
+            name, _, text = part.partition("=")
+            variable = self._system.variable.get(name)
+            values = {_text(value): value for value in variable.initial} if variable is not None else {}
+            if text not in values:
+                among = f"it begins as {' or '.join(values)}" if values else "there is no such variable"
+                self._say(f"`{part}` cannot be; {among}")
+                return
+            given[name] = values[text]
+        self._session = begin(self._system, self._dice, given)
+        self._show(_SHOWN)
+
+    # --- looking round
+
+    def _view(self, agent: str) -> None:
+        from cplc.report.state_text import view_text
+
+        if agent and agent not in self._system.agent:
+            self._say(f"there is no agent `{agent}`; there are {', '.join(self._system.agent)}")
+            return
+        for name in [agent] if agent else self._system.agent:
+            self._say_all(view_text(self._system, name, self._session.state, self._style))
+
+    def _commitments(self) -> None:
+        from cplc.report.state_text import commitments_text
+
+        self._say_all(commitments_text(self._system, self._session.state, self._style))
+
+    def _state(self) -> None:
+        from cplc.report.state_text import state_text
+
+        lines = list(state_text(self._system, self._session.state))
+        self._say_all(lines or ["  everything is as it was at first"])
+
+    def _run(self) -> None:
+        from cplc.report.run_report import run_text
+
+        self._say_all(run_text(self._system, self._session.run, self._style))
+
+    def _properties(self) -> None:
+        asked = [one for one in asked_of(self._compilation, ()) if one.question.kind in ("property", "check")]
+        if not asked:
+            self._say("the file asks nothing")
+        width = max(map(len, _VERDICTS.values()))
+        for one in asked:
+            question = one.question
+            shown = self._verdict(one.system if question.system is None else question.system, question)
+            if question.is_usual and shown.verdict != "fails":
+                continue
+            verdict = self._style(f"{_VERDICTS[shown.verdict]:<{width}}", _PARTS[shown.verdict])
+            reason = f"  ({shown.reason})" if shown.reason else ""
+            assuming = f" assuming {', '.join(sorted(question.assuming))}" if question.assuming else ""
+            self._say(f"  {verdict}  {question.name}{assuming}{reason}")
+
+    def _verdict(self, system: System, question: Question) -> RunVerdict:
+        from cplc.simulation.run_verdicts import RunVerdict, RunVerdicts, carried_over
+
+        run: Run | None = self._session.run
+        if system is not self._system:
+            run = carried_over(self._session.run, self._system, system)
+            if run is None:
+                return RunVerdict("unknown", "it is asked of a system that takes other steps")
+        assert run is not None
+        verdicts = self._run_verdicts.setdefault(id(system), RunVerdicts(system))
+        return verdicts.verdict(question.formula, question.assuming, run)
+
+    # --- keeping
+
+    def _save(self, rest: str) -> None:
+        if not rest:
+            self._say("save where? `save run.json`")
+            return
+        try:
+            output.write_file(Path(rest), self._document())
+        except OSError as problem:
+            self._say(f"cannot write `{rest}`: {problem.strerror or problem}")
+            return
+        self._say(f"written to {rest}")
+
+    def _document(self) -> str:
+
+        from cplc.report.json_data import run_data
+
+        compilation = self._compilation
+        document = {
+            "format_version": output.FORMAT_VERSION,
+            "command": "simulate",
+            "file": compilation.source.name,
+            "parameters": dict(compilation.parameters),
+            "channels": compilation.channels,
+            "protocol": compilation.protocol,
+            "runs": [run_data(self._system, self._session.run)],
+        }
+        return json_text(document, 2) + "\n"
+
+    def _say(self, line: str) -> None:
+        output.write(f"{line}\n")
+
+    def _say_all(self, lines: Iterator[str] | Sequence[str]) -> None:
+        for line in lines:
+            self._say(line)
+
+
+_PARTS: Final[dict[Verdict, Part]] = {"holds": "good", "undecided": "faint", "fails": "bad", "unknown": "faint"}
+_VERDICTS: Final[dict[Verdict, str]] = {
+    "holds": "holds", "fails": "fails", "undecided": "not decided by this run", "unknown": "unknown",
+}  # fmt: skip
+
+
+def _text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _lines() -> Iterator[str]:
+    """Yield what is typed; what comes from a pipe is repeated, so that the output can be read alone."""
+    if sys.stdin is None:
+        return
+    typed = sys.stdin.isatty()
+    if typed:
+        with suppress(ImportError):
+            import readline  # noqa: F401  # gives the prompt a history
+    while True:
+        if typed:
+            try:
+                line = input("> ")
+            except EOFError:
+                output.write("\n")
+                return
+        else:
+            line = sys.stdin.readline()
+            if not line:
+                return
+            output.write(f"> {line.strip()}\n")
+        yield line.strip()

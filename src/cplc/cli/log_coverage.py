@@ -1,0 +1,122 @@
+"""``cplc coverage --log``: what of a protocol logs show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cplc.cli import output
+from cplc.cli.exit_codes import Exit
+from cplc.cli.limits import Limits
+from cplc.cli.load import Channels, compilation_of, exit_for, followed
+from cplc.cli.log_replay import Observed, mapping_of, observe, tell_what_is_left_out
+from cplc.cli.output import Colour, Format
+from cplc.control_characters import printable
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.render import in_order
+from cplc.records import dataclass
+
+if TYPE_CHECKING:
+    from cplc.logs.records import Format as LogFormat
+    from cplc.mining.log_coverage import LogCoverage
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the command line asks for."""
+
+    file: str
+    definitions: Sequence[tuple[str, str]]
+    channels: Channels
+    protocol: str | None
+    logs: Sequence[str]
+    log_form: LogFormat | None
+    mapping: str | None
+    tick: float | None
+    at_least: float | None
+    form: Format
+    colour: Colour
+
+
+def cover(wish: Wish, limits: Limits) -> Exit:
+    """Say what the logs show of the protocol, and what they do not."""
+    diagnostics: list[Diagnostic] = []
+    observed: Observed | None = None
+    found: LogCoverage | None = None
+
+    def work() -> Iterator[tuple[Diagnostic, ...] | Observed | LogCoverage]:
+        from cplc.mining.log_coverage import log_coverage
+
+        compilation, problems = compilation_of(wish.file, wish.definitions, wish.channels, wish.protocol)
+        yield problems
+        if compilation is None:
+            return
+        meant, problems = mapping_of(wish.mapping, compilation)
+        yield problems
+        if problems:
+            return
+        for now in observe(compilation, wish.logs, wish.log_form, meant, wish.tick):
+            yield now
+        yield now.diagnostics
+        yield log_coverage(now.choices, now.states)
+
+    def take(event: tuple[Diagnostic, ...] | Observed | LogCoverage) -> None:
+        nonlocal observed, found
+        match event:
+            case tuple():
+                diagnostics.extend(event)
+                output.write_diagnostics(event, form=wish.form, colour=wish.colour, err=True)
+            case Observed():
+                observed = event
+            case _:
+                found = event
+
+    def doing() -> str:
+        return f"event {observed.events if observed else 0:,}"
+
+    interrupted = followed(work(), limits, doing, take)
+    code = exit_for(diagnostics, strict=False)
+    if code == Exit.EXPECTED and interrupted:
+        code = Exit.UNKNOWN
+    if code == Exit.EXPECTED and found is not None and wish.at_least is not None and found.percent < wish.at_least:
+        code = Exit.UNEXPECTED
+    _write(wish, diagnostics, observed, found, interrupted, code)
+    return code
+
+
+def _write(
+    wish: Wish,
+    diagnostics: Sequence[Diagnostic],
+    observed: Observed | None,
+    found: LogCoverage | None,
+    interrupted: str | None,
+    code: Exit,
+) -> None:
+    from cplc.mining.mining_report import coverage_data, coverage_text
+    from cplc.report.text import plain
+
+    if wish.form == "json":
+        output.write_json(
+            {
+                "command": "coverage",
+                "file": wish.file,
+                "parameters": dict(wish.definitions),
+                "logs": list(wish.logs),
+                "diagnostics": [output.diagnostic_data(diagnostic) for diagnostic in in_order(diagnostics)],
+                "cases": observed.monitor.totals.cases if observed else 0,
+                "records": observed.events if observed else 0,
+                "left_out_records": observed.counts if observed else {},
+                **(coverage_data(found) if found is not None else {}),
+                "interrupted": interrupted,
+                "exit": code,
+            }
+        )
+    elif found is not None and observed is not None:
+        tell_what_is_left_out(observed)
+        style = output.result_colours if output.has_colour(wish.colour) else plain
+        cases, events = observed.monitor.totals.cases, observed.events
+        cases_text = f"{cases:,} case{'' if cases == 1 else 's'}"
+        output.write(f"{printable(wish.file)}: {cases_text}, {events:,} record{'' if events == 1 else 's'}\n")
+        output.write("".join(f"{line}\n" for line in coverage_text(found, style)))
+    if interrupted:
+        output.write(f"{interrupted}\n", err=True)

@@ -1,0 +1,158 @@
+"""Logs read through a monitor: what several commands have in common that learn from what happened."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import field
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+import click
+
+from cplc.cli import output
+from cplc.cli.load import STANDARD_INPUT
+from cplc.cli.options import Command, duration
+from cplc.control_characters import printable
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic
+from cplc.records import dataclass
+from cplc.runtime.file_access import TooManyBytes, read_bytes
+from cplc.source import Source, Span
+
+if TYPE_CHECKING:
+    from cplc.compilation import Compilation
+    from cplc.logs.mapping import LogMapping
+    from cplc.logs.records import Format
+    from cplc.mining.observed_choices import Choices
+    from cplc.monitoring.monitor import Monitor
+
+_LARGEST = 1_000_000
+_SHOWN = 5
+
+
+@dataclass
+class Observed:
+    """What logs have come to so far."""
+
+    monitor: Monitor
+    choices: Choices
+    events: int = 0
+    unread: list[str] = field(default_factory=list)
+    """The first records that could not be read, with the reasons."""
+    refused: list[str] = field(default_factory=list)
+    """The first events that the protocol does not allow."""
+    states: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often each commitment or claim came into each state."""
+    counts: dict[str, int] = field(default_factory=lambda: {"unread": 0, "refused": 0, "lost": 0})
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """What is wrong with the logs as a whole, once all of them are read."""
+
+
+def mapping_of(path: str | None, compilation: Compilation) -> tuple[LogMapping, tuple[Diagnostic, ...]]:
+    """Return what a mapping file says, or what logs without one mean, for this protocol."""
+    from cplc.logs.mapping import LogMapping
+    from cplc.logs.mapping_file import parse_mapping
+    from cplc.logs.protocol_vocabulary import vocabulary_of
+
+    participants = frozenset(one.name for one in compilation.model.participants)
+    vocabulary = vocabulary_of(compilation.system, participants)
+    if path is None:
+        return LogMapping(vocabulary=vocabulary), ()
+    nowhere = Span(Source(path, ""), 0, 0)
+    try:
+        text = read_bytes(path, _LARGEST, or_pipe=True).decode("utf-8-sig")
+    except TooManyBytes:
+        return LogMapping(), (rules.FILE_TOO_LARGE.at(nowhere, f"The file has more than {_LARGEST:,} bytes"),)
+    except OSError as problem:
+        return LogMapping(), (rules.UNREADABLE_FILE.at(nowhere, f"cannot read the file: {problem.strerror}"),)
+    except UnicodeDecodeError as problem:
+        return LogMapping(), (rules.UNREADABLE_FILE.at(nowhere, f"the file is not UTF-8 text (byte {problem.start})"),)
+    return parse_mapping(Source(path, text), vocabulary)
+
+
+def observe(
+    compilation: Compilation, logs: Sequence[str], form: Format | None, mapping: LogMapping, tick: float | None
+) -> Iterator[Observed]:
+    """Yield what the logs have come to, now and then, and at the end."""
+    from cplc.logs.events import Garbage
+    from cplc.logs.log_statistics import LogContent, diagnose
+    from cplc.logs.protocol_vocabulary import vocabulary_of
+    from cplc.logs.reading import read
+    from cplc.mining.observed_choices import Choices
+    from cplc.monitoring.findings import Changed, Finding, LostTrack, Rejected, UnknownMessage
+    from cplc.monitoring.monitor import Monitor
+
+    monitor = Monitor(compilation, tick=None if tick is None else timedelta(seconds=tick))
+    found = Observed(monitor, Choices(monitor.machine))
+    monitor.watching = found.choices.watch
+    contents: list[LogContent] = []
+
+    def told(finding: Finding) -> None:
+        match finding:
+            case Changed(now="null"):
+                pass  # not a state that a commitment comes into
+            case Changed():
+                found.states[finding.commitment, finding.now] += 1
+            case Rejected():
+                contents[-1].unknown += isinstance(finding, UnknownMessage)
+                _note(found, "refused", found.refused, f"{finding.place}: {finding.text}")
+            case LostTrack():
+                found.counts["lost"] += 1
+            case _:
+                pass
+
+    monitor.subscribe(told)
+    yield found
+    for log in logs:
+        source = cast(BinaryIO, sys.stdin.buffer) if log == STANDARD_INPUT else Path(log)
+        contents.append(LogContent())
+        for event in read(source, form, mapping, content=contents[-1]):
+            found.events += 1
+            if isinstance(event, Garbage):
+                _note(found, "unread", found.unread, f"{event.place}: {event.reason}")
+            else:
+                monitor.feed(event)
+    monitor.finish()
+    messages = vocabulary_of(compilation.system).families
+    found.diagnostics = tuple(one for content in contents if (one := diagnose(content, messages)) is not None)
+    yield found
+
+
+def _note(found: Observed, kind: str, shown: list[str], text: str) -> None:
+    found.counts[kind] += 1
+    if len(shown) < _SHOWN:
+        shown.append(text)
+
+
+def tell_what_is_left_out(found: Observed) -> None:
+    """Say on standard error which records do not count, and why."""
+    for kind, shown, text in (
+        ("unread", found.unread, "could not be read"),
+        ("refused", found.refused, "are not allowed by the protocol"),
+    ):
+        if count := found.counts[kind]:
+            output.write(f"{count:,} of {found.events:,} records {text} and do not count:\n", err=True)
+            output.write("".join(f"  {printable(line)}\n" for line in shown), err=True)
+            if count > len(shown):
+                output.write(f"  and {count - len(shown):,} more\n", err=True)
+    if lost := found.counts["lost"]:
+        output.write(f"{lost:,} cases could not be followed to their end: too much is unknown of them\n", err=True)
+
+
+def log_options(command: Command) -> Command:
+    """Add what says how logs are to be read."""
+    command = click.option(
+        "--tick", type=duration, metavar="TIME", help="How long a tick of the protocol's deadlines takes."
+    )(command)
+    command = click.option(
+        "--log-format",
+        "log_form",
+        type=click.Choice(["jsonl", "json", "csv", "xes", "ocel"]),
+        help="The format of the logs.  [default: by name and content]",
+    )(command)
+    return click.option("--mapping", metavar="FILE", help="What the fields and names of the logs mean, as TOML.")(
+        command
+    )

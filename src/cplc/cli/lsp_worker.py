@@ -1,0 +1,122 @@
+"""What the language server wants to have verified: the questions of a protocol, and what is asked of participants.
+
+Everything is data that goes through a pipe. ``asked`` says by which name the editor knows what a result answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from cplc.source import Source
+
+if TYPE_CHECKING:
+    from cplc.cli.analyze_run import Finding
+    from cplc.compilation import Asked, Compilation, IsplReading
+
+Said = dict[str, Any]
+
+_ANALYZE: Final = "analyze "
+"""What the name of a question about a participant begins with."""
+
+
+def answers(wanted: Mapping[str, Any]) -> Iterator[Said]:
+    """Yield what is asked, then each result as soon as it is known."""
+    from cplc.compilation import Compilation
+
+    reading = _reading(wanted)
+    why = _unverifiable(reading)
+    if why is not None:
+        yield {"end": why}
+        return
+    name: str | None = wanted["question"]
+    asked = [one for one in reading.questions() if _is_wanted(one, name)]
+    agents = _agents(reading, name) if isinstance(reading, Compilation) else []
+    yield {"asked": [*(one.question.name for one in asked), *(f"{_ANALYZE}{agent}" for agent in agents)]}
+    yield from _verified(reading, asked, wanted["panel"])
+    if isinstance(reading, Compilation):
+        for number, agent in enumerate(agents, len(asked) + 1):
+            yield from _analyzed(reading, agent, number if wanted["panel"] else None)
+
+
+def _reading(wanted: Mapping[str, Any]) -> Compilation | IsplReading:
+    """Return what the text is read as: a protocol, or a model in ISPL."""
+    from cplc.compilation import Compilation, IsplReading, is_ispl
+    from cplc.server.open_imports import recording
+
+    path = Path(wanted["name"])
+    here = path if path.is_absolute() else None
+    source = Source(wanted["name"], wanted["text"])
+    if is_ispl(wanted["name"]):
+        return IsplReading(source, path=here)
+    load = recording(str(here) if here else None, wanted["buffers"], {})
+    return Compilation(source, here, wanted["parameters"], protocol=wanted["protocol"], load=load)
+
+
+def _unverifiable(reading: Compilation | IsplReading) -> str | None:
+    """Return why there is nothing to verify, if that is so."""
+    from cplc.compilation import IsplReading
+
+    problems = reading.diagnostics
+    if reading.ok and isinstance(reading, IsplReading):
+        problems = reading.unverifiable
+    errors = [problem for problem in problems if problem.is_error]
+    if errors:
+        return f"the file has mistakes: {errors[0].message}"
+    return None if reading.ok else "the file says nothing to verify"
+
+
+def _is_wanted(one: Asked, name: str | None) -> bool:
+    found = one.question.name
+    return name is None or found == name or found.startswith(f"{name}[")
+
+
+def _agents(compilation: Compilation, name: str | None) -> list[str]:
+    """Return those of whom something is asked, as far as that is wanted."""
+    asked = dict.fromkeys(threshold.participant for threshold in compilation.model.thresholds)
+    return [agent for agent in asked if name in (None, f"{_ANALYZE}{agent}")]
+
+
+def _verified(reading: Compilation | IsplReading, asked: list[Asked], has_panel: bool) -> Iterator[Said]:
+    from cplc.report.html import fragment
+    from cplc.report.json_data import result_data
+    from cplc.report.outcome import standing
+    from cplc.report.text import result_text
+
+    for number, result in enumerate(reading.verify(asked), 1):
+        shown = {"panel": fragment(number, result, standing(result))} if has_panel else {}
+        name = result.question.name.split("[")[0]
+        text = result_text(result, detail="everything")
+        yield {"result": {**result_data(result), "asked": name, "text": text}, **shown}
+
+
+def _analyzed(compilation: Compilation, agent: str, number: int | None) -> Iterator[Said]:
+    """Yield a result for each threshold; what is known of the participant comes with the first one."""
+    from cplc.cli.analyze_run import plain_text, results_of, section
+    from cplc.report.decision_page import fragment
+    from cplc.report.json_data import result_data
+    from cplc.report.text import result_text
+
+    found = _finding(compilation, agent)
+    text, drawn = plain_text(found), "" if number is None else fragment(number, section(found))
+    for result in results_of(found):
+        text += result_text(result)
+        shown = {} if number is None else {"panel": drawn}
+        yield {"result": {**result_data(result), "asked": f"{_ANALYZE}{agent}", "text": text}, **shown}
+        text, drawn = "", ""
+
+
+def _finding(compilation: Compilation, agent: str) -> Finding:
+    """Analyze a participant; where bounds do not tell what is asked, exactly."""
+    from cplc.cli.analyze_run import Finding
+    from cplc.participant_analysis import Options, analysed, limit, participants
+
+    began = perf_counter()
+    (asked,) = participants(compilation, [agent])
+    analysis = analysed(asked)
+    near = [analysis.verdict(limit(one)) == "unknown" for one in asked.thresholds]
+    if any(near) and not any(figure.unsolved for figure in analysis.figures):
+        analysis = analysed(asked, Options(exact=True))
+    return Finding(asked, analysis, perf_counter() - began)

@@ -1,0 +1,114 @@
+"""Verdicts of earlier runs, where the command line may use them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+if TYPE_CHECKING:
+    from cplc.checking.results import Result
+    from cplc.compilation import Asked
+
+_OFF = {"", "0", "off", "no", "false"}
+
+cache_option = click.option(
+    "--cache/--no-cache",
+    "cache",
+    default=None,
+    help="Whether to take verdicts from earlier runs and to keep new ones.  [default: yes, but not where CI is set]",
+)
+
+
+def is_wanted(said: bool | None) -> bool:
+    """Whether verdicts are kept: as the command line says, or the environment."""
+    if said is not None:
+        return said
+    setting = os.environ.get("CPLC_CACHE")
+    return setting.strip().lower() not in _OFF if setting is not None else not os.environ.get("CI")
+
+
+class Answers(Protocol):
+    """Where answers are kept, each under its name."""
+
+    def get(self, key: str, /) -> bytes | None: ...
+    def put(self, key: str, content: bytes, /) -> None: ...
+    def trim(self) -> None: ...
+
+
+def shared() -> Answers | None:
+    """Return where answers of all runs are kept, if there is such a place."""
+    from cplc.caching.entry_store import Store, folder
+
+    place = folder()
+    return None if place is None else Store(place)
+
+
+def answers(
+    asked: Sequence[Asked],
+    reading: Mapping[str, object],
+    verify: Callable[[Sequence[Asked]], Iterator[Result]],
+    stores: Sequence[Answers],
+) -> Iterator[Result]:
+    """Yield the answers in their order: those that are known from earlier, and those that ``verify`` finds.
+
+    What is unknown may be known with more time or memory, and is not kept.
+    """
+    keys = _keys(asked, reading) if stores else None
+    if keys is None:
+        yield from verify(asked)
+        return
+    known = [_known(stores, key, one) for key, one in zip(keys, asked, strict=True)]
+    found = verify([one for one, result in zip(asked, known, strict=True) if result is None])
+    is_new = False
+    for one, key, result in zip(asked, keys, known, strict=True):
+        if result is None:
+            result = next(found)
+            is_new |= _keep(stores, key, one, result)
+        yield result
+    if is_new:
+        for store in stores:
+            store.trim()
+
+
+def _keys(asked: Sequence[Asked], reading: Mapping[str, object]) -> list[str] | None:
+    """Return the name of each verdict; None where this program cannot be told from others."""
+    from cplc.caching.cache_keys import key
+
+    try:
+        return [key(reading, one.question) for one in asked]
+    except OSError:
+        return None
+
+
+def _known(stores: Sequence[Answers], key: str, asked: Asked) -> Result | None:
+    from cplc.caching.result_codec import read
+
+    for store in stores:
+        content = store.get(key)
+        result = None if content is None else read(content, asked.question, asked.system)
+        if result is not None and _replays(result):
+            return result
+    return None
+
+
+def _replays(result: Result) -> bool:
+    """Whether the run that shows it, if there is one, is still one: what is kept is believed no further than needed."""
+    from cplc.checking.replay import replay
+
+    return result.evidence is None or not replay(result.system, result.evidence, result.question.assuming)
+
+
+def _keep(stores: Sequence[Answers], key: str, asked: Asked, result: Result) -> bool:
+    from cplc.caching.result_codec import written
+
+    if result.answer == "unknown" or result.reason is not None:
+        return False
+    content = written(result, asked.system)
+    if content is None:
+        return False
+    for store in stores:
+        store.put(key, content)
+    return True

@@ -1,0 +1,96 @@
+"""Random runs written down as a log, while they are drawn."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import field
+from io import BytesIO
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+import click
+
+from cplc.cli import output
+from cplc.records import dataclass
+
+if TYPE_CHECKING:
+    from cplc.logs.events import Event
+    from cplc.logs.recording import Recorder
+    from cplc.logs.records import Format
+    from cplc.system.model import System
+
+FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".xes": "xes", ".json": "ocel", ".jsonocel": "ocel"}
+"""The formats of logs, by how files of them are called."""
+
+
+def log_format(path: Path) -> Format:
+    """Return the format of a log of this name; one that is packed has another ending before its last."""
+    ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
+    found = FORMATS.get(ending.lower())
+    if found is None:
+        known = ", ".join(FORMATS)
+        raise click.UsageError(f"--log writes files that end in {known}, or these with .gz; `{path.name}` does not")
+    return cast("Format", found)
+
+
+@dataclass
+class Log:
+    """A log that is being written: to a file without a name, until there is all of it."""
+
+    path: Path
+    form: Format
+    tick: int
+    """In nanoseconds."""
+    most: int
+    _file: IO[bytes] = field(default_factory=BytesIO)
+    _waiting: deque[Event] = field(default_factory=deque)
+    _recorder: Recorder | None = None
+
+    def begin(self, system: System) -> None:
+        from cplc.logs.recording import Recorder
+
+        self._recorder = Recorder(system, self.tick, self.most)
+        self._file = tempfile.TemporaryFile(prefix="cplc-log-")  # noqa: SIM115 - `end` closes it
+
+    def told(self, run: int, step: int) -> None:
+        if self._recorder is not None and (event := self._recorder.event(run, step)) is not None:
+            self._waiting.append(event)
+
+    def ready(self) -> Iterator[Event]:
+        """Yield what has happened since the last time."""
+        while self._waiting:
+            yield self._waiting.popleft()
+
+    def write(self, events: Iterator[Event], system: System) -> None:
+        """Take what happens, as it happens."""
+        from cplc.logs.protocol_vocabulary import vocabulary_of
+        from cplc.logs.writing import log_text
+
+        for text in log_text(events, self.form, vocabulary_of(system)):
+            self._file.write(text.encode())
+
+    def end(self, *, keep: bool) -> None:
+        """Put the whole log into its place, or forget it."""
+        with self._file:
+            if keep:
+                self._put()
+
+    def _put(self) -> None:
+        self._file.seek(0)
+        handle, name = output.make_temporary(self.path)
+        try:
+            with os.fdopen(handle, "wb") as plain:
+                if self.path.suffix.lower() == ".gz":
+                    with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) as packed:
+                        shutil.copyfileobj(self._file, packed)
+                else:
+                    shutil.copyfileobj(self._file, plain)
+            output.put(Path(name), self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,223 @@
+"""One run of ``cplc sweep``: rows are told as they come, tables and drawings are made when all is over."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import field
+from pathlib import Path
+from typing import Final, Literal
+
+import click
+
+from cplc.caching.cache_keys import program
+from cplc.cli import output
+from cplc.cli.exit_codes import Exit
+from cplc.cli.limits import Interrupted, termination
+from cplc.cli.output import Colour
+from cplc.control_characters import json_text, printable
+from cplc.records import dataclass
+from cplc.sweeps.executors import Cluster, Local
+from cplc.sweeps.job_grid import Wish
+from cplc.sweeps.jobs import Answered, Cell, Item, Limits, Row
+from cplc.sweeps.result_tables import Form, Line, Table, json_record, lines, restored, summed, written
+
+_SHOWN: Final = 500
+"""Rows of the table that people see; a file has all of them."""
+_BETWEEN: Final = 60.0
+"""Seconds after which what is known is put on disk again."""
+
+
+@dataclass
+class Sweeping:
+    """What is known so far."""
+
+    wish: Wish
+    form: Literal["text", "json"]
+    colour: Colour
+    known: Mapping[str, Sequence[Mapping[str, Cell]]]
+    """What an earlier table says, by the keys of items."""
+    path: Path | None
+    file_form: Form | None
+    found: dict[int, tuple[Line, ...]] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    taken: int = 0
+    """Items from the earlier table."""
+    planned: int = 0
+    is_planned: bool = False
+    interrupted: str | None = None
+    _kept: float = field(default_factory=time.monotonic)
+
+    def answer(self, executor: AbstractContextManager[Local | Cluster], items: Iterator[Item], limits: Limits) -> None:
+        """Answer all items that the earlier table does not; workers have ended when this returns."""
+        progress = output.Progress(self._doing)
+        try:
+            with (
+                termination(),
+                executor as where,
+                closing(where.answered(self._missing(items), limits, progress.show)) as answers,
+            ):
+                for one in answers:
+                    progress.clear()
+                    self._take(one)
+        except Interrupted as stop:
+            self.interrupted = str(stop)
+        except KeyboardInterrupt:
+            self.interrupted = "the run was interrupted"
+        finally:
+            progress.clear()
+
+    def _doing(self) -> str:
+        more = "" if self.is_planned else " or more"
+        return f"{len(self.found)} of {self.planned}{more} items"
+
+    def _missing(self, items: Iterator[Item]) -> Iterator[tuple[int, Item]]:
+        """Yield the items that are still to be answered, each with its place."""
+        for number, item in enumerate(items):
+            self.planned = number + 1
+            records = self.known.get(item.key(program()))
+            rows = restored(item, records) if records else None
+            if rows is None:
+                yield number, item
+            else:
+                self.taken += 1
+                self._take(Answered(number, item, rows, 0.0))
+        self.is_planned = True
+
+    def _take(self, answered: Answered) -> None:
+        found = tuple(lines(answered, answered.item.key(program())))
+        self.found[answered.number] = found
+        self.rows.extend(answered.rows)
+        if self.form == "json":
+            records = Table(found).records()
+            output.write("".join(f"{_told(record, answered)}\n" for record in records))
+        if self.path is not None and time.monotonic() - self._kept > _BETWEEN:
+            self._write(_unfinished(self.path))
+            self._kept = time.monotonic()
+
+    @property
+    def table(self) -> Table:
+        """All that is known, in the order of the items."""
+        return Table(tuple(line for _, found in sorted(self.found.items()) for line in found))
+
+    @contextmanager
+    def reported(self, heat: Path | None, axes: tuple[str, str] | None) -> Iterator[None]:
+        """Say and write at the end what there is, unless something was wrong with the command."""
+        yield
+        if self.path is not None:
+            self._write(self.path if self.interrupted is None else _unfinished(self.path))
+            if self.interrupted is None:
+                _unfinished(self.path).unlink(missing_ok=True)
+        if heat is not None and axes is not None and self.interrupted is None:
+            self._draw(heat, axes)
+        if self.form == "text":
+            output.write(self._text())
+        if self.interrupted is not None:
+            output.write(f"{self.interrupted}: {self._so_far()}\n", err=True)
+
+    def _so_far(self) -> str:
+        more = "" if self.is_planned else " or more"
+        said = f"{len(self.found)} of {self.planned}{more} items are done"
+        if self.path is not None:
+            said += f"; go on with --resume {_unfinished(self.path)}"
+        return said
+
+    def _write(self, path: Path) -> None:
+        assert self.file_form is not None
+        output.write_files({path: written(self.table, self.file_form)})
+
+    def _draw(self, path: Path, axes: tuple[str, str]) -> None:
+        from cplc.sweeps.heatmap import NoHeatMap, heat_map
+
+        try:
+            output.write_file(path, heat_map(self.table, self.wish.options.ask, *axes))
+        except NoHeatMap as problem:
+            raise click.UsageError(f"--heat-map: {problem}") from None
+
+    @property
+    def exit(self) -> Exit:
+        """What is certain outweighs what is unknown."""
+        if any(row.answer == "error" for row in self.rows):
+            return Exit.WRONG
+        if any(row.expected is False for row in self.rows):
+            return Exit.UNEXPECTED
+        if self.interrupted or any(row.answer == "unknown" or _is_open(row) for row in self.rows):
+            return Exit.UNKNOWN
+        return Exit.EXPECTED
+
+    # --- what people read
+
+    def _text(self) -> str:
+        table = summed(self.table) if self.wish.options.ask == "simulate" else self.table
+        columns = table.columns()
+        shown = {
+            name: list(map(_shown, cells)) for name, cells in columns.items() if name not in ("part", "seed", "key")
+        }
+        varied = {name: cells for name, cells in shown.items() if len(set(cells)) > 1 or name in ("subject", "answer")}
+        same = [
+            f"{name.replace('_', ' ')}: {cells[0]}"
+            for name, cells in shown.items()
+            if name not in varied and cells and cells[0]
+        ]
+        varied = {name: cells for name, cells in varied.items() if any(cells)}
+        head = "".join(f"{line}\n" for line in same)
+        if self.taken:
+            head += f"{self.taken} {'item is' if self.taken == 1 else 'items are'} from an earlier table\n"
+        return f"{head}{chr(10) if head else ''}{_aligned(varied)}{self._counted()}"
+
+    def _counted(self) -> str:
+        if not self.rows:
+            return ""
+        counts = Counter(row.answer for row in self.rows if row.answer)
+        said = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
+        wrong = sum(row.expected is False for row in self.rows)
+        not_expected = f"; {wrong} not as expected" if wrong else ""
+        sizes = f"{_count(len(self.found), 'item')}, {_count(len(self.rows), 'row')}"
+        return f"\n{sizes}{': ' + said if said else ''}{not_expected}\n"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _is_open(row: Row) -> bool:
+    return row.answer == "" and bool(row.reason) and not row.figures
+
+
+def _unfinished(path: Path) -> Path:
+    """Return where a table stands that is not whole yet."""
+    return path.with_name(f"{path.stem}.partial{path.suffix}")
+
+
+def _told(record: dict[str, Cell], answered: Answered) -> str:
+    told = {"item": answered.number, **json_record(record), "seconds": round(answered.seconds, 3)}
+    return json_text(told)
+
+
+def _shown(cell: Cell) -> str:
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return "yes" if cell else "no"
+        case float():
+            return f"{cell:.6g}"
+        case _:
+            return printable(str(cell))
+
+
+def _aligned(columns: Mapping[str, Sequence[str]]) -> str:
+    """Return the columns side by side; numbers at the right."""
+    if not columns:
+        return ""
+    parts = []
+    for name, cells in columns.items():
+        some = cells[:_SHOWN]
+        width = max(len(name), *map(len, some))
+        is_number = all(cell.lstrip("-").replace(".", "", 1).replace("e-", "").isdigit() for cell in some if cell)
+        parts.append([one.rjust(width) if is_number else one.ljust(width) for one in (name.replace("_", " "), *some)])
+    text = "".join("  ".join(cells).rstrip() + "\n" for cells in zip(*parts, strict=True))
+    more = len(next(iter(columns.values()))) - _SHOWN
+    return text + (f"… and {more} more rows: --output writes all of them\n" if more > 0 else "")

@@ -1,0 +1,191 @@
+"""``--watch``: the same run again whenever a file that it reads has changed.
+
+Each run is a process of its own, since work that is under way can only be stopped by ending its process. Files are
+looked at, not listened to: that works on every file system, and with editors that put a new file in the place of the
+old one. What counts is what is in them, so touching a file is no change.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import field
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from cplc.cli import output
+from cplc.cli.exit_codes import Exit
+from cplc.cli.input_files import FILES_READ, Contents, digest, told_in
+from cplc.cli.load import STANDARD_INPUT
+from cplc.cli.signals import REQUESTS_TO_END, TERMINATIONS, handling
+from cplc.records import dataclass
+
+_POLL = 0.1
+_GLANCES = 10
+"""Folders are looked into for new files that much less often."""
+_ABSENCE = 1.0
+"""So long may a file be away before that counts."""
+_UNREST = 2.0
+"""So long at most to wait for files that change again and again to come to rest."""
+
+_Stamp = tuple[int, int, int, int] | None
+
+watch_option = click.option(
+    "--watch", is_flag=True, help="Stay, and run again when the file or what it imports changes. Ctrl-C ends it."
+)
+
+
+def watched(named: Callable[[], Sequence[str]]) -> Exit:
+    """Run this command without ``--watch``, and again after each change, until it is interrupted.
+
+    Return what the last run that was finished returned. ``named`` returns the files that the command is about now.
+    """
+    if sys.platform == "emscripten":
+        raise click.UsageError("--watch needs processes, which there are none of here")
+    if STANDARD_INPUT in named():
+        raise click.UsageError("--watch is for files: standard input does not change")
+    arguments: Sequence[str] = click.get_current_context().find_root().obj or sys.argv[1:]
+    again = [argument for argument in arguments if argument != "--watch"]
+    code = Exit.UNKNOWN
+    with tempfile.TemporaryDirectory(prefix="cplc-") as folder, _ending_politely(), suppress(KeyboardInterrupt):
+        for returned in _runs(again, named, str(Path(folder) / "read.json")):
+            code = returned
+    return code
+
+
+def _runs(arguments: Sequence[str], named: Callable[[], Sequence[str]], told: str) -> Iterator[Exit]:
+    """Yield what each run returns that comes to its end."""
+    while True:
+        Path(told).unlink(missing_ok=True)
+        names = named()
+        files = _Files({os.path.normpath(name): digest(name) for name in names})
+        with _run(arguments, told) as process:
+            changed: Sequence[str] = ()
+            while process.poll() is None and not changed:
+                time.sleep(_POLL)
+                files.known.update(told_in(told))
+                changed = files.changed()
+            files.known.update(told_in(told))
+            if process.returncode is not None:
+                yield _exit(process.returncode)
+        if not changed:
+            there = [name for name, what in files.known.items() if what]
+            output.write(f"watching {_listed(there)}; Ctrl-C ends\n", err=True)
+            changed = _change(files, names, named)
+        files.rest()
+        output.write(f"{_listed(changed)} changed\n", err=True)
+
+
+def _change(files: _Files, names: Sequence[str], named: Callable[[], Sequence[str]]) -> Sequence[str]:
+    """Wait until some file has changed, or there are others than these; return which."""
+    for count in itertools.count(1):
+        if changed := files.changed():
+            return changed
+        if count % _GLANCES == 0 and (others := set(names) ^ set(named())):
+            return sorted(others)
+        time.sleep(_POLL)
+    raise AssertionError
+
+
+def _exit(code: int) -> Exit:
+    return Exit(code) if code in set(Exit) else Exit.WRONG
+
+
+@dataclass
+class _Files:
+    """What was in the files when they were read; what they look like from outside while that is still in them."""
+
+    known: Contents
+    _stamps: dict[str, _Stamp] = field(default_factory=dict)
+
+    def changed(self) -> list[str]:
+        """Return the files with something else in them now; one that is away only for a moment is not among them."""
+        found = self._different()
+        waited = 0.0
+        while waited < _ABSENCE and any(self.known[name] and not os.path.exists(name) for name in found):
+            time.sleep(_POLL)
+            waited += _POLL
+            found = self._different()
+        return found
+
+    def rest(self) -> None:
+        """Wait until nothing changes any more."""
+        waited, before = 0.0, None
+        while waited < _UNREST and before != (before := [_stamp(name) for name in self.known]):
+            time.sleep(_POLL)
+            waited += _POLL
+
+    def _different(self) -> list[str]:
+        return [name for name in self.known if self._differs(name)]
+
+    def _differs(self, name: str) -> bool:
+        stamp = _stamp(name)
+        if name in self._stamps and self._stamps[name] == stamp:
+            return False
+        if digest(name) != self.known[name]:
+            return True
+        self._stamps[name] = stamp
+        return False
+
+
+def _stamp(name: str) -> _Stamp:
+    try:
+        found = os.stat(name)
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def _listed(names: Sequence[str]) -> str:
+    first, *others = names or ["nothing"]
+    return f"{first} and {len(others)} more" if others else first
+
+
+@contextmanager
+def _run(arguments: Sequence[str], told: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a run that Ctrl-C does not reach; end it in any case."""
+    command = [sys.executable, "-P", "-m", "cplc", *arguments]
+    environment = os.environ | {FILES_READ: told}
+    sys.stdout.flush()
+    process = None
+    try:
+        with _held_back():
+            if sys.platform == "win32":
+                flags = subprocess.CREATE_NEW_PROCESS_GROUP
+                process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, creationflags=flags)
+            else:
+                process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, process_group=0)
+        yield process
+    finally:
+        if process is not None and process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """Let a request to end wait: the new process is there before anybody holds it, and would be left to itself."""
+    waiting: list[int] = []
+    with handling(lambda number, _: waiting.append(number), REQUESTS_TO_END):
+        yield
+    if waiting:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _ending_politely() -> Iterator[None]:
+    """Let every request to end be one that ends the run, too."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    with handling(stop, TERMINATIONS):
+        yield

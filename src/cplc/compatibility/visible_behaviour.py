@@ -1,0 +1,135 @@
+"""The reachable states of one version as a graph whose edges show what the roles of both versions see."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from functools import cached_property
+from typing import Final, Literal
+
+from cplc.checking.interpreter import holds
+from cplc.compatibility.matching import Match
+from cplc.engines.explicit.graph import Graph, explore
+from cplc.logic.expressions import Value, reads
+from cplc.records import dataclass
+from cplc.system.model import Commitment, Step, System
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What can be seen, by its names in the old version. If messages travel in one version and not in the other, an
+    exchange is two events."""
+
+    what: Literal["send", "receive", "exchange", "tick"]
+    message: str = ""
+    sender: str = ""
+    receiver: str = ""
+    payload: tuple[str, ...] = ()
+
+
+TICK = Event("tick")
+ON_COURSE: Final = "on course"
+Move = tuple[Event | None, int]
+"""What is seen, if anything, and the node that it leads to."""
+
+
+@dataclass
+class Behaviour:
+    """Nodes are the reachable states and, above them, those half way through an exchange that is seen as two events."""
+
+    system: System
+    graph: Graph
+    seen: tuple[tuple[Event, ...], ...]
+    """Of each step."""
+    idles_through_time: bool
+    """Time passes for the other version and leaves this one as it is."""
+    _halves: list[tuple[int, int, int]] = field(default_factory=list)
+    """Of each node half way: the state that it was left from, the step, and the state it leads to."""
+    _half: dict[tuple[int, int, int], int] = field(default_factory=dict)
+
+    @cached_property
+    def size(self) -> int:
+        return len(self.graph.states)
+
+    @property
+    def initial(self) -> range:
+        return range(self.graph.initial)
+
+    def moves(self, node: int) -> list[Move]:
+        if node >= self.size:
+            _, step, target = self._halves[node - self.size]
+            return [(self.seen[step][1], target)]
+        found: list[Move] = []
+        for step, target in self.graph.edges(node):
+            events = self.seen[step]
+            if len(events) == 2:
+                found.append((events[0], self._half_way(node, step, target)))
+            else:
+                found.append((events[0] if events else None, target))
+        if self.idles_through_time:
+            found.append((TICK, node))
+        return found
+
+    def _half_way(self, node: int, step: int, target: int) -> int:
+        key = (node, step, target)
+        number = self._half.get(key)
+        if number is None:
+            number = self._half[key] = self.size + len(self._halves)
+            self._halves.append(key)
+        return number
+
+    def step_between(self, node: int, event: Event | None, target: int) -> tuple[int | None, int]:
+        """Return the step that a move belongs to and the state after it; no step where only time passes."""
+        for wanted in (node, target):
+            if wanted >= self.size:
+                _, step, state = self._halves[wanted - self.size]
+                return step, state
+        for step, state in self.graph.edges(node):
+            if state == target and (self.seen[step] or (None,))[0] == event:
+                return step, state
+        assert self.idles_through_time
+        return None, node
+
+    def strength(self, commitment: Commitment, node: int) -> str:
+        """Return the lifecycle state, or that an active commitment is on course: it is kept if nothing more happens.
+
+        Half way through an exchange nothing has changed yet.
+        """
+        state = node if node < self.size else self._halves[node - self.size][0]
+        lifecycle = str(self._value(commitment.variable, state))
+        if lifecycle == "active" and commitment.content:
+            values = {name: self._value(name, state) for name in reads(commitment.on_course)}
+            if holds(commitment.on_course, values):
+                return ON_COURSE
+        return lifecycle
+
+    def _value(self, variable: str, state: int) -> Value:
+        return self.graph.packing.value(variable, self.graph.states[state])
+
+
+def behaviours(match: Match, limit: int) -> tuple[Behaviour, Behaviour]:
+    """Return what the old and the new version do, unless one has more states than the limit."""
+    kinds = [{step.kind for step in system.steps} for system in (match.old, match.new)]
+    is_mixed = len({("exchange" in kind) for kind in kinds if kind & {"send", "exchange"}}) > 1
+    is_timed = any("tick" in kind for kind in kinds)
+    made = []
+    for system, is_new, kind in zip((match.old, match.new), (False, True), kinds, strict=True):
+        seen = tuple(_seen(match, system, step, is_new=is_new, is_mixed=is_mixed) for step in system.steps)
+        made.append(Behaviour(system, explore(system, limit), seen, is_timed and "tick" not in kind))
+    return made[0], made[1]
+
+
+def _seen(match: Match, system: System, step: Step, *, is_new: bool, is_mixed: bool) -> tuple[Event, ...]:
+    """Return what a step shows: receipts show no values, which are those that were sent."""
+    payload = tuple(str(value).lower() if isinstance(value, bool) else str(value) for _, value in step.payload)
+    match step.kind:
+        case "tick":
+            return (TICK,)
+        case "send" | "receive" | "exchange" if step.event in system.message:
+            signature = match.signature(system.message[step.event], is_new=is_new)
+            if signature is None:
+                return ()
+            if step.kind == "exchange" and is_mixed:
+                return (Event("send", *signature, payload), Event("receive", *signature))
+            return (Event(step.kind, *signature, payload),)
+        case _:
+            return ()

@@ -1,0 +1,489 @@
+"""From a text to verdicts: one cached stage per property. Ask for what you want; what it needs is made.
+
+Nothing heavy is imported before it is needed, so that `cplc --version` and `cplc check` start at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from functools import cache, cached_property, partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic
+from cplc.ispl_compilation import IsplReading
+from cplc.questions import Answering, Asked, Channels, EngineName, Strategies, UnknownQuestion
+from cplc.records import dataclass
+from cplc.runtime.file_access import MAX_SIZE, NotRegular, TooManyBytes, read_bytes
+from cplc.settings import Settings, kept, settings_for
+from cplc.source import Source, Span
+from cplc.syntax.input_limits import unread_words
+
+if TYPE_CHECKING:
+    from cplc.checking.results import Question
+    from cplc.export import Export, Request
+    from cplc.lowering.lower import View
+    from cplc.mutation.coverage import Outcome
+    from cplc.semantics.analysis import Analysis
+    from cplc.semantics.data_independence import Uniformity
+    from cplc.semantics.imports import Load
+    from cplc.semantics.model import CheckedModel
+    from cplc.semantics.symbol_index import Index
+    from cplc.semantics.terms import Does, Term
+    from cplc.syntax import ast
+    from cplc.system.model import System
+
+    Kept = tuple[frozenset[View], frozenset[View]]
+    """The views that a system keeps besides those that guards need, and whose last moves on what."""
+
+ADVISORY_UNLESS_NAMED = frozenset({"sound"})
+"""The usual checks whose failure is a warning where the file does not name them."""
+
+__all__ = [
+    "Asked",
+    "Channels",
+    "Compilation",
+    "EngineName",
+    "IsplReading",
+    "Strategies",
+    "UnknownQuestion",
+    "count_reachable",
+    "is_ispl",
+    "load",
+    "load_ispl",
+]
+
+
+@dataclass(frozen=True)
+class Compilation(Answering):
+    """Everything known of one text under one choice of parameters and channels."""
+
+    source: Source
+    path: Path | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    channels: Channels | None = None
+    protocol: str | None = None
+    """Which protocol of the file; None for the last."""
+    strategies: Strategies = "full"
+    load: Load | None = field(default=None, compare=False, repr=False)
+    """How imports are read, if not from disk."""
+    _systems: dict[Kept, System] = field(default_factory=dict, compare=False, repr=False)
+    _divisions: dict[tuple[Kept, frozenset[Does]], System] = field(default_factory=dict, compare=False, repr=False)
+    _changed: CheckedModel | None = field(default=None, repr=False)
+    """What to take for the model instead of what the text says."""
+
+    # --- reading and checking
+
+    @cached_property
+    def _parsed(self) -> tuple[ast.File, tuple[Diagnostic, ...]]:
+        from cplc.syntax.parser import parse
+
+        return parse(self.source)
+
+    @cached_property
+    def _analysis(self) -> Analysis:
+        from cplc.semantics.analysis import analyse
+        from cplc.semantics.imports import loader
+        from cplc.syntax.parser import parse
+
+        return analyse(
+            self._parsed[0],
+            load=self.load or loader(self.path, cache(parse)),  # a file may be imported many times
+            parameters=self.parameters,
+            channels=self.channels,
+            protocol=self.protocol,
+            unread=unread_words(self._parsed[1]),
+        )
+
+    @property
+    def file(self) -> ast.File:
+        """The tree of the text, as much of it as can be read."""
+        return self._parsed[0]
+
+    @property
+    def index(self) -> Index:
+        """What the text and its imports declare, and where that is used; also of a text with mistakes."""
+        return self._analysis.index
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Every problem of the text and of what it imports, in the order of the text."""
+        found = dict.fromkeys((*self._parsed[1], *self._analysis.diagnostics, *self._contradictions))
+        is_whole = not self.parameters and not self.channels and len(self._parsed[0].protocols) <= 1
+        if rules.MEANING_CHANGED.code in self.source.text:  # a comment may switch it off
+            found |= dict.fromkeys(self._changes)
+        every = kept(found, self.source, self.settings, is_whole=is_whole)
+        wanted = (one for one in every if one.code != rules.MEANING_CHANGED.code)
+        return tuple(sorted(wanted, key=lambda d: (d.span.source.name != self.source.name, d.span.start, d.span.end)))
+
+    @cached_property
+    def _changes(self) -> tuple[Diagnostic, ...]:
+        from cplc.semantics.language_versions import remarks
+
+        return () if any(problem.is_error for problem in self._parsed[1]) else remarks(self._parsed[0])
+
+    @property
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """The constructs of a text without version whose meaning another version changed."""
+        return tuple(
+            one
+            for one in kept(self._changes, self.source, self.settings, is_whole=False)
+            if one.code == rules.MEANING_CHANGED.code
+        )
+
+    @property
+    def _contradictions(self) -> Iterator[Diagnostic]:
+        """What conditions of fairness say in vain; of a text with errors nothing."""
+        model = self._analysis.model
+        problems = (*self._parsed[1], *self._analysis.diagnostics)
+        if model is not None and model.fairness and not any(one.is_error for one in problems):
+            from cplc.lowering.unsatisfiable_fairness import contradictory_fairness
+
+            yield from contradictory_fairness(model)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the settings file says that is nearest to the text; nothing for a text that stands nowhere."""
+        return settings_for(self.path.parent) if self.path else Settings()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the text means something: it has no errors."""
+        return self._analysis.model is not None and not any(diagnostic.is_error for diagnostic in self.diagnostics)
+
+    @property
+    def model(self) -> CheckedModel:
+        found = self._changed or self._analysis.model
+        assert found is not None
+        return found
+
+    def uniformity(self, parameter: str) -> Uniformity:
+        """Return how the protocol speaks of the families whose size is this parameter."""
+        found = self._analysis.uniformity(parameter)
+        assert found is not None
+        return found
+
+    # --- the system
+
+    @property
+    def system(self) -> System:
+        return self.system_with(frozenset())
+
+    def system_with(self, views: frozenset[View], recalled: frozenset[View] = frozenset()) -> System:
+        """Return the system in which these views are kept besides those that guards need, and these last moves."""
+        from cplc.lowering.lower import lower
+
+        kept = views, recalled
+        if kept not in self._systems:
+            system = lower(self.model, views, recalled)
+            for problem in system.problems():
+                raise AssertionError(f"lowering made an ill-formed system: {problem}")
+            self._systems[kept] = system
+        return self._systems[kept]
+
+    def system_keeping(self, views: Iterator[View], recalled: Iterable[View] = ()) -> System:
+        """Return the system that keeps these views, those that guards need, and these last moves."""
+        return self.system_with(self._observed(views), frozenset(recalled))
+
+    def _system_of(self, formula: Term) -> tuple[System, bool]:
+        """Return the system that a formula is asked of, and whether it is one of its own.
+
+        It is where `E{...}` or `A{...}` allows changes that steps make in some states only: the steps are divided.
+        """
+        from cplc.lowering.formulas import restricting_changes
+        from cplc.lowering.lower import views_in
+
+        recalled = self._recalled(formula)
+        if recalled and any(formula is one.formula for one in self.model.properties):
+            recalled = self._recalled_together
+        kept = self._observed(views_in(formula, self.model)), recalled
+        whole = self.system_with(*kept)
+        asked = frozenset(restricting_changes(formula))
+        if not asked:
+            return whole, False
+        from cplc.lowering.lifecycle_changes import Changes, divided
+
+        if (kept, asked) not in self._divisions:
+            self._divisions[kept, asked] = divided(whole, Changes(self.model), asked)
+        parts = self._divisions[kept, asked]
+        return parts, parts is not whole
+
+    def _recalled(self, formula: Term) -> frozenset[View]:
+        """Return who is asked for its own last move on what."""
+        if not self.model.moved_on:
+            return frozenset()
+        from cplc.lowering.dialogue import asked_last_moves
+
+        return frozenset(asked_last_moves(formula, self.model))
+
+    @cached_property
+    def _recalled_together(self) -> frozenset[View]:
+        """Return all last moves that properties ask for: one system is for all of them, and it is as symmetric."""
+        return frozenset(view for one in self.model.properties for view in self._recalled(one.formula))
+
+    # --- questions
+
+    @property
+    def _outline(self) -> Iterator[tuple[str, Callable[[], Asked]]]:
+        """Yield each question of the file by name, and how to make it: making all of them takes long.
+
+        These are the model's own well-behaviour, the properties, the checks that the file names and the usual ones.
+        """
+        model = self.model
+        for asked in self._hazards:
+            yield asked.question.name, partial(_itself, asked)
+        for index, declared in enumerate(model.properties):
+            yield declared.name, partial(self._property, index)
+        for check in model.checks:
+            yield check.name, partial(self._check, check.name, check.expect_holds, check.span)
+        for name in self._usual:
+            yield name, partial(self._usual_check, name)
+
+    def declared_questions(self) -> tuple[Asked, ...]:
+        """Return what the file itself asks: its properties and the checks that it names, besides the hazards."""
+        number = len(self._hazards) + len(self.model.properties) + len(self.model.checks)
+        return tuple(make() for _, make in islice(self._outline, number))
+
+    @property
+    def _usual(self) -> tuple[str, ...]:
+        """The usual checks that the file neither names nor switches off."""
+        from cplc.semantics.builtin_words import USUAL_CHECKS
+
+        named = {check.name for check in self.model.checks}
+        return tuple(name for name in USUAL_CHECKS if name not in named and name not in self.model.switched_off)
+
+    @cached_property
+    def _asked(self) -> tuple[Asked, ...]:
+        return tuple(make() for _, make in self._outline)
+
+    def _usual_check(self, name: str) -> Asked:
+        """Return a check that the file does not name; it lies where what it finds is declared."""
+        asked = self._check(name, True, None)
+        places = [place if place and place.source == self.source else None for place in asked.question.places]
+        question = replace(asked.question, is_usual=True, advisory=name in ADVISORY_UNLESS_NAMED, places=tuple(places))
+        return replace(asked, question=question)
+
+    @property
+    def _hazards(self) -> tuple[Asked, ...]:
+        if not self.system.hazards:
+            return ()
+        from cplc.checking.builtin_checks import in_range
+
+        return tuple(Asked(question, self.system) for question in in_range(self.system))
+
+    def _property(self, index: int) -> Asked:
+        from cplc.checking.results import Question
+        from cplc.lowering.formulas import lower_formula
+        from cplc.system.printer import formula_text
+
+        declared = self.model.properties[index]
+        system, is_own = self._system_of(declared.formula)
+        formula = lower_formula(declared.formula, self.model, system, self._uniform)
+        question = Question(
+            name=declared.name,
+            kind="property",
+            formula=formula,
+            text=formula_text(formula),
+            expected="holds" if declared.expect_holds else "fails",
+            assuming=frozenset(declared.assuming),
+            title=declared.title,
+            span=declared.span,
+            over_nothing=declared.over_nothing,
+            constant_implications=declared.constant_implications,
+            system=system if is_own else None,
+        )
+        return Asked(question, system)
+
+    def _observed(self, views: Iterator[View]) -> frozenset[View]:
+        """Return those views that are not part of the system anyway."""
+        kept = {(role, one.name) for one in self.system.commitments for role, _ in one.views}
+        kept |= {(role, one.name) for one in self.system.claims for role, _ in one.views}
+        return frozenset(views) - kept
+
+    def _check(self, name: str, expect_holds: bool, span: Span | None) -> Asked:
+        from cplc.checking.builtin_checks import build_check
+        from cplc.lowering.debts import debts_of
+        from cplc.lowering.lower import all_views
+
+        views = all_views(self.model) if name == "aligned" else ()
+        system = self.system_with(self._observed(iter(views)))
+        expected: Literal["holds", "fails"] = "holds" if expect_holds else "fails"
+        question = build_check(name, system, debts_of(system), expected=expected, span=span, uniform=self._uniform)
+        return Asked(question, system)
+
+    @property
+    def _uniform(self) -> bool:
+        return self.strategies == "uniform"
+
+    def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
+        """Return what the file asks, or the properties and checks of these names and nothing else.
+
+        A usual check can be named even where the file switches it off; one that is named is never advisory for that.
+        """
+        from cplc.semantics.builtin_words import USUAL_CHECKS
+
+        if not names:
+            return self._asked
+        outline = list(self._outline)
+        for name in names:
+            if name not in (known := [*dict.fromkeys((*(known for known, _ in outline), *USUAL_CHECKS))]):
+                raise UnknownQuestion(name, known)
+        declared = {one.name for one in self.model.properties} | {one.name for one in self.model.checks}
+        declared |= {asked.question.name for asked in self._hazards}
+        usual = [name for name in USUAL_CHECKS if name in names and name not in declared]
+        return (
+            *(make() for name, make in outline if name in names and name in declared),
+            *(self._check(name, True, None) for name in usual),
+        )
+
+    def formula_question(self, text: str, assuming: Sequence[str] = ()) -> Asked | tuple[Diagnostic, ...]:
+        """Return the question that a formula of the command line asks, or what is wrong with it."""
+        from cplc.checking.results import Question
+        from cplc.lowering.formulas import lower_formula
+        from cplc.syntax.parser import parse_formula
+
+        source = Source("--formula", text)
+        expr, problems = parse_formula(source)
+        resolved = None if expr is None else self._analysis.resolve_formula(expr)
+        problems = (*problems, *(resolved.diagnostics if resolved else ()))
+        roles, wrong = self._analysis.resolve_roles(assuming)
+        problems = (*problems, *wrong)
+        if resolved is None or resolved.term is None or any(problem.is_error for problem in problems):
+            return problems
+        system, is_own = self._system_of(resolved.term)
+        formula = lower_formula(resolved.term, self.model, system, self._uniform)
+        span = Span(source, 0, len(text))
+        question = Question(
+            "formula",
+            "formula",
+            formula,
+            text,
+            assuming=frozenset(roles),
+            span=span,
+            over_nothing=resolved.over_nothing,
+            constant_implications=resolved.constant_implications,
+            system=system if is_own else None,
+        )
+        return Asked(question, system, tuple(one for one in problems if one.code not in self.settings.ignored))
+
+    def export(self, target: str, asked: Sequence[Asked], *, states: bool = False) -> Export:
+        """Return the system and these questions in the form that another tool reads."""
+        from cplc.export import export
+
+        return export(target, self.to_be_exported(asked, states=states))
+
+    def to_be_exported(self, asked: Sequence[Asked], *, states: bool = False) -> Request:
+        """Return what an exporter is asked for: these questions, and one system for all of them.
+
+        It keeps all that one of them asks for. A check that is asked of a system of its own goes alone.
+        """
+        from cplc import __version__
+        from cplc.export import ExportedFormula, Origin, Request
+
+        alone = asked[0].question.system if len(asked) == 1 else None
+        together = [one for one in asked if one.question.system in (None, alone)]
+        kept = [kept for kept, system in self._systems.items() if any(one.system is system for one in together)]
+        views = frozenset(view for views, _ in kept for view in views)
+        recalled = frozenset(move for _, recalled in kept for move in recalled)
+        questions = [one.question for one in together]
+        return Request(
+            alone or self.system_with(views, recalled),
+            [
+                ExportedFormula(q.name, q.formula, q.text, q.assuming, None if q.kind == "formula" else q.expected)
+                for q in questions
+            ],
+            Origin(self.source.name, __version__),
+            states,
+            tuple(
+                f"`{one.question.name}`, which is asked of a system of its own; "
+                f"--property {one.question.name} exports it alone"
+                for one in asked
+                if one not in together
+            ),
+        )
+
+    def coverage(
+        self, names: Sequence[str] = (), engine: EngineName = "auto", among: range | None = None
+    ) -> Iterator[Outcome]:
+        """Yield, for each small change to the protocol, whether what the file asks (or these of it) would notice.
+
+        ``among`` are positions of changes, if not all are to be tried.
+        """
+        from cplc.mutation.coverage import coverage
+
+        def asking(model: CheckedModel) -> tuple[System, list[tuple[Question, System]]]:
+            changed = replace(self, _changed=model, _systems={}, _divisions={})
+            asked = changed.questions(names)
+            # A usual check that is a warning notices nothing that would keep a file from passing.
+            errors = [one for one in asked if not (one.question.is_usual and one.question.advisory)]
+            return changed.system, [(one.question, one.system) for one in errors]
+
+        return coverage(self.model, asking, engine, among)
+
+
+def _itself(asked: Asked) -> Asked:
+    return asked
+
+
+def is_ispl(name: str) -> bool:
+    """Tell by its name whether a file is a model in ISPL."""
+    return name.lower().endswith(".ispl")
+
+
+def load_ispl(name: str) -> IsplReading | Diagnostic:
+    """Return what is known of a file in ISPL, or the problem that keeps it from being read."""
+    from cplc.ispl.syntax.parser import MAX_SIZE
+
+    text = _text(name, MAX_SIZE)
+    return text if isinstance(text, Diagnostic) else IsplReading(Source(name, text), path=Path(name))
+
+
+def load(
+    name: str, parameters: Mapping[str, str] | None = None, channels: Channels | None = None
+) -> Compilation | Diagnostic:
+    """Return the compilation of a file, or the problem that keeps it from being read."""
+    text = _text(name, MAX_SIZE)
+    if isinstance(text, Diagnostic):
+        return text
+    return Compilation(Source(name, text), Path(name), parameters or {}, channels)
+
+
+def _text(name: str, most: int) -> str | Diagnostic:
+    """Return the text of a file that the user has named, which may be a pipe."""
+    try:
+        return read_bytes(name, 4 * most + 3, or_pipe=True).decode("utf-8-sig")
+    except IsADirectoryError:
+        return _unreadable(name, f"`{name}` is a directory, not a file")
+    except NotRegular:
+        return _unreadable(name, f"`{name}` is not a regular file")
+    except TooManyBytes:
+        message = f"The file has more than the {most:,} characters that can be read"
+        return rules.FILE_TOO_LARGE.at(Span(Source(name, ""), 0, 0), message)
+    except UnicodeDecodeError as problem:
+        return _unreadable(name, f"`{name}` is not UTF-8 text (byte {problem.start})")
+    except (OSError, ValueError) as problem:
+        return _unreadable(name, f"cannot read `{name}`: {getattr(problem, 'strerror', None) or problem}")
+
+
+def _unreadable(name: str, message: str) -> Diagnostic:
+    return rules.UNREADABLE_FILE.at(Span(Source(name, ""), 0, 0), message)
+
+
+def count_reachable(system: System, engine: EngineName = "auto") -> int:
+    """Return the number of reachable states: of the whole if explicitly, else of independent parts, multiplied."""
+    if engine == "explicit":
+        from cplc.engines.explicit.engine import ExplicitEngine
+
+        whole = ExplicitEngine(system)
+        return whole.count(whole.reachable)
+    from cplc.engines.symbolic.engine import SymbolicEngine
+    from cplc.reductions import components
+
+    def count(part: System) -> int:
+        found = SymbolicEngine(part)
+        return found.count(found.reachable)
+
+    return components.count_reachable(system, count)

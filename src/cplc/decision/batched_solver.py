@@ -1,0 +1,174 @@
+"""Small models of one shape, each with many sets of probabilities, solved side by side in arrays.
+
+What is asked of each: the least probability, or mean, if one event that is believed never happened, always, a little
+more often and a little less often. The operations are those of `cplc.decision.value_bounds`, and so is the bound of
+their error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cplc.decision.mdp import Chance, Kind
+from cplc.decision.results import Bounds
+from cplc.decision.value_bounds import Ordered, widened
+from cplc.records import dataclass
+
+STEP = Fraction(1, 1 << 20)
+"""A little."""
+
+_Row = NDArray[np.float64]
+_Pair = tuple[float, float]
+"""A probability, and what it lacks of one: both rounded once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """A figure when one probability changes."""
+
+    never: Bounds
+    always: Bounds
+    slope: float
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Models of one shape: its states, their ends as numbers, what steps are worth, and the chances of each model."""
+
+    ordered: Ordered
+    ends: Sequence[float]
+    initial: Sequence[int]
+    each: Sequence[Sequence[Chance]]
+    of: Mapping[int, int] = field(default_factory=dict)
+
+    def may_be_probed(self) -> bool:
+        return self.ordered.is_acyclic and all(_is_point(one) for row in self.each for one in row)
+
+    def probed(self, numbers: Sequence[int]) -> NDArray[Any]:
+        """Return what each model comes to for each number, in four rows: never, always, a little more and less."""
+        points = [[_probes(row[number].low) for row in self.each] for number in numbers]
+        base = np.array([[float(one.low) for one in row] for row in self.each])
+        first = self.each[0]
+        columns = []
+        for number, pairs in zip(numbers, np.array(points), strict=True):
+            others = [at for at, one in enumerate(first) if one.belief == first[number].belief and at != number]
+            lacking = np.array([_lacks(row[number].low) for row in self.each])
+            changed = np.repeat(base[:, None, :], _PROBES, axis=1)
+            changed[:, :, number] = pairs[:, :, 0]
+            for other in others:
+                share = 1.0 if len(others) == 1 else base[:, other] / lacking
+                changed[:, :, other] = pairs[:, :, 1] * np.reshape(share, (-1, 1))
+            columns.append(changed)
+        shares = np.ascontiguousarray(np.stack(columns, axis=1).reshape(-1, base.shape[1]).T)
+        return self._solved(shares).reshape(len(self.each), len(numbers), _PROBES)
+
+    def _solved(self, shares: NDArray[Any]) -> _Row:
+        model = self.ordered.model
+        values = np.zeros((len(model), shares.shape[1]))
+        for (state,) in self.ordered.parts:
+            if model.is_end(state):
+                values[state] = self.ends[state]
+            else:
+                values[state] = _least([self._option(option, values, shares) for option in model.options(state)])
+        return _least([values[state] for state in self.initial])
+
+    def _option(self, option: int, values: NDArray[Any], shares: NDArray[Any]) -> _Row:
+        model = self.ordered.model
+        events = model.events(option)
+        each = [_least([self._after(way, values) for way in model.ways(event)]) for event in events]
+        if len(each) == 1:
+            return each[0]
+        if model.kind[option] == Kind.BELIEF:
+            return _sum([shares[model.chance[event]] * value for event, value in zip(events, each, strict=True)])
+        found = each[0]
+        for one in each[1:]:
+            found = np.maximum(found, one)
+        return found
+
+    def _after(self, way: int, values: NDArray[Any]) -> _Row:
+        model = self.ordered.model
+        made = self.of.get(model.step[way], 0)
+        after: _Row = values[model.target[way]]
+        return after + made if made else after
+
+
+def probed_chances(alike: Alike, numbers: Sequence[int], rests: Sequence[Bounds]) -> list[dict[int, Probed]]:
+    """Return for each model what its probability becomes, times the rest, when one of these numbers changes."""
+    values = alike.probed(numbers)
+    # a share of several others is rounded three times more than a number that was written
+    slack = 1 - float(widened(1.0, 1.0, 2 * alike.ordered.roundings + 8).low)
+    low = values * np.array([float(rest.low) for rest in rests])[:, None, None] * (1 - slack)
+    high = np.minimum(1.0, values * np.array([float(rest.high) for rest in rests])[:, None, None] * (1 + slack))
+    return _told(alike, numbers, low, high)
+
+
+def probed_values(alike: Alike, numbers: Sequence[int], rests: Sequence[float], unit: float) -> list[dict[int, Probed]]:
+    """Return for each model what is expected in all, with the rest, when one of these numbers changes; not certain."""
+    values = (alike.probed(numbers) + np.array(rests)[:, None, None]) * unit
+    return _told(alike, numbers, values, values)
+
+
+def _told(alike: Alike, numbers: Sequence[int], low: NDArray[Any], high: NDArray[Any]) -> list[dict[int, Probed]]:
+    """Return the same as numbers; one that stands for no event that may be or not is left out."""
+    middle = (low + high) / 2
+    steps = np.array([[float(2 * step_of(row[number].low)) or 1.0 for number in numbers] for row in alike.each])
+    slopes = ((middle[:, :, 2] - middle[:, :, 3]) / steps).tolist()
+    bounds = np.stack([low, high], axis=-1)[:, :, :2].tolist()
+    return [
+        {
+            number: Probed(Bounds(*never), Bounds(*always), slope)
+            for number, (never, always), slope in zip(numbers, of_row, of_slopes, strict=True)
+            if 0 < row[number].low < 1
+        }
+        for row, of_row, of_slopes in zip(alike.each, bounds, slopes, strict=True)
+    ]
+
+
+_PROBES = 4
+
+
+def step_of(probability: Fraction) -> Fraction:
+    return min(STEP, probability, 1 - probability)
+
+
+def _is_point(chance: Chance) -> bool:
+    return chance.low is chance.high or chance.low == chance.high
+
+
+def _lacks(probability: Fraction) -> float:
+    above, below = probability.as_integer_ratio()
+    return (below - above) / below or 1.0
+
+
+def _probes(probability: Fraction) -> tuple[_Pair, _Pair, _Pair, _Pair]:
+    """Return never, always, a little more and a little less, by the division of whole numbers, which rounds once."""
+    above, step = probability.as_integer_ratio()
+    above, below = above * STEP.denominator, step * STEP.denominator
+    step = min(step, above, below - above)
+    more, less = above + step, above - step
+    return (
+        (0.0, 1.0),
+        (1.0, 0.0),
+        (more / below, (below - more) / below),
+        (less / below, (below - less) / below),
+    )
+
+
+def _sum(rows: Sequence[_Row]) -> _Row:
+    total = rows[0]
+    for row in rows[1:]:
+        total = total + row
+    return total
+
+
+def _least(rows: Sequence[_Row]) -> _Row:
+    found = rows[0]
+    for row in rows[1:]:
+        found = np.minimum(found, row)
+    return found

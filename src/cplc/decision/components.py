@@ -1,0 +1,299 @@
+"""Independent parts of a system with a participant, and which of them are copies of one another.
+
+Two variables belong together when one step, belief or decision reads or writes both, or one condition that is asked
+reads both. Parts never influence each other, and a run ends when all parts have ended: so the least probability that
+each part ends as it is wanted is the product of the least probabilities, because the product solves the equations of
+the whole (Bellman's). With turns of the participant too: it may use a turn in another part than the world has in
+mind, but where the world gains by a turn in each part, so does it whatever part the turn is used in. Where a circle
+has turns in it this argument fails (there are more solutions), and parts with turns stay together. A restart ends the
+run of every part, so with restarts nothing is split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+
+from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Or, Read, children, is_true, reads
+from cplc.records import dataclass
+from cplc.system.model import System
+from cplc.system.participant import Belief, Event, Participant, Worth
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some variables of a system, and all that has to do with them."""
+
+    whole: System
+    participant_of_whole: Participant
+    order: tuple[str, ...]
+    """Its variables, as the system has them."""
+    steps: tuple[int, ...]
+    beliefs: tuple[int, ...]
+    decisions: tuple[int, ...]
+    worth: Mapping[int, Fraction]
+    """Of each step of the whole system."""
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        return frozenset(self.order)
+
+    @cached_property
+    def system(self) -> System:
+        whole, kept = self.whole, self.variables
+        return replace(
+            whole,
+            variables=tuple(variable for variable in whole.variables if variable.name in kept),
+            agents=tuple(
+                replace(agent, local=tuple(name for name in agent.local if name in kept)) for agent in whole.agents
+            ),
+            shared=(),
+            messages=(),
+            commitments=(),
+            claims=(),
+            steps=tuple(whole.steps[index] for index in self.steps),
+            justice=(),
+            fairness=(),
+            hazards=(),
+        )
+
+    @cached_property
+    def participant(self) -> Participant:
+        whole = self.participant_of_whole
+        new = {index: at for at, index in enumerate(self.steps)}
+        return replace(
+            whole,
+            conforming=Const(True),
+            goals=(),
+            worth=tuple(
+                Worth(inside, one.amount, one.text)
+                for one in whole.worth
+                if (inside := tuple(new[step] for step in one.steps if step in new))
+            ),
+            beliefs=tuple(_moved(whole.beliefs[index], new) for index in self.beliefs),
+            decisions=tuple(
+                replace(one, steps=tuple(new[step] for step in one.steps))
+                for one in map(whole.decisions.__getitem__, self.decisions)
+            ),
+        )
+
+    @cached_property
+    def shape(self) -> object:
+        """Equal for parts that are copies of each other, but for names and probabilities."""
+        names = self.places
+        new = {index: at for at, index in enumerate(self.steps)}
+        mine = frozenset(self.participant_of_whole.agents)
+        whole, participant = self.whole, self.participant_of_whole
+        agents: dict[str, int] = {}
+        known: dict[int, tuple[object, ...]] = {}
+
+        def form(expr: Expr) -> tuple[object, ...]:
+            found = known.get(id(expr))
+            if found is None:
+                found = known[id(expr)] = form_of(expr, names)
+            return found
+
+        return (
+            tuple([(whole.variable[name].domain, whole.variable[name].initial) for name in self.order]),
+            tuple(
+                [
+                    (
+                        step.kind,
+                        step.actor in mine,
+                        form(step.guard),
+                        tuple([(names[name], form(value)) for name, value in step.updates]),
+                        tuple([names[name] for name in step.free]),
+                        self.worth.get(index),
+                    )
+                    for index in self.steps
+                    for step in (whole.steps[index],)
+                ]
+            ),
+            tuple(
+                [
+                    (
+                        agents.setdefault(belief.agent, len(agents)),
+                        form(belief.condition),
+                        tuple([(tuple([new[s] for s in one.steps]), one.high > 0) for one in belief.events]),
+                    )
+                    for index in self.beliefs
+                    for belief in (participant.beliefs[index],)
+                ]
+            ),
+            tuple(
+                [
+                    (form(one.condition), tuple([new[step] for step in one.steps]))
+                    for one in map(participant.decisions.__getitem__, self.decisions)
+                ]
+            ),
+        )
+
+    @cached_property
+    def bounds(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """The probabilities of all that is believed, in order."""
+        beliefs = map(self.participant_of_whole.beliefs.__getitem__, self.beliefs)
+        return tuple([(one.low, one.high) for belief in beliefs for one in belief.events])
+
+    @cached_property
+    def ratios(self) -> tuple[tuple[int, int], ...]:
+        """The same as whole numbers, which are compared sooner than fractions."""
+        return tuple([one.as_integer_ratio() for pair in self.bounds for one in pair])
+
+    def form_of(self, condition: Expr) -> tuple[object, ...]:
+        return form_of(condition, self.places)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        return {name: at for at, name in enumerate(self.order)}
+
+
+def amounts(participant: Participant) -> dict[int, Fraction]:
+    """Return what each step is worth to the participant, if it is worth anything."""
+    found: dict[int, Fraction] = {}
+    for worth in participant.worth:
+        for step in worth.steps:
+            found[step] = found.get(step, Fraction(0)) + worth.amount
+    return {step: amount for step, amount in found.items() if amount}
+
+
+def _moved(belief: Belief, new: Mapping[int, int]) -> Belief:
+    events = tuple(
+        Event(event.name, tuple(new[step] for step in event.steps), event.low, event.high) for event in belief.events
+    )
+    return replace(belief, events=events)
+
+
+def form_of(expr: Expr, names: Mapping[str, int]) -> tuple[object, ...]:
+    """Return the expression with numbers for its variables: operators before their operands, types before values."""
+    found: list[object] = []
+    stack = [expr]
+    while stack:
+        top = stack.pop()
+        match top:
+            case Read(name):
+                found.append(names[name])
+                continue
+            case Const(value):
+                found += (type(value), value)
+                continue
+            case Equal(Read(name), Const(value)):  # so are most of them
+                found += (Equal, type(value), value, names[name])
+                continue
+            case And(operands) | Or(operands):
+                found += (type(top), -len(operands))
+            case Arith(op):
+                found += (Arith, op)
+            case _:
+                found.append(type(top))
+        stack += children(top)
+    return tuple(found)
+
+
+def conjuncts(condition: Expr) -> tuple[Expr, ...]:
+    match condition:
+        case And(operands):
+            return tuple(part for operand in operands for part in conjuncts(operand))
+        case Const(True):
+            return ()
+        case _:
+            return (condition,)
+
+
+def may_be_split(system: System) -> bool:
+    """Whether nothing speaks for the whole system: restarts end all runs, and so nothing is apart."""
+    return is_true(system.start) and not any(
+        step.kind == "restart" or not (step.footprint or step.kind == "tick") for step in system.steps
+    )
+
+
+def whole_of(system: System, participant: Participant) -> Part:
+    return Part(
+        system,
+        participant,
+        tuple(system.variable),
+        tuple(range(len(system.steps))),
+        tuple(range(len(participant.beliefs))),
+        tuple(range(len(participant.decisions))),
+        amounts(participant),
+    )
+
+
+class Splitting:
+    """The parts of one system, for whatever is asked."""
+
+    def __init__(self, system: System, participant: Participant) -> None:
+        self.system = system
+        self.participant = participant
+        self._worth = amounts(participant)
+        self._made: dict[tuple[str, ...], Part] = {}
+        self._beliefs = [
+            self._steps_and(one.condition, [step for event in one.events for step in event.steps])
+            for one in participant.beliefs
+        ]
+        self._decisions = [self._steps_and(one.condition, one.steps) for one in participant.decisions]
+        steps = (step.footprint for step in system.steps)
+        variables = {name: name for name in system.variable}
+        self._leader = _joined(variables, (*steps, reads(system.start), *self._beliefs, *self._decisions))
+
+    def _steps_and(self, condition: Expr, steps: Iterable[int]) -> frozenset[str]:
+        return reads(condition).union(*(self.system.steps[step].footprint for step in steps))
+
+    def parts(self, together: Iterable[frozenset[str]]) -> tuple[Part, ...]:
+        """Return as many parts as possible, in each of which one of these sets of variables is whole."""
+        leader = self._leader
+        wider = [names for names in together if len({leader[name] for name in names}) > 1]
+        return self._split(_joined(leader, wider)) if wider else self._smallest
+
+    @cached_property
+    def _smallest(self) -> tuple[Part, ...]:
+        return self._split(self._leader)
+
+    def _split(self, leader: Mapping[str, str]) -> tuple[Part, ...]:
+        variables: dict[str, list[str]] = {}
+        for name, root in leader.items():
+            variables.setdefault(root, []).append(name)
+        steps: dict[str, list[int]] = {root: [] for root in variables}
+        beliefs: dict[str, list[int]] = {root: [] for root in variables}
+        decisions: dict[str, list[int]] = {root: [] for root in variables}
+        for mine, about in (
+            (steps, [step.footprint for step in self.system.steps]),
+            (beliefs, self._beliefs),
+            (decisions, self._decisions),
+        ):
+            for index, names in enumerate(about):
+                if names:
+                    mine[leader[next(iter(names))]].append(index)
+        return tuple(
+            self._part(tuple(names), steps[root], beliefs[root], decisions[root]) for root, names in variables.items()
+        )
+
+    def _part(self, names: tuple[str, ...], steps: list[int], beliefs: list[int], decisions: list[int]) -> Part:
+        """Return the part of these variables, the same one whenever it is asked for."""
+        if names not in self._made:
+            self._made[names] = Part(
+                self.system, self.participant, names, tuple(steps), tuple(beliefs), tuple(decisions), self._worth
+            )
+        return self._made[names]
+
+
+def _joined(leader: Mapping[str, str], together: Iterable[frozenset[str]]) -> dict[str, str]:
+    """Return for each variable the one that speaks for all that belong with it, once these belong together as well."""
+    found = dict(leader)
+
+    def find(name: str) -> str:
+        while found[name] != name:
+            found[name] = found[found[name]]
+            name = found[name]
+        return name
+
+    for names in together:
+        first = ""
+        for name in names:
+            root = find(name)
+            if not first:
+                first = root
+            elif root != first:
+                found[root] = first
+    return {name: find(name) for name in found}

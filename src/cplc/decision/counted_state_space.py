@@ -1,0 +1,405 @@
+"""What the words in layers mean: the bits of what is shared, and above them how many of a family are in which state.
+
+A member of a family in whose local state nothing is open any more, whatever the others do, is *done*. Those that are
+done and look alike to all that is asked of the family are counted together; where nothing is asked of them, not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property, partial
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cplc.decision.components import conjuncts
+from cplc.decision.enabled_choices import NOTHING, Group, Offer
+from cplc.decision.layered_mdp import Moves, Option, Way
+from cplc.decision.mdp import CERTAIN, Kind, chances_of, joined, together
+from cplc.decision.member_views import View, kept, only, union, view_of, ways_of
+from cplc.decision.symmetric_agents import Alike, Family, Some
+from cplc.decision.vectorised_states import WORD, Digit, Lane, Watch, Words
+from cplc.logic.expressions import Expr, Value, reads
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+from cplc.statespace.packing import Packing
+from cplc.system.model import State
+
+_LOOKS = 400_000
+"""At what shared, local and watched states may be together, before we give up to know them beforehand."""
+_SAMPLE = 4_096
+
+
+class TooWide(Exception):
+    """A state does not fit in a word, or what is local is too much to be known beforehand."""
+
+
+@dataclass
+class _Locals:
+    """The local states of a family's members, as bits of its view, each with the digit that counts it, if any does."""
+
+    view: View
+    digits: dict[int, Digit | None] = field(default_factory=dict)
+    live: list[int] = field(default_factory=list)
+    ranks: dict[int, int] = field(default_factory=dict)
+    """How many steps lead to each at most; no more is known where there are circles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A step of a member from one local state to another, and of what is shared from one state to another."""
+
+    family: int
+    """Or -1, if it is of no member."""
+    inside: int
+    after: int
+    shared: int
+    shared_after: int
+    step: int
+
+
+class Terrain:
+    """A system with a participant as words; its families are counted."""
+
+    def __init__(self, alike: Alike, conditions: Sequence[Expr] = ()) -> None:
+        self.alike = alike
+        self.system, self.participant = alike.system, alike.participant
+        self.chances, self._chance = chances_of(self.participant)
+        self._conditions = {condition: alike.seen(condition) for condition in conditions}
+        self._common = view_of(alike, None)
+        self._width = Packing(kept(self.system, alike.shared, ())).width
+        self._shared = (1 << self._width) - 1
+        self.edges: set[Edge] = set()
+        """All that there may be, if something is counted."""
+        self.top = 1 << self._width
+        """All words are below."""
+        self._locals = [_Locals(view_of(alike, at)) for at in range(len(alike.families))]
+        if self._locals:
+            self._find_locals()
+        elif self._width > WORD:
+            raise TooWide
+
+    # --- local states
+
+    def _find_locals(self) -> None:
+        """Find all shared and local states that there may be, and then what is to be counted."""
+        begin = self._begin()
+        shared = {begin & self._shared: None}
+        everything = [self._common, *(one.view for one in self._locals)]
+        known = [{0}, *({self._local(view, begin_of)} for view, begin_of in self._begins())]
+        offers = [joined(union(view.groups), view.groups) for view in everything]
+        busy: set[tuple[int, int]] = set()
+        seen: set[tuple[int, int, int]] = set()
+        looks, waiting = 0, True
+        while waiting:
+            waiting = False
+            for at, view in enumerate(everything):
+                for state, inside in product(list(shared), sorted(known[at])):
+                    if (at, state, inside) in seen:
+                        continue
+                    seen.add((at, state, inside))
+                    waiting = True
+                    for watched in range(1 << len(view.watched)):
+                        looks += 1
+                        if looks > _LOOKS:
+                            raise TooWide
+                        here = state | inside | view.watching(watched)
+                        offer = offers[at].find(here)
+                        if offer is NOTHING:
+                            continue
+                        busy.add((at, inside))
+                        for step, change in ways_of(offer):
+                            there = here ^ change
+                            shared[there & self._shared] = None
+                            known[at].add(there & view.local)
+                            self.edges.add(
+                                Edge(at - 1, inside, there & view.local, state, there & self._shared, view.steps[step])
+                            )
+        unit = 1 << self._width
+        for at, mine in enumerate(self._locals):
+            radix = len(self.alike.families[at].members) + 1
+            kinds: dict[object, Digit | None] = {}
+            tests = [mine.view.packing.condition(one.condition) for one in self._asked_of(at)]
+            for inside in sorted(known[at + 1]):
+                live = (at + 1, inside) in busy
+                if live:
+                    mine.live.append(inside)
+                signs = tuple(test(inside) for test in tests)
+                kind: object = inside if live else signs
+                if kind not in kinds:
+                    counted = live or any(signs)
+                    kinds[kind] = Digit(unit, radix) if counted else None
+                    unit *= radix if counted else 1
+                mine.digits[inside] = kinds[kind]
+            after: dict[int, set[int]] = {inside: set() for inside in known[at + 1]}
+            for edge in self.edges:
+                if edge.family == at and edge.inside != edge.after:
+                    after[edge.inside].add(edge.after)
+            ranks = ranked(after)
+            done = max((rank for inside, rank in ranks.items() if inside not in mine.live), default=0)
+            mine.ranks = {inside: rank if inside in mine.live else done for inside, rank in ranks.items()}
+        if unit > 1 << WORD:
+            raise TooWide
+        self.top = unit
+
+    def _asked_of(self, family: int) -> list[Some]:
+        return [one for one in self.alike.watched.values() if one.family == family]
+
+    def _begins(self) -> Iterator[tuple[View, State]]:
+        for mine in self._locals:
+            yield mine.view, {one.name: one.initial[0] for one in mine.view.system.variables}
+
+    @staticmethod
+    def _local(view: View, state: State) -> int:
+        return view.packing.pack(state) & view.local
+
+    def _begin(self) -> int:
+        system = self._common.system
+        if any(len(one.initial) > 1 for one in system.variables):
+            raise TooWide
+        return self._common.packing.pack({one.name: one.initial[0] for one in system.variables})
+
+    # --- words
+
+    def initial(self, limit: int) -> Words:
+        """Return the words of the initial states."""
+        if prod(len(set(one.initial)) for one in self.system.variables) > limit:
+            raise ResourceExhausted(f"more than {limit:,} initial states")
+        return np.array([self.word(state) for state in self.begins()], np.uint64)
+
+    def begins(self) -> Iterator[State]:
+        """Yield the initial states."""
+        packing = Packing(self.system)
+        starts = packing.condition(self.system.start)
+        values = (dict.fromkeys(one.initial) for one in self.system.variables)
+        for each in product(*values):
+            state = dict(zip(self.system.variable, each, strict=True))
+            if starts(packing.pack(state)):
+                yield state
+
+    def copies(self, step: int, owner: tuple[int, int] | None, state: State) -> list[int]:
+        """Return the step of each member that is in the local state."""
+        if owner is None:
+            return [step]
+        number, inside = owner
+        family, view = self.alike.families[number], self._locals[number].view
+        at = family.steps[0].index(step)
+        return [
+            steps[at]
+            for member, steps in zip(family.members, family.steps, strict=True)
+            if self.local(view, family, member, state) == inside
+        ]
+
+    def copies_of_belief(self, belief: int) -> list[int]:
+        """Return what all members of a family believe if this is what the first believes."""
+        for family in self.alike.families:
+            if belief in family.beliefs[0]:
+                at = family.beliefs[0].index(belief)
+                return [beliefs[at] for beliefs in family.beliefs]
+        return [belief]
+
+    def counted(self) -> Iterator[tuple[int, int, Digit]]:
+        """Yield each family's local states that are counted."""
+        for at, one in enumerate(self._locals):
+            yield from ((at, inside, digit) for inside, digit in one.digits.items() if digit is not None)
+
+    def shared_of(self, states: Words) -> Words:
+        found: Words = states & np.uint64(self._shared)
+        return found
+
+    def number_in(self, owner: tuple[int, int], states: Words) -> Words:
+        """Return how many members are in the local state, in which something is open."""
+        digit = self._locals[owner[0]].digits[owner[1]]
+        assert digit is not None
+        return digit.of(states)
+
+    def word(self, state: State) -> int:
+        """Return the word of a state of the system."""
+        common = self._common
+        word = common.packing.pack({**dict.fromkeys(common.watched, False), **only(state, common.system)})
+        for mine, family in zip(self._locals, self.alike.families, strict=True):
+            for member in family.members:
+                digit = mine.digits[self.local(mine.view, family, member, state)]
+                word += digit.unit if digit is not None else 0
+        return word
+
+    def local(self, view: View, family: Family, member: Sequence[str], state: State) -> int:
+        bits = (view.packing.bits(first, state[name]) for first, name in zip(family.members[0], member, strict=True))
+        return sum(bits)
+
+    def _watch(self, name: str, inside: tuple[int, int] | None) -> Watch:
+        """Return what is watched by that name, as seen from a family's member in its local state."""
+        some = self.alike.watched[name]
+        mine = self._locals[some.family]
+        test = mine.view.packing.condition(some.condition)
+        digits = {digit: None for local, digit in mine.digits.items() if digit is not None and test(local)}
+        itself = some.others and inside is not None and inside[0] == some.family and test(inside[1])
+        return Watch(tuple(digits), int(itself))
+
+    # --- lanes
+
+    def lanes(self, seen: Words) -> list[Lane[Moves]]:
+        """Return the lanes; those of what is shared are put together as suits these words."""
+        common = self._common
+        groups: Sequence[Group] = common.groups
+        if len(seen) > len(self.chances):
+            sample = seen[:: max(1, len(seen) // _SAMPLE)]
+            groups = list(together(groups, [int(word) & self._shared for word in sample]))
+        found = [self._lane(common, group, None) for group in groups]
+        for number, mine in enumerate(self._locals):
+            group = joined(union(mine.view.groups), mine.view.groups)
+            found += [self._lane(mine.view, group, (number, inside)) for inside in mine.live]
+        return found
+
+    def _lane(self, view: View, group: Group, inside: tuple[int, int] | None) -> Lane[Moves]:
+        mask = group.mask & self._shared
+        watched = view.watches_of(group.mask)
+        local = 0 if inside is None else inside[1]
+        digit = None if inside is None else self._locals[inside[0]].digits[local]
+
+        def find(pattern: int, bits: int) -> Moves:
+            set_ = (view.packing.bits(name, True) for at, name in enumerate(watched) if bits >> at & 1)
+            here = pattern | local | sum(set_)
+            return self._moves(view, group.find(here & group.mask), here, inside)
+
+        return Lane(mask, find, digit, tuple(self._watch(name, inside) for name in watched))
+
+    def _moves(self, view: View, offer: Offer, here: int, inside: tuple[int, int] | None) -> Moves:
+        def ways(changes: Sequence[tuple[int, int]]) -> tuple[Way, ...]:
+            return tuple(self._way(view, step, here, here ^ change, inside) for step, change in changes)
+
+        options = [
+            Option(Kind.STEP if pressing else Kind.SEND, ((CERTAIN, ways(changes)),))
+            for changes, pressing in offer.plain
+        ]
+        for belief, events in offer.believed:
+            mine = view.beliefs[belief]
+            options.append(
+                Option(Kind.BELIEF, tuple((self._chance[mine, event], ways(changes)) for event, changes in events))
+            )
+        return Moves(
+            tuple(options),
+            tuple(map(ways, offer.own)),
+            offer.ends,
+            tuple(view.beliefs[belief] for belief, _ in offer.believed),
+            tuple(view.beliefs[belief] for belief in offer.partial),
+            offer.forbidden,
+            inside,
+        )
+
+    def _way(self, view: View, step: int, here: int, there: int, inside: tuple[int, int] | None) -> Way:
+        by, rise = (there & self._shared) - (here & self._shared), 1
+        if inside is not None:
+            mine = self._locals[inside[0]]
+            for state, sign in ((here, -1), (there, 1)):
+                digit = mine.digits[state & mine.view.local]
+                by += sign * digit.unit if digit is not None else 0
+            if mine.ranks:
+                rise = max(1, mine.ranks[there & view.local] - mine.ranks[here & view.local])
+        return Way(view.steps[step], by, rise)
+
+    # --- conditions
+
+    def truth(self, condition: Expr) -> Callable[[Words], NDArray[np.bool_]]:
+        """Return the condition, one of those that the families were looked at for, as a function of words."""
+        if condition not in self._conditions:
+            known = len(self.alike.watched)
+            self._conditions[condition] = self.alike.seen(condition)
+            if len(self.alike.watched) > known:
+                raise ResourceExhausted("alike ones would have to be told apart")
+        seen = self._conditions[condition]
+        parts = [self._test(one) for one in conjuncts(seen)]
+
+        def test(states: Words) -> NDArray[np.bool_]:
+            found = np.ones(len(states), bool)
+            for lane in parts:
+                for places, holds in lane.sorted_out(states):
+                    if not holds:
+                        found[places] = False
+            return found
+
+        return test
+
+    def _test(self, condition: Expr) -> Lane[bool]:
+        names = reads(condition)
+        watched = tuple(name for name in self.alike.watched if name in names)
+        packing = Packing(kept(self.system, self.alike.shared, watched))
+        holds = packing.condition(condition)
+
+        def find(pattern: int, bits: int) -> bool:
+            set_ = (packing.bits(name, True) for at, name in enumerate(watched) if bits >> at & 1)
+            return holds(pattern | sum(set_))
+
+        mask = packing.mask(names) & self._shared
+        return Lane(mask, find, None, tuple(self._watch(name, None) for name in watched))
+
+    # --- what the participant sees
+
+    @cached_property
+    def _mine(self) -> frozenset[str]:
+        agents = (agent for agent in self.system.agents if agent.name in self.participant.agents)
+        return frozenset(name for agent in agents for name in agent.local)
+
+    def visible(self, owner: tuple[int, int] | None) -> int:
+        """Return what the participant sees of a member in its local state."""
+        if owner is None:
+            return 0
+        names = self.alike.families[owner[0]].members[0]
+        return owner[1] & self._locals[owner[0]].view.packing.mask(name for name in names if name in self._mine)
+
+    def choices(self) -> list[tuple[int, int]]:
+        """Return the steps of the participant, each with what may be seen of whose it is."""
+        found = {(step, 0): None for step in self._common.steps}
+        for at, one in enumerate(self._locals):
+            found.update(((step, self.visible((at, inside))), None) for inside in one.live for step in one.view.steps)
+        return [(step, seen) for step, seen in found if self.system.steps[step].actor in self.participant.agents]
+
+    def sight(self) -> Callable[[Words], Words]:
+        """Return what the participant sees, as a number; it may see more of members that are done."""
+        mask = self._common.packing.mask(name for name in self.alike.shared if name in self._mine)
+        places: dict[tuple[int, int], dict[Digit, None]] = {}
+        for at, one in enumerate(self._locals):
+            for inside, digit in one.digits.items():
+                if digit is not None:
+                    places.setdefault((at, self.visible((at, inside))), {})[digit] = None
+
+        def see(states: Words) -> Words:
+            found = states & np.uint64(mask)
+            for digits in places.values():
+                unit = np.uint64(next(iter(digits)).unit)
+                for digit in digits:
+                    found += digit.of(states) * unit
+            return found
+
+        return see
+
+    def telling(self, views: Words) -> list[tuple[str, Callable[[int], Value]]]:
+        """Return the shared variables that are seen and differ, each with how its value is told from a word."""
+        packing = self._common.packing
+        found: list[tuple[str, Callable[[int], Value]]] = []
+        for agent in self.system.agents:
+            for name in agent.local:
+                bits = np.uint64(packing.mask([name]) if name in self._mine and name in self.alike.shared else 0)
+                if len(views) and (views & bits != views[0] & bits).any():
+                    found.append((name, partial(packing.value, name)))
+        return found
+
+
+def ranked(after: Mapping[int, set[int]]) -> dict[int, int]:
+    """Return how many edges lead to each node at most; nothing if there are circles."""
+    before = dict.fromkeys(after, 0)
+    for targets in after.values():
+        for target in targets:
+            before[target] += 1
+    ready = [node for node, count in before.items() if not count]
+    ranks = dict.fromkeys(ready, 0)
+    for node in ready:
+        for target in after[node]:
+            ranks[target] = max(ranks.get(target, 0), ranks[node] + 1)
+            before[target] -= 1
+            if not before[target]:
+                ready.append(target)
+    return ranks if len(ready) == len(after) else {}

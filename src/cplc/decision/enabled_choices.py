@@ -1,0 +1,171 @@
+"""What may happen in a state, as far as one group of variables decides it.
+
+Every step and every belief depends on few bits of a state, so what it offers is found once for each pattern of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+
+from cplc.logic.expressions import Expr, reads
+from cplc.records import dataclass
+from cplc.statespace.packing import Packing, Table
+from cplc.system.model import Step, System
+from cplc.system.participant import Belief, Participant
+
+SENDS = ("send", "exchange")
+
+Way = tuple[int, int]
+"""A step, and the bits of the state that it changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What is open in a state, or in all states with this pattern."""
+
+    ends: bool = False
+    """A restart is about to happen."""
+    plain: tuple[tuple[tuple[Way, ...], bool], ...] = ()
+    """Ways to take a step that the world may choose, and whether it may not put it off for ever."""
+    own: tuple[tuple[Way, ...], ...] = ()
+    """The same of what the participant may choose."""
+    believed: tuple[tuple[int, tuple[tuple[int, tuple[Way, ...]], ...]], ...] = ()
+    """Each belief that applies, with the positions of its events and the ways each may happen."""
+    partial: tuple[int, ...] = ()
+    """The beliefs whose condition holds while only some of their events are possible."""
+    forbidden: bool = False
+    """A step of the participant's own is possible, but not what it would decide."""
+
+    def __or__(self, other: Offer) -> Offer:
+        return Offer(
+            self.ends or other.ends,
+            self.plain + other.plain,
+            self.own + other.own,
+            self.believed + other.believed,
+            self.partial + other.partial,
+            self.forbidden or other.forbidden,
+        )
+
+
+NOTHING = Offer()
+
+
+class Taking:
+    """One step on packed states."""
+
+    def __init__(self, packing: Packing, system: System, index: int) -> None:
+        step = system.steps[index]
+        self.index = index
+        self.enabled = _remembered(packing, [step.guard])
+        self._kept = ~packing.mask(step.writes)
+        self._updates = [_update(packing, step, name, value) for name, value in step.updates]
+        initial = ([packing.bits(name, value) for value in system.variable[name].initial] for name in step.free)
+        self._free = sorted({sum(bits) for bits in product(*initial)})
+
+    def ways(self, state: int) -> tuple[Way, ...]:
+        target = state & self._kept
+        for update in self._updates:
+            target |= update(state)
+        return tuple((self.index, state ^ (target | bits)) for bits in self._free)
+
+
+def _update(packing: Packing, step: Step, name: str, value: Expr) -> Callable[[int], int]:
+    evaluate = packing.evaluator(value)
+    return lambda state: packing.bits(name, evaluate(state))
+
+
+def _remembered(packing: Packing, conditions: Iterable[Expr]) -> Callable[[int], bool]:
+    """Return whether all conditions hold, as a function of the packed state."""
+    wanted = tuple(conditions)
+    mask = packing.mask(name for condition in wanted for name in reads(condition))
+    tests = [packing.condition(condition) for condition in wanted]
+    table = Table(lambda pattern: all(test(pattern) for test in tests))
+    return lambda state: table[state & mask]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Steps and beliefs that are looked up together."""
+
+    mask: int
+    find: Callable[[int], Offer]
+
+
+class Offers:
+    """What may happen in each state of a system with a participant."""
+
+    def __init__(self, system: System, participant: Participant, packing: Packing) -> None:
+        self._system = system
+        self._participant = participant
+        self._packing = packing
+        self._taking = [Taking(packing, system, index) for index in range(len(system.steps))]
+        self._holds = [_remembered(packing, [belief.condition]) for belief in participant.beliefs]
+        self._naming: dict[int, list[int]] = {}
+        for index, belief in enumerate(participant.beliefs):
+            for step in {step for event in belief.events for step in event.steps}:
+                self._naming.setdefault(step, []).append(index)
+        self._allowed: dict[int, Callable[[int], bool]] = {}
+        for step in {step for decision in participant.decisions for step in decision.steps}:
+            conditions = [one.condition for one in participant.decisions if step in one.steps]
+            self._allowed[step] = _remembered(packing, conditions)
+
+    def groups(self) -> Iterator[Group]:
+        """Yield one group for each step and for each belief."""
+        for index in range(len(self._system.steps)):
+            yield Group(self._packing.mask(self._depends(index)), lambda state, index=index: self._step(index, state))  # type: ignore[misc]
+        for index, belief in enumerate(self._participant.beliefs):
+            mask = self._packing.mask(self._reads(belief))
+            yield Group(mask, lambda state, index=index: self._belief(index, state))  # type: ignore[misc]
+
+    def _depends(self, step: int) -> set[str]:
+        found = set(self._system.steps[step].footprint)
+        for index in self._naming.get(step, ()):
+            found |= self._reads(self._participant.beliefs[index])
+        for decision in self._participant.decisions:
+            if step in decision.steps:
+                found |= reads(decision.condition)
+        return found
+
+    def _reads(self, belief: Belief) -> set[str]:
+        steps = {step for event in belief.events for step in event.steps}
+        return set(reads(belief.condition)).union(*(self._system.steps[step].footprint for step in steps))
+
+    def _step(self, index: int, state: int) -> Offer:
+        taking = self._taking[index]
+        step = self._system.steps[index]
+        if not taking.enabled(state):
+            return NOTHING
+        if step.kind == "restart":
+            return Offer(ends=True)
+        if any(self._applies(belief, state) for belief in self._naming.get(index, ())):
+            return NOTHING
+        ways = taking.ways(state)
+        if step.kind in SENDS and step.actor in self._participant.agents:
+            allowed = self._allowed.get(index)
+            return Offer(own=(ways,)) if allowed is None or allowed(state) else Offer(forbidden=True)
+        if step.kind == "tick" and all(change == 0 for _, change in ways):
+            return NOTHING
+        return Offer(plain=((ways, step.kind not in SENDS),))
+
+    def _possible(self, event: int, belief: int, state: int) -> list[int]:
+        steps = self._participant.beliefs[belief].events[event].steps
+        return [step for step in steps if self._taking[step].enabled(state)]
+
+    def _applies(self, belief: int, state: int) -> bool:
+        events = range(len(self._participant.beliefs[belief].events))
+        return self._holds[belief](state) and all(self._possible(event, belief, state) for event in events)
+
+    def _belief(self, index: int, state: int) -> Offer:
+        if not self._holds[index](state):
+            return NOTHING
+        events = self._participant.beliefs[index].events
+        possible = [self._possible(event, index, state) for event in range(len(events))]
+        if not all(possible):
+            return Offer(partial=(index,)) if any(possible) else NOTHING
+        found = tuple(
+            (position, tuple(way for step in steps for way in self._taking[step].ways(state)))
+            for position, steps in enumerate(possible)
+            if events[position].high > 0
+        )
+        return Offer(believed=((index, found),))

@@ -1,0 +1,367 @@
+"""Probabilities where runs may go round in circles: one strongly connected component, given what it leads to.
+
+A run that never ends attains nothing. Where the world is against the participant, what it may do for ever is an *end
+component*: states and choices that keep to each other, and with fairness all choices of those states that may not be
+put off for ever. These are worth nothing; in what is left the world can go round for a while but has to leave, so
+what circles there are become single nodes, after which every policy leaves and policy iteration is exact.
+
+Where the participant has something to decide as well, it has a best policy without memory: its aim is to reach an
+end, or that the world is unfair, which is an objective of Rabin. Few policies are tried one by one. With many there
+are bounds: circles that are all lost, and circles that are all won.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from cplc.decision.mdp import Chance, Kind, Model
+from cplc.decision.results import Number
+from cplc.engines.explicit.graph import components
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+
+EXACTLY = 2_000
+"""Nodes that equations are solved for exactly, if that needs no more than so many operations."""
+_OPERATIONS = 400_000
+POLICIES = 64
+_UPDATES = 1_000_000
+"""Of values, one by one, before bounds are left as far apart as they are."""
+_NARROW = 1e-12
+_MARGIN = 2.0**-50
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    chances: tuple[Chance, ...]
+    goes: tuple[int, ...]
+    """To a node, or outside: then it is negative."""
+    values: tuple[Number, ...]
+    """Of what is outside; of a node, what is made on the way to it."""
+    pressing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    actions: tuple[Action, ...]
+    own: bool = False
+    """The participant chooses."""
+
+
+_SURE = Chance(-1, 0, Fraction(1), Fraction(1))
+OUT = -1
+NOTHING: Mapping[int, int] = {}
+
+
+def weights(chances: Sequence[Chance], values: Sequence[Number], worst: bool) -> list[Fraction]:
+    """Return the probabilities within their bounds, with the sum one, that make the mean least (or greatest)."""
+    found = [one.low for one in chances]
+    left = 1 - sum(found)
+    if left > 0:
+        for at in sorted(range(len(values)), key=lambda at: values[at], reverse=not worst):
+            extra = min(chances[at].high - chances[at].low, left)
+            found[at] += extra
+            left -= extra
+    return found
+
+
+def solve_circle(
+    model: Model, part: Sequence[int], values: list[Number], worst: bool, exact: bool, fairness: bool, upper: bool
+) -> bool:
+    """Put in the values of one component; return whether they are more than bounds."""
+    building = Building(model, part, values)
+    turns = [option for state in part for option in model.options(state) if is_decision(model, option)]
+    policies = prod(len(model.events(option)) for option in turns)
+    if not worst:
+        found, tight = _solved(building.nodes(None, turns), worst, exact, fairness, upper)
+    elif policies <= POLICIES:
+        tried = [
+            _solved(building.nodes(dict(zip(turns, picks, strict=True)), ()), worst, exact, fairness, upper)
+            for picks in product(*(range(len(model.events(option))) for option in turns))
+        ]
+        found = [max(each) for each in zip(*(one for one, _ in tried), strict=True)]
+        tight = all(one for _, one in tried)
+    else:
+        found, tight = _iterated(building.nodes(None, turns), worst, exact, upper), False
+    for state, value in zip(part, found, strict=False):
+        values[state] = value if exact else float(value)
+    return tight
+
+
+def is_decision(model: Model, option: int) -> bool:
+    return model.kind[option] == Kind.TURN and len(model.events(option)) > 1
+
+
+class Building:
+    """Nodes of a component: first its states in their order, then choices within options."""
+
+    def __init__(
+        self, model: Model, part: Sequence[int], values: Sequence[Number], of: Mapping[int, int] = NOTHING
+    ) -> None:
+        self.model = model
+        self.of = of
+        """What each step is worth."""
+        self.part = part
+        self.values = values
+        self.index = {state: index for index, state in enumerate(part)}
+
+    def nodes(self, picks: dict[int, int] | None, turns: Iterable[int]) -> list[Node]:
+        """Return the nodes, where the participant follows the policy; without one, it still chooses at the turns."""
+        open_turns = frozenset(turns)
+        more: list[Node] = []
+        first = [
+            Node(tuple(self._action(option, picks, open_turns, more) for option in self.model.options(state)))
+            for state in self.part
+        ]
+        return first + more
+
+    def _action(self, option: int, picks: dict[int, int] | None, turns: frozenset[int], more: list[Node]) -> Action:
+        model = self.model
+        events = model.events(option)
+        kind = model.kind[option]
+        if option in turns:
+            chosen = tuple(_action([(_SURE, self._event(event, more))], pressing=False) for event in events)
+            return _action([(_SURE, self._new(Node(chosen, own=True), more))], pressing=True)
+        if picks is not None and option in picks:
+            events = events[picks[option] : picks[option] + 1]
+        outcomes = [
+            (model.chances[model.chance[event]] if kind == Kind.BELIEF else _SURE, self._event(event, more))
+            for event in events
+            if kind != Kind.BELIEF or model.chances[model.chance[event]].high > 0
+        ]
+        return _action(outcomes, pressing=kind != Kind.SEND)
+
+    def _event(self, event: int, more: list[Node]) -> tuple[int, Number]:
+        ways = self.model.ways(event)
+        if len(ways) == 1:
+            return self._goes(ways[0])
+        return self._new(Node(tuple(_action([(_SURE, self._goes(way))], pressing=False) for way in ways)), more)
+
+    def _goes(self, way: int) -> tuple[int, Number]:
+        target, made = self.model.target[way], self.of.get(self.model.step[way], 0)
+        return (self.index[target], made) if target in self.index else (OUT, self.values[target] + made)
+
+    def _new(self, node: Node, more: list[Node]) -> tuple[int, Number]:
+        more.append(node)
+        return len(self.part) + len(more) - 1, 0
+
+
+def _action(outcomes: Sequence[tuple[Chance, tuple[int, Number]]], pressing: bool) -> Action:
+    return Action(
+        tuple(chance for chance, _ in outcomes),
+        tuple(goes for _, (goes, _) in outcomes),
+        tuple(value for _, (_, value) in outcomes),
+        pressing,
+    )
+
+
+def _solved(nodes: list[Node], worst: bool, exact: bool, fairness: bool, upper: bool) -> tuple[list[Number], bool]:
+    """Solve where one side alone chooses."""
+    if any(one.low == 0 for node in nodes for action in node.actions for one in action.chances):
+        return _iterated(nodes, worst, exact, upper), False  # what can happen depends on the probabilities
+    alive = set(range(len(nodes)))
+    lost: set[int] = set()
+    if worst:
+        lost = set().union(*end_components(nodes, alive, fair=fairness))
+        alive -= lost
+    leader = {index: index for index in alive}
+    for circle in end_components(nodes, alive, fair=False):
+        leader.update(dict.fromkeys(circle, min(circle)))
+    groups = sorted(set(leader.values()))
+    number = {group: at for at, group in enumerate(groups)}
+    members: dict[int, list[int]] = {}
+    for index, group in leader.items():
+        members.setdefault(group, []).append(index)
+    merged = [
+        Node(tuple(_moved(action, leader, number, lost) for action in _leaving(nodes, members[group], leader)))
+        for group in groups
+    ]
+    solved = policies(merged, worst) if len(merged) <= EXACTLY else None
+    found, tight = (_iterated(merged, worst, exact, upper), False) if solved is None else (solved, True)
+    return [found[number[leader[index]]] if index in leader else 0 for index in range(len(nodes))], tight
+
+
+def _leaving(nodes: Sequence[Node], members: Sequence[int], leader: dict[int, int]) -> Iterator[Action]:
+    """Yield the actions that do not stay among the members for certain."""
+    group = leader[members[0]]
+    for index in members:
+        for action in nodes[index].actions:
+            if any(goes == OUT or leader.get(goes) != group for goes in action.goes):
+                yield action
+
+
+def _moved(action: Action, leader: dict[int, int], number: dict[int, int], lost: set[int]) -> Action:
+    goes = tuple(OUT if at == OUT or at in lost else number[leader[at]] for at in action.goes)
+    return Action(action.chances, goes, action.values, action.pressing)
+
+
+# --- end components
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The edges of the actions that stay within a set of nodes."""
+
+    nodes: Sequence[Node]
+    inside: set[int]
+
+    def closed(self, index: int) -> list[Action]:
+        return [action for action in self.nodes[index].actions if self.inside.issuperset(action.goes)]
+
+    def after(self, state: int, /) -> list[int]:
+        return [goes for action in self.closed(state) for goes in action.goes]
+
+
+def end_components(nodes: Sequence[Node], within: set[int], fair: bool) -> Iterator[set[int]]:
+    """Yield the largest sets in which one can stay for ever, fairly: no pressing action of their nodes leads out."""
+    before: dict[int, set[int]] = {}
+    for index in within:
+        for action in nodes[index].actions:
+            for goes in action.goes:
+                before.setdefault(goes, set()).add(index)
+    waiting = [set(within)]
+    while waiting:
+        inside = waiting.pop()
+        kept = _Kept(nodes, inside)
+        doubtful = set(inside)
+        while doubtful:
+            gone = {index for index in doubtful if not _stays(kept, index, fair)}
+            inside -= gone
+            doubtful = inside & set().union(*(before.get(index, set()) for index in gone))
+        if not inside:
+            continue
+        mask = bytearray(len(nodes))
+        for index in inside:
+            mask[index] = 1
+        parts = list(components(kept, bytes(mask)))
+        if len(parts) == 1:
+            yield inside
+        else:
+            waiting.extend(parts)
+
+
+def _stays(kept: _Kept, index: int, fair: bool) -> bool:
+    closed = kept.closed(index)
+    return bool(closed) and not (
+        fair and any(action.pressing and action not in closed for action in kept.nodes[index].actions)
+    )
+
+
+# --- equations
+
+_Policy = tuple[tuple[int, ...], tuple[Number, ...], list[Fraction]]
+
+
+def policies(nodes: Sequence[Node], worst: bool, *, first: bool = False) -> list[Number] | None:
+    """Solve exactly by policy iteration, if it is not too much; every policy leaves the nodes with probability one.
+
+    If not every policy does, it begins with the first action of each node, and who chooses loses by staying.
+    """
+    found: list[Number] = [Fraction(0)] * len(nodes)
+    policy = [_chosen(Node(node.actions[:1]) if first else node, found, worst) for node in nodes]
+    while True:
+        solved = _equations(policy)
+        if solved is None:
+            return None
+        found = list(solved)
+        better = [_chosen(node, found, worst) for node in nodes]
+        changed = False
+        for at, (new, old) in enumerate(zip(better, policy, strict=True)):
+            if new is None or old is None:
+                continue
+            one, other = _mean(new, found), _mean(old, found)
+            if one < other if worst else one > other:
+                policy[at], changed = new, True
+        if not changed:
+            return found
+
+
+def _chosen(node: Node, values: Sequence[Number], worst: bool) -> _Policy | None:
+    """Return what is best with these values; None where nothing leads out."""
+    best: _Policy | None = None
+    for action in node.actions:
+        after = [_value(at, value, values) for at, value in zip(action.goes, action.values, strict=True)]
+        one: _Policy = (action.goes, action.values, weights(action.chances, after, worst))
+        if best is None or (_mean(one, values) - _mean(best, values)) * (1 if worst else -1) < 0:
+            best = one
+    return best
+
+
+def _mean(policy: _Policy, values: Sequence[Number]) -> Fraction:
+    return sum(
+        (weight * Fraction(_value(at, value, values)) for at, value, weight in zip(*policy, strict=True)), Fraction(0)
+    )
+
+
+def _value(at: int, value: Number, values: Sequence[Number]) -> Number:
+    return value if at == OUT else values[at] + value if value else values[at]
+
+
+def _equations(policy: Sequence[_Policy | None]) -> list[Fraction] | None:
+    """Solve ``x = Px + b`` by elimination; there is one solution."""
+    rows: list[dict[int, Fraction]] = []
+    constants: list[Fraction] = []
+    below: list[set[int]] = [set() for _ in policy]
+    for at, one in enumerate(policy):
+        row = {at: Fraction(1)}
+        constant = Fraction(0)
+        for goes, value, weight in zip(*one, strict=True) if one is not None else ():
+            if value:
+                constant += weight * Fraction(value)
+            if goes != OUT:
+                row[goes] = row.get(goes, Fraction(0)) - weight
+                below[goes].add(at)
+        rows.append(row)
+        constants.append(constant)
+    operations = 0
+    for at in range(len(rows)):
+        pivot = rows[at][at]
+        for other in below[at]:
+            if other <= at or not (factor := rows[other].pop(at, Fraction(0))):
+                continue
+            factor /= pivot
+            for column, entry in rows[at].items():
+                if column != at:
+                    rows[other][column] = rows[other].get(column, Fraction(0)) - factor * entry
+                    below[column].add(other)
+            constants[other] -= factor * constants[at]
+            operations += len(rows[at])
+            if operations > _OPERATIONS:
+                return None
+    found = [Fraction(0)] * len(rows)
+    for at in reversed(range(len(rows))):
+        known = sum((entry * found[column] for column, entry in rows[at].items() if column > at), Fraction(0))
+        found[at] = (constants[at] - known) / rows[at][at]
+    return found
+
+
+def _iterated(nodes: Sequence[Node], worst: bool, exact: bool, upper: bool) -> list[Number]:
+    """Return values certainly not above (or below) the true ones: iterations from nothing or from all, rounded away."""
+    if exact:
+        raise ResourceExhausted("a circle is too large, or too open, to be solved exactly")
+    found: list[Number] = [1.0 if upper else 0.0] * len(nodes)
+    margin = 1 + _MARGIN * 8 if upper else 1 - _MARGIN * 8
+    for _ in range(max(10, _UPDATES // len(nodes))):
+        change = 0.0
+        for at in range(len(nodes) - 1, -1, -1):
+            node = nodes[at]
+            choose: Callable[..., float] = min if worst and not node.own else max
+            value = choose((_rough(action, found, worst) for action in node.actions), default=0.0) * margin
+            value = min(value, float(found[at])) if upper else max(value, float(found[at]))
+            change = max(change, abs(value - float(found[at])))
+            found[at] = value
+        if change < _NARROW:
+            break
+    return found
+
+
+def _rough(action: Action, values: Sequence[Number], worst: bool) -> float:
+    after = [value if at == OUT else values[at] for at, value in zip(action.goes, action.values, strict=True)]
+    if len(after) == 1:
+        return float(after[0])
+    if all(one.low == one.high for one in action.chances):
+        return sum(float(one.low) * float(value) for one, value in zip(action.chances, after, strict=True))
+    share = weights(action.chances, after, worst)
+    return sum(float(weight) * float(value) for weight, value in zip(share, after, strict=True))

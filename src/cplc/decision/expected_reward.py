@@ -1,0 +1,200 @@
+"""What is made in all where runs may go round in circles: one strongly connected component, given what follows it.
+
+The sum is over all messages of a run, also of one that never ends. If going round is worth nothing, that is what the
+run had made before; if a circle is left some time with probability one, the mean is finite, however often it is gone
+round. It is infinite only where somebody can stay in an *end component* in which something is worth something. If that
+is what who chooses wants, then the least mean is minus infinity (or the greatest infinity); if it is what nobody wants
+and nobody can leave, it is infinite the other way.
+
+Circles that are worth nothing become single nodes, which may be left or, where nobody has to leave, stayed in. What is
+left is a stochastic shortest path: policy iteration with fractions, begun with a policy that leaves for certain, is
+exact and ends. An end component worth gains and losses has no answer here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from math import inf, prod
+
+from cplc.decision.end_components import (
+    EXACTLY,
+    OUT,
+    POLICIES,
+    Action,
+    Building,
+    Node,
+    end_components,
+    is_decision,
+    policies,
+)
+from cplc.decision.mdp import Model
+from cplc.decision.results import Number
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+
+_MIXED = "what circles add to the sum is now more and now less than nothing"
+
+
+@dataclass(frozen=True)
+class Circling:
+    """One component: the model, its states, what is made from states after it on, and what each step is worth."""
+
+    model: Model
+    part: Sequence[int]
+    values: Sequence[Number]
+    of: Mapping[int, int]
+    fairness: bool
+
+    def solved(self, worst: bool, upper: bool) -> tuple[list[Number], bool]:
+        """Return the least (or greatest) mean from each state of the part, and whether it is more than a bound.
+
+        Infinite ones are floating-point numbers. Where what the participant decides and what others do keeps runs in
+        circles together, there is a lower bound, which it attains without a memory, and an upper one: all help it.
+        """
+        turns = [
+            option for state in self.part for option in self.model.options(state) if is_decision(self.model, option)
+        ]
+        building = Building(self.model, self.part, self.values, self.of)
+        nodes = building.nodes(None, turns)
+        if any(chance.low == 0 for node in nodes for action in node.actions for chance in action.chances):
+            raise ResourceExhausted("whether runs stay in a circle depends on probabilities that may be 0")
+        if len(nodes) > EXACTLY:
+            raise ResourceExhausted("a circle is too large for the sum to be solved exactly")
+        if not (worst and turns):
+            return _Side(nodes, worst, self.fairness).solved()[: len(self.part)], True
+        circles = end_components(nodes, set(range(len(nodes))), fair=False)
+        tight = not any(nodes[at].own for circle in circles for at in circle)
+        if upper and not tight:
+            return _Side(nodes, False, self.fairness).solved()[: len(self.part)], False
+        if prod(len(self.model.events(option)) for option in turns) > POLICIES:
+            raise ResourceExhausted("the participant decides too much within a circle for the sum to be solved")
+        tried = [
+            _Side(building.nodes(dict(zip(turns, picks, strict=True)), ()), worst, self.fairness).solved()
+            for picks in product(*(range(len(self.model.events(option))) for option in turns))
+        ]
+        return [max(each) for each in zip(*(one[: len(self.part)] for one in tried), strict=True)], tight
+
+
+class _Side:
+    """Nodes of which one side alone chooses in all."""
+
+    def __init__(self, nodes: Sequence[Node], worst: bool, fairness: bool) -> None:
+        self.nodes = nodes
+        self.worst = worst
+        self.fairness = fairness
+        self.wished = -inf if worst else inf
+        self.found: dict[int, Number] = {}
+
+    def solved(self) -> list[Number]:
+        every = set(range(len(self.nodes)))
+        self._endless(every)
+        left = every - set(self.found)
+        if left:
+            leader, staying = self._circles(left)
+            self._merged(leader, staying)
+        return [self.found[at] for at in range(len(self.nodes))]
+
+    def _endless(self, every: set[int]) -> None:
+        """Find where who chooses can make as much as it wants: in a circle, or outside."""
+        wished = set()
+        for circle in end_components(self.nodes, every, fair=False):
+            gains = {gain > 0 for at in circle for action in self._within(at, circle) for gain in action.values if gain}
+            if len(gains) > 1:
+                raise ResourceExhausted(_MIXED)
+            if (not self.worst) in gains:
+                wished |= circle
+        wished |= {at for at in every if any(self.wished in _outside(action) for action in self.nodes[at].actions)}
+        if any(-self.wished in _outside(action) for at in wished for action in self.nodes[at].actions):
+            raise ResourceExhausted("the sum may grow without end and fall without end")
+        while True:
+            more = {
+                at
+                for at in every - wished
+                if any(not wished.isdisjoint(action.goes) for action in self.nodes[at].actions)
+            }
+            if not more:
+                break
+            wished |= more
+        self.found.update(dict.fromkeys(wished, self.wished))
+
+    def _within(self, at: int, circle: set[int]) -> list[Action]:
+        return [action for action in self.nodes[at].actions if circle.issuperset(action.goes)]
+
+    def _circles(self, left: set[int]) -> tuple[dict[int, int], set[int]]:
+        """Return who speaks for the nodes of each circle that is worth nothing, and which of these may be stayed in."""
+        plain = [replace(node, actions=tuple(map(_leaving_if_worth, node.actions))) for node in self.nodes]
+        leader = {at: at for at in left}
+        staying = set()
+        for circle in end_components(plain, left, fair=False):
+            first = min(circle)
+            leader.update(dict.fromkeys(circle, first))
+            if any(True for _ in end_components(plain, circle, fair=self.fairness)):
+                staying.add(first)
+        return leader, staying
+
+    def _merged(self, leader: Mapping[int, int], staying: set[int]) -> None:
+        """Solve what is left, with each circle as one node."""
+        groups = sorted(set(leader.values()))
+        number = {group: at for at, group in enumerate(groups)}
+        merged: list[list[Action]] = [[_STAY] if group in staying else [] for group in groups]
+        for at, group in leader.items():
+            for action in self.nodes[at].actions:
+                circling = all(goes != OUT and leader[goes] == group for goes in action.goes)
+                if -self.wished in _outside(action) or (circling and not any(action.values)):
+                    continue
+                goes = tuple(OUT if one == OUT else number[leader[one]] for one in action.goes)
+                merged[number[group]].append(replace(action, goes=goes))
+        begin = _sure_to_leave(merged)
+        kept = sorted(begin)
+        place = {at: new for new, at in enumerate(kept)}
+        nodes = [
+            Node(
+                tuple(
+                    replace(action, goes=tuple(OUT if one == OUT else place[one] for one in action.goes))
+                    for action in (begin[at], *merged[at])
+                    if all(one == OUT or one in place for one in action.goes)
+                )
+            )
+            for at in kept
+        ]
+        solved = policies(nodes, self.worst, first=True)
+        if solved is None:
+            raise ResourceExhausted("a circle is too large for the sum to be solved exactly")
+        for at, group in leader.items():
+            inside = place.get(number[group])
+            self.found[at] = -self.wished if inside is None else solved[inside]
+
+
+_STAY = Action((), (), (), pressing=False)
+
+
+def _outside(action: Action) -> list[Number]:
+    return [value for goes, value in zip(action.goes, action.values, strict=True) if goes == OUT]
+
+
+def _leaving_if_worth(action: Action) -> Action:
+    """Return the action as one that leaves for certain if it is worth anything."""
+    inside = [value for goes, value in zip(action.goes, action.values, strict=True) if goes != OUT]
+    return replace(action, goes=(OUT,) * len(action.goes)) if any(inside) else action
+
+
+def _sure_to_leave(merged: Sequence[Sequence[Action]]) -> dict[int, Action]:
+    """Return an action for each node that can be left with probability one, such that all together do so."""
+    within = set(range(len(merged)))
+    while True:
+        chosen: dict[int, Action] = {}
+        grown = True
+        while grown:
+            grown = False
+            for at in within - set(chosen):
+                for action in merged[at]:
+                    stays_within = all(one == OUT or one in within for one in action.goes)
+                    if stays_within and (not action.goes or any(one == OUT or one in chosen for one in action.goes)):
+                        chosen[at] = action
+                        grown = True
+                        break
+        if len(chosen) == len(within):
+            return chosen
+        within = set(chosen)

@@ -1,0 +1,287 @@
+"""The decision model of a participant: states, what is open in each, and what it leads to, with its probability.
+
+Three levels in flat arrays: a state has options, an option events, an event alternatives. The world chooses between
+options and between alternatives. The events of a belief happen with their probabilities; of those of a *turn* the
+participant chooses one; any other option has one event. A state without options is an end.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
+from enum import IntEnum
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from cplc.decision.enabled_choices import NOTHING, Group, Offer, Offers
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+from cplc.statespace.packing import Packing, Table
+from cplc.system.model import System
+from cplc.system.participant import Participant
+
+_SAMPLE = 1024
+
+
+class Kind(IntEnum):
+    STEP = 0
+    """Happens some time if it may happen again and again."""
+    SEND = 1
+    """Of others, and nobody believes anything of it: it may be put off for ever."""
+    BELIEF = 2
+    TURN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """The probability of an event that is believed."""
+
+    belief: int
+    event: int
+    low: Fraction
+    high: Fraction
+
+
+CERTAIN = 0
+"""The number of the chance of what happens anyway."""
+
+
+@dataclass
+class Model:
+    """Filled by `explore` or `products`, and not changed afterwards."""
+
+    chances: list[Chance]
+    initial: int = 0
+    """How many states are initial; they come first."""
+    first_option: array[int] = field(default_factory=lambda: array("I", (0,)))
+    kind: bytearray = field(default_factory=bytearray)
+    first_event: array[int] = field(default_factory=lambda: array("I", (0,)))
+    chance: array[int] = field(default_factory=lambda: array("I"))
+    """Of each event."""
+    first_way: array[int] = field(default_factory=lambda: array("I", (0,)))
+    target: array[int] = field(default_factory=lambda: array("I"))
+    step: array[int] = field(default_factory=lambda: array("I"))
+
+    def __len__(self) -> int:
+        return len(self.first_option) - 1
+
+    def options(self, state: int) -> range:
+        return range(self.first_option[state], self.first_option[state + 1])
+
+    def events(self, option: int) -> range:
+        return range(self.first_event[option], self.first_event[option + 1])
+
+    def ways(self, event: int) -> range:
+        return range(self.first_way[event], self.first_way[event + 1])
+
+    def is_end(self, state: int) -> bool:
+        return self.first_option[state] == self.first_option[state + 1]
+
+    def edges(self, state: int) -> range:
+        """Return the ways out of the state; they stand together."""
+        begin, end = self.first_option[state], self.first_option[state + 1]
+        return range(self.first_way[self.first_event[begin]], self.first_way[self.first_event[end]])
+
+    def after(self, state: int) -> array[int]:
+        edges = self.edges(state)
+        return self.target[edges.start : edges.stop]
+
+    def add_option(self, kind: Kind, events: Sequence[tuple[int, Sequence[tuple[int, int]]]]) -> None:
+        """Add an option to the state that is being made: events with the number of their chance, step and target."""
+        self.kind.append(kind)
+        for chance, ways in events:
+            self.chance.append(chance)
+            for step, target in ways:
+                self.step.append(step)
+                self.target.append(target)
+            self.first_way.append(len(self.target))
+        self.first_event.append(len(self.chance))
+
+    def close(self) -> None:
+        """All options of the state have been added."""
+        self.first_option.append(len(self.kind))
+
+
+@dataclass(frozen=True)
+class Explored:
+    """The decision model of a system with a participant, and what was seen on the way."""
+
+    model: Model
+    packing: Packing
+    states: list[int]
+    partial: dict[int, tuple[int, int]]
+    """Beliefs that hold while some of their events are not possible: in how many states, and in which first."""
+    overlapping: dict[tuple[int, int], int]
+    """Pairs of beliefs that apply together in a state, of one agent or one event."""
+    applied: frozenset[int]
+    """The beliefs that apply somewhere."""
+    stuck: int | None
+    """A state where the participant could go on but would not."""
+
+
+def chances_of(participant: Participant) -> tuple[list[Chance], dict[tuple[int, int], int]]:
+    """Return the chances of what is believed, and the number of each by belief and event."""
+    chances = [Chance(-1, 0, Fraction(1), Fraction(1))]
+    numbers: dict[tuple[int, int], int] = {}
+    for index, belief in enumerate(participant.beliefs):
+        for position, event in enumerate(belief.events):
+            numbers[index, position] = len(chances)
+            chances.append(Chance(index, position, event.low, event.high))
+    return chances, numbers
+
+
+def explore(
+    system: System, participant: Participant, limit: int, *, one_part_at_a_time: Sequence[int] = ()
+) -> Explored:
+    """Return the decision model over the reachable states, if they are no more than the limit.
+
+    Given masks of parts that do not depend on each other, only the first of them in which something is open goes on.
+    That is a partial-order reduction which keeps the probabilities of what each part can tell by itself, and of
+    conjunctions of that; it does not keep those of a sum over parts that have something to choose.
+    """
+    packing = Packing(system)
+    if prod(len(set(variable.initial)) for variable in system.variables) > limit:
+        raise ResourceExhausted(f"more than {limit:,} initial states")
+    search = _Search(packing, system, participant, limit, one_part_at_a_time)
+    search.run()
+    return search.result()
+
+
+class _Search:
+    def __init__(
+        self, packing: Packing, system: System, participant: Participant, limit: int, parts: Sequence[int]
+    ) -> None:
+        self.packing = packing
+        self.limit = limit
+        self.parts = parts
+        self.beliefs = participant.beliefs
+        chances, self.chance = chances_of(participant)
+        initial = ([packing.bits(v.name, value) for value in dict.fromkeys(v.initial)] for v in system.variables)
+        begins = packing.condition(system.start)
+        self.states = [state for state in map(sum, product(*initial)) if begins(state)]
+        self.number = {state: number for number, state in enumerate(self.states)}
+        self.model = Model(chances, len(self.states))
+        self.groups = list(Offers(system, participant, packing).groups())
+        self.partial: dict[int, tuple[int, int]] = {}
+        self.overlapping: dict[tuple[int, int], int] = {}
+        self.applied: set[int] = set()
+        self.stuck: int | None = None
+
+    def run(self) -> None:
+        if self.parts:
+            groups = [
+                joined(part, [group for group in self.groups if group.mask and group.mask & ~part == 0])
+                for part in self.parts
+            ]
+        else:
+            self._expand([(group.mask, Table(group.find)) for group in self.groups], _SAMPLE)
+            groups = list(together(self.groups, self.states))
+        self._expand([(group.mask, Table(group.find)) for group in groups], self.limit + 1)
+
+    def _expand(self, tables: list[tuple[int, Table[Offer]]], enough: int) -> None:
+        position = len(self.model)
+        while position < len(self.states) < enough:
+            self._close(self.states[position], tables)
+            position += 1
+            if len(self.states) > self.limit:
+                raise ResourceExhausted(f"more than {self.limit:,} states")
+
+    def _close(self, state: int, tables: list[tuple[int, Table[Offer]]]) -> None:
+        offers = [offer for mask, table in tables if (offer := table[state & mask]) is not NOTHING]
+        if any(offer.ends for offer in offers):
+            self.model.close()
+            return
+        turn: list[tuple[int, list[tuple[int, int]]]] = []
+        believed: list[int] = []
+        if self.parts:
+            offers = [offer for offer in offers if offer.plain or offer.own or offer.believed][:1]
+        model, number = self.model, self._number
+        for offer in offers:
+            for ways, pressing in offer.plain:
+                kind = Kind.STEP if pressing else Kind.SEND
+                model.add_option(kind, ((CERTAIN, [(step, number(state ^ change)) for step, change in ways]),))
+            for belief, events in offer.believed:
+                believed.append(belief)
+                model.add_option(
+                    Kind.BELIEF,
+                    [
+                        (self.chance[belief, event], [(step, number(state ^ change)) for step, change in ways])
+                        for event, ways in events
+                    ],
+                )
+            turn += ((CERTAIN, [(step, number(state ^ change)) for step, change in ways]) for ways in offer.own)
+            for belief in offer.partial:
+                times, where = self.partial.get(belief, (0, state))
+                self.partial[belief] = times + 1, where
+        if turn:
+            model.add_option(Kind.TURN, turn)
+        elif self.stuck is None and len(model.kind) == model.first_option[-1]:
+            self.stuck = state if any(offer.forbidden for offer in offers) else None
+        model.close()
+        if believed:
+            self._note(state, believed)
+
+    def _note(self, state: int, believed: list[int]) -> None:
+        self.applied.update(believed)
+        for at, one in enumerate(believed):
+            for other in believed[at + 1 :]:
+                pair = (one, other) if one < other else (other, one)
+                if pair not in self.overlapping and self.beliefs[one].agent == self.beliefs[other].agent:
+                    self.overlapping[pair] = state
+
+    def _number(self, state: int) -> int:
+        found = self.number.setdefault(state, len(self.states))
+        if found == len(self.states):
+            self.states.append(state)
+        return found
+
+    def result(self) -> Explored:
+        return Explored(
+            self.model,
+            self.packing,
+            self.states,
+            self.partial,
+            self.overlapping,
+            frozenset(self.applied),
+            self.stuck,
+        )
+
+
+def together(groups: Sequence[Group], states: Sequence[int]) -> Iterator[Group]:
+    """Yield fewer groups, put together as long as together they see few of the states as different."""
+    sample = states[:: max(1, len(states) // _SAMPLE)]
+    few = max(8, len(sample) // 8)
+    found: list[tuple[int, list[Group]]] = []
+    for group in sorted(groups, key=lambda group: -group.mask.bit_count()):
+        nearest = sorted(range(len(found)), key=lambda at: -(found[at][0] & group.mask).bit_count())
+        for at in nearest[:4]:
+            mask, members = found[at]
+            union = mask | group.mask
+            if union == mask or len({state & union for state in sample}) <= few:
+                found[at] = union, [*members, group]
+                break
+        else:
+            found.append((group.mask, [group]))
+    for mask, members in found:
+        yield members[0] if len(members) == 1 else joined(mask, members)
+
+
+def joined(mask: int, members: Sequence[Group]) -> Group:
+    """Return the groups as one, which sees what any of them sees."""
+
+    def find(pattern: int) -> Offer:
+        found = NOTHING
+        for group in members:
+            offer = group.find(pattern & group.mask)
+            if offer is not NOTHING:
+                found = offer if found is NOTHING else found | offer
+        return found
+
+    return Group(mask, find)
+
+
+def with_chances(model: Model, chances: Sequence[Chance]) -> Model:
+    """Return the same with other probabilities; none may become possible that was not."""
+    return replace(model, chances=list(chances))

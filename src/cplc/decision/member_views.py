@@ -1,0 +1,120 @@
+"""Systems of what is shared and of one member of a family, as it sees the others: what is open is found in these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from cplc.decision.enabled_choices import Group, Offer, Offers
+from cplc.decision.symmetric_agents import Alike
+from cplc.logic.expressions import reads
+from cplc.records import dataclass
+from cplc.statespace.packing import Packing
+from cplc.system.model import State, Step, System, Variable
+from cplc.system.participant import Belief, Participant
+
+
+@dataclass(frozen=True)
+class View:
+    """A system of what is shared, the first member of a family (or none) and what is watched."""
+
+    system: System
+    participant: Participant
+    packing: Packing
+    groups: tuple[Group, ...]
+    steps: tuple[int, ...]
+    """Of the whole system."""
+    beliefs: tuple[int, ...]
+    local: int
+    """The bits of the member."""
+    watched: tuple[str, ...]
+
+    def watching(self, bits: int) -> int:
+        """Return the bits in which it is said that these of the watches are over."""
+        return sum(self.packing.bits(name, True) for at, name in enumerate(self.watched) if bits >> at & 1)
+
+    def watches_of(self, mask: int) -> tuple[str, ...]:
+        return tuple(name for name in self.watched if self.packing.mask([name]) & mask)
+
+
+def view_of(alike: Alike, number: int | None) -> View:
+    """Return what the first member of the family is about; without one, what is about no member."""
+    own = None if number is None else (number, 0)
+    family = None if number is None else alike.families[number]
+    if family is None:
+        taken = {step for one in alike.families for steps in one.steps for step in steps}
+        named = {index for one in alike.families for each in one.beliefs for index in each}
+        ruled = {index for one in alike.families for each in one.decisions for index in each}
+        steps = tuple(index for index in range(len(alike.system.steps)) if index not in taken)
+        beliefs = tuple(index for index in range(len(alike.participant.beliefs)) if index not in named)
+        decisions = tuple(index for index in range(len(alike.participant.decisions)) if index not in ruled)
+    else:
+        steps, beliefs, decisions = family.steps[0], family.beliefs[0], family.decisions[0]
+    new = {index: at for at, index in enumerate(steps)}
+    seen = [_step(alike, alike.system.steps[index], own) for index in steps]
+    participant = replace(
+        alike.participant,
+        beliefs=tuple(_belief(alike, alike.participant.beliefs[index], own, new) for index in beliefs),
+        decisions=tuple(
+            replace(one, condition=alike.seen(one.condition, own), steps=tuple(new[step] for step in one.steps))
+            for one in map(alike.participant.decisions.__getitem__, decisions)
+        ),
+    )
+    local = () if family is None else family.members[0]
+    asked = {name for step in seen for name in step.footprint}.union(
+        *(reads(one.condition) for one in participant.beliefs),
+        *(reads(one.condition) for one in participant.decisions),
+    )
+    watched = tuple(name for name in alike.watched if name in asked)
+    system = replace(kept(alike.system, (*alike.shared, *local), watched), steps=tuple(seen))
+    packing = Packing(system)
+    groups = tuple(Offers(system, participant, packing).groups())
+    return View(system, participant, packing, groups, steps, beliefs, packing.mask(local), watched)
+
+
+def _belief(alike: Alike, belief: Belief, own: tuple[int, int] | None, new: Mapping[int, int]) -> Belief:
+    events = (replace(event, steps=tuple(new[step] for step in event.steps)) for event in belief.events)
+    return replace(belief, condition=alike.seen(belief.condition, own), events=tuple(events))
+
+
+def _step(alike: Alike, step: Step, own: tuple[int, int] | None) -> Step:
+    return replace(
+        step,
+        guard=alike.seen(step.guard, own),
+        updates=tuple((alike.first(name), alike.seen(to, own)) for name, to in step.updates),
+        free=tuple(map(alike.first, step.free)),
+    )
+
+
+def ways_of(offer: Offer) -> Iterator[tuple[int, int]]:
+    for ways, _ in offer.plain:
+        yield from ways
+    for ways in offer.own:
+        yield from ways
+    for _, events in offer.believed:
+        for _, ways in events:
+            yield from ways
+
+
+def union(groups: Sequence[Group]) -> int:
+    found = 0
+    for group in groups:
+        found |= group.mask
+    return found
+
+
+def only(state: State, system: System) -> State:
+    return {name: state[name] for name in system.variable if name in state}
+
+
+def kept(system: System, names: Sequence[str], watched: Sequence[str]) -> System:
+    """Return the system with these variables alone, in their order, and one for each of what is watched."""
+    kept = set(names)
+    first = [system.variable[name] for name in names]
+    assert len(kept) == len(first)
+    watching = [Variable(name, (False, True), (False,), "own", "Env", "") for name in watched]
+    return replace(
+        system,
+        variables=(*first, *watching),
+        shared=(), messages=(), commitments=(), claims=(), justice=(), fairness=(), hazards=(),
+    )  # fmt: skip

@@ -1,0 +1,66 @@
+"""What the participant best does where it has something to decide, told by what it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+
+from cplc.decision.mdp import Kind, Model
+from cplc.decision.results import Advice, Number, Situation
+from cplc.decision.value_bounds import Ordered
+from cplc.logic.expressions import Value
+from cplc.system.model import State, System
+
+NEAR = 1e-12
+
+
+def advice(
+    system: System,
+    agents: Sequence[str],
+    ordered: Ordered,
+    values: Sequence[Number],
+    unpack: Callable[[int], State],
+) -> Advice | None:
+    """Return what is best in each situation in which it matters; None where nothing ever does.
+
+    Where all of what is best can be told by what the participant sees, and runs end, doing so is a best strategy.
+    """
+    model = ordered.model
+    names = [name for agent in system.agents if agent.name in agents for name in agent.local]
+    offered: dict[tuple[Value, ...], tuple[set[int], set[int]]] = {}
+    for state, option in _decisions(model):
+        worth = {model.step[model.ways(event)[0]]: _least(model, event, values) for event in model.events(option)}
+        most = max(worth.values())
+        good = {step for step, value in worth.items() if value == most or _is_near(value, most)}
+        seen = unpack(state)
+        view = tuple(seen[name] for name in names)
+        best, every = offered.setdefault(view, (set(good), set(worth)))
+        best &= good
+        every |= set(worth)
+    matter = {view: best for view, (best, every) in offered.items() if best != every}
+    if not matter:
+        return None
+    telling = [at for at in range(len(names)) if len({view[at] for view in offered}) > 1]
+    situations = tuple(
+        Situation(
+            tuple((names[at], view[at]) for at in telling), tuple(system.steps[step].name for step in sorted(best))
+        )
+        for view, best in matter.items()
+    )
+    return Advice(situations, ordered.is_acyclic and all(best for best, _ in offered.values()))
+
+
+def _decisions(model: Model) -> Iterator[tuple[int, int]]:
+    """Yield each state with its option in which the participant has more than one thing to choose."""
+    for state in range(len(model)):
+        for option in model.options(state):
+            if model.kind[option] == Kind.TURN and len(model.events(option)) > 1:
+                yield state, option
+
+
+def _least(model: Model, event: int, values: Sequence[Number]) -> Number:
+    return min(values[model.target[way]] for way in model.ways(event))
+
+
+def _is_near(value: Number, most: Number) -> bool:
+    return not isinstance(most, Fraction) and float(value) >= most - abs(most) * NEAR

@@ -1,0 +1,311 @@
+"""Agents that are alike: groups of variables that a system and a participant treat in the same way.
+
+Such groups need not be told apart: it is enough to count how many of them are in each local state. What is *shared*
+belongs to no group. A step, a belief or a decision may be about what is shared and one group; of the others it may
+only ask whether any of them (or any other one) is in some local state. Which variables belong together is guessed from
+how they occur; that the groups really are copies of each other is then seen from what the system says of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+
+from cplc.decision.colour_refinement import colours, links
+from cplc.decision.components import amounts, form_of
+from cplc.logic import expressions as e
+from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, reads
+from cplc.records import dataclass
+from cplc.system.model import System
+from cplc.system.participant import Event, Participant
+
+
+class NotAlike(Exception):
+    """The system says more of these groups than can be told by counting them."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Groups that are copies of each other, each with its variables, steps, beliefs and decisions in the same order."""
+
+    members: tuple[tuple[str, ...], ...]
+    steps: tuple[tuple[int, ...], ...]
+    beliefs: tuple[tuple[int, ...], ...]
+    decisions: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Some:
+    """Whether some member of a family is in a local state where this holds; where ``others``, one besides oneself."""
+
+    family: int
+    condition: Expr
+    """Over the variables of the first member."""
+    others: bool
+
+
+@dataclass(frozen=True)
+class Alike:
+    system: System
+    participant: Participant
+    families: tuple[Family, ...] = ()
+    watched: dict[str, Some] = field(default_factory=dict)
+    """What stands for it in conditions that have been `seen`."""
+
+    @cached_property
+    def shared(self) -> tuple[str, ...]:
+        return tuple(name for name in self.system.variable if name not in self.home)
+
+    @cached_property
+    def home(self) -> dict[str, tuple[int, int]]:
+        """The family and the member that a variable belongs to."""
+        return {
+            name: (number, at)
+            for number, family in enumerate(self.families)
+            for at, member in enumerate(family.members)
+            for name in member
+        }
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of a variable in its member."""
+        return {name: at for family in self.families for member in family.members for at, name in enumerate(member)}
+
+    def first(self, name: str) -> str:
+        """Return the variable of the first member that this is a copy of."""
+        if name not in self.home:
+            return name
+        return self.families[self.home[name][0]].members[0][self.places[name]]
+
+    def seen(self, expr: Expr, own: tuple[int, int] | None = None) -> Expr:
+        """Return the condition as the first member would have it, with names for what is asked of all."""
+        homes = {self.home[name] for name in reads(expr) if name in self.home}
+        if homes <= {own}:
+            return e.replaced(expr, {name: Read(self.first(name)) for name in reads(expr)})
+        match expr:
+            case And(operands):
+                return e.conj(self._parts(operands, own, universal=True))
+            case Or(operands):
+                return e.disj(self._parts(operands, own, universal=False))
+            case Not(operand):
+                return e.negate(self.seen(operand, own))
+            case Equal(left, right):
+                return e.equal(self.seen(left, own), self.seen(right, own))
+            case Ite(condition, then, otherwise):
+                return e.ite(self.seen(condition, own), self.seen(then, own), self.seen(otherwise, own))
+            case Const() | Read() | Less() | Arith():
+                raise NotAlike
+
+    def _parts(self, operands: Sequence[Expr], own: tuple[int, int] | None, universal: bool) -> Iterator[Expr]:
+        """Yield the operands, and in the place of those about all members what stands for them."""
+        groups: dict[tuple[int, Expr], set[int]] = {}
+        for operand in operands:
+            names = reads(operand)
+            homes = {self.home.get(name) for name in names}
+            one = next(iter(homes)) if len(homes) == 1 else None
+            if one is None:
+                yield self.seen(operand, own)
+            else:
+                asked = e.replaced(operand, {name: Read(self.first(name)) for name in names})
+                groups.setdefault((one[0], asked), set()).add(one[1])
+        for (family, asked), members in groups.items():
+            every = set(range(len(self.families[family].members)))
+            mine = {own[1]} if own is not None and own[0] == family else set()
+            if members == mine:
+                yield asked
+            elif members in (every, every - mine):
+                some = Some(family, e.negate(asked) if universal else asked, members != every)
+                yield e.negate(self._name(some)) if universal else self._name(some)
+            else:
+                raise NotAlike
+
+    def _name(self, some: Some) -> Read:
+        for name, one in self.watched.items():
+            if one == some:
+                return Read(name)
+        name = f"?{len(self.watched)}"
+        self.watched[name] = some
+        return Read(name)
+
+    def form(self, family: int, member: int) -> object:
+        """Return all that the system says of the member; the same for all members if they are copies."""
+        mine = self.families[family]
+        own = family, member
+        steps = {index: at for at, index in enumerate(mine.steps[member])}
+        agents: dict[str, int] = {}
+        worth = self._worth
+        names = _Names(self.first(name) for name in mine.members[member])
+        return (
+            tuple(
+                (self.system.variable[name].domain, self.system.variable[name].initial) for name in mine.members[member]
+            ),
+            tuple(
+                (
+                    step.kind,
+                    step.actor in self.participant.agents,
+                    form_of(self.seen(step.guard, own), names),
+                    frozenset((self.first(name), form_of(self.seen(to, own), names)) for name, to in step.updates),
+                    tuple(map(self.first, step.free)),
+                    worth.get(index),
+                )
+                for index in steps
+                for step in (self.system.steps[index],)
+            ),
+            tuple(
+                (
+                    agents.setdefault(belief.agent, len(agents)),
+                    form_of(self.seen(belief.condition, own), names),
+                    tuple((tuple(map(steps.__getitem__, one.steps)), one.low, one.high) for one in belief.events),
+                )
+                for belief in map(self.participant.beliefs.__getitem__, mine.beliefs[member])
+            ),
+            tuple(
+                (form_of(self.seen(one.condition, own), names), tuple(map(steps.__getitem__, one.steps)))
+                for one in map(self.participant.decisions.__getitem__, mine.decisions[member])
+            ),
+        )
+
+    @cached_property
+    def _worth(self) -> Mapping[int, object]:
+        return amounts(self.participant)
+
+
+class _Names(dict[str, int]):
+    """Numbers for the variables of a member; all others keep their names."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__({name: at for at, name in enumerate(names)})
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
+def alike(system: System, participant: Participant, asked: Sequence[Expr]) -> Alike | None:
+    """Return the families that need not be told apart, if there are any; what is asked does not tell them apart."""
+    colour = colours(system, participant, asked)
+    several = _classes(colour)
+    groups = _groups(system, participant, {name for names in several for name in names}, colour)
+    by_form: dict[object, list[tuple[str, ...]]] = {}
+    for group in groups:
+        by_form.setdefault(tuple(colour[name] for name in group), []).append(group)
+    families = [members for members in by_form.values() if len(members) > 1]
+    if not families:
+        return None
+    try:
+        found = _complete(system, participant, families)
+        for condition in asked:
+            found.seen(condition)
+        for number, family in enumerate(found.families):
+            first = found.form(number, 0)
+            if any(found.form(number, at) != first for at in range(1, len(family.members))):
+                return None
+    except (NotAlike, KeyError):
+        return None
+    return found
+
+
+def _classes(colour: Mapping[str, int]) -> list[list[str]]:
+    """Return the variables that occur alike, where there are several of them."""
+    found: dict[int, list[str]] = {}
+    for name, one in colour.items():
+        found.setdefault(one, []).append(name)
+    return [names for names in found.values() if len(names) > 1]
+
+
+def _groups(
+    system: System, participant: Participant, within: set[str], colour: Mapping[str, int]
+) -> list[tuple[str, ...]]:
+    """Return the variables that belong together, those of each group in the order of their colours."""
+    leader = {name: name for name in system.variable if name in within}
+
+    def find(name: str) -> str:
+        while leader[name] != name:
+            leader[name] = leader[leader[name]]
+            name = leader[name]
+        return name
+
+    for linked in links(system, participant, colour):
+        first, *others = [name for name in linked if name in within] or [""]
+        for other in others:
+            leader[find(other)] = find(first)
+    found: dict[str, list[str]] = {}
+    for name in leader:
+        found.setdefault(find(name), []).append(name)
+    return [tuple(sorted(names, key=lambda name: colour[name])) for names in found.values()]
+
+
+def _complete(system: System, participant: Participant, families: Sequence[Sequence[tuple[str, ...]]]) -> Alike:
+    """Give each member what is about it."""
+    plain = tuple(Family(tuple(members), (), (), ()) for members in families)
+    bare = Alike(system, participant, plain)
+    if any(len(system.variable[name].initial) > 1 for name in bare.home):
+        raise NotAlike
+    steps = [_owner(bare, (step.guard, *(to for _, to in step.updates)), step.writes) for step in system.steps]
+    beliefs = [_owner(bare, (one.condition,), (), _of(one.events, steps)) for one in participant.beliefs]
+    decisions = [
+        _owner(bare, (one.condition,), (), (steps[step] for step in one.steps)) for one in participant.decisions
+    ]
+    for owner, events in zip(beliefs, (one.events for one in participant.beliefs), strict=True):
+        if any(one != owner for one in _of(events, steps)):
+            raise NotAlike
+    for owner, decision in zip(decisions, participant.decisions, strict=True):
+        if any(steps[step] != owner for step in decision.steps):
+            raise NotAlike
+    found = []
+    for number, family in enumerate(plain):
+        each = [(number, at) for at in range(len(family.members))]
+        found.append(Family(family.members, _owned(steps, each), _owned(beliefs, each), _owned(decisions, each)))
+    return Alike(system, participant, tuple(found))
+
+
+Owner = tuple[int, int] | None
+
+
+def _of(events: Iterable[Event], steps: Sequence[Owner]) -> Iterator[Owner]:
+    return (steps[step] for event in events for step in event.steps)
+
+
+def _owned(owners: Sequence[Owner], each: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
+    mine: dict[Owner, list[int]] = {one: [] for one in each}
+    for index, owner in enumerate(owners):
+        if owner in mine:
+            mine[owner].append(index)
+    return tuple(tuple(mine[one]) for one in each)
+
+
+def _owner(bare: Alike, exprs: Iterable[Expr], writes: Iterable[str], more: Iterable[Owner] = ()) -> Owner:
+    """Return the member that these are about; what is written tells, else what is read and not asked of all."""
+    homes = {bare.home[name] for name in writes if name in bare.home} | {one for one in more if one is not None}
+    if not homes:
+        for expr in exprs:
+            try:
+                bare.seen(expr)
+            except NotAlike:
+                homes |= set(_alone(bare, expr))
+    if len(homes) > 1:
+        raise NotAlike
+    return next(iter(homes), None)
+
+
+def _alone(bare: Alike, expr: Expr) -> Iterator[tuple[int, int]]:
+    """Yield the members that are read of outside of what is asked of all."""
+    match expr:
+        case And(operands) | Or(operands):
+            counts: dict[object, set[tuple[int, int]]] = {}
+            for operand in operands:
+                homes = {bare.home[name] for name in reads(operand) if name in bare.home}
+                if len(homes) == 1:
+                    asked = e.replaced(operand, {name: Read(bare.first(name)) for name in reads(operand)})
+                    counts.setdefault(asked, set()).update(homes)
+                else:
+                    yield from _alone(bare, operand)
+            for several in counts.values():
+                if len(several) == 1:
+                    yield from several
+        case Read(name):
+            if name in bare.home:
+                yield bare.home[name]
+        case _:
+            for child in e.children(expr):
+                yield from _alone(bare, child)

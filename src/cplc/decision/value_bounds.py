@@ -1,0 +1,180 @@
+"""The least and the greatest probability of a wanted end, from the ends backwards.
+
+Where the model has no circles one sweep is enough: all numbers are non-negative, so each operation adds a relative
+error of one rounding at most, and the whole error is bounded beforehand. Circles are solved by
+`cplc.decision.end_components`, as functions of what they lead to that keep a relative error as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cached_property
+
+from cplc.decision.end_components import solve_circle, weights
+from cplc.decision.mdp import Chance, Kind, Model
+from cplc.decision.results import Bounds, Number
+from cplc.engines.explicit.graph import components
+from cplc.records import dataclass
+
+_ROUNDING = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A decision model with its states in an order in which each comes after those that it leads to."""
+
+    model: Model
+
+    @cached_property
+    def parts(self) -> list[list[int]]:
+        """The strongly connected components."""
+        found = postorder(self.model)
+        if found is not None:
+            return [[state] for state in found]
+        return [sorted(part) for part in components(self.model, bytes([1]) * len(self.model))]
+
+    @cached_property
+    def is_acyclic(self) -> bool:
+        return not any(self.is_circle(part) for part in self.parts)
+
+    def is_circle(self, part: Sequence[int]) -> bool:
+        return len(part) > 1 or part[0] in self.model.after(part[0])
+
+    def changed(self, model: Model) -> Ordered:
+        """Return the same for a model that differs in its probabilities alone."""
+        found = Ordered(model)
+        found.__dict__.update({name: value for name, value in self.__dict__.items() if name != "model"})
+        return found
+
+    @cached_property
+    def roundings(self) -> int:
+        """How many roundings lie between the ends and an initial state at most."""
+        model = self.model
+        depth = [0] * len(model)
+        most = max((len(model.events(option)) for option in range(len(model.kind))), default=1)
+        for part in self.parts:
+            inside = set(part)
+            after = [depth[target] for state in part for target in model.after(state) if target not in inside]
+            level = 1 + max(after, default=-1)
+            for state in part:
+                depth[state] = level
+        return max(depth, default=0) * (most + 4)
+
+
+def postorder(model: Model) -> list[int] | None:
+    """Return the states after those that they lead to, or None if some lead back to themselves."""
+    found: list[int] = []
+    colour = bytearray(len(model))
+    for root in range(len(model)):
+        if colour[root]:
+            continue
+        colour[root] = 1
+        path = [(root, iter(model.after(root)))]
+        while path:
+            state, rest = path[-1]
+            for target in rest:
+                if colour[target] == 1:
+                    return None
+                if not colour[target]:
+                    colour[target] = 1
+                    path.append((target, iter(model.after(target))))
+                    break
+            else:
+                colour[state] = 2
+                found.append(state)
+                path.pop()
+    return found
+
+
+def spread(chances: Sequence[Chance], values: Sequence[Number], worst: bool) -> Number:
+    """Return the least (or greatest) mean of the values over the probabilities that may be."""
+    return sum((weight * value for weight, value in zip(weights(chances, values, worst), values, strict=True)), 0)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be solved: which ends are wanted, for whom it is bad, and by what arithmetic."""
+
+    wanted: bytes
+    worst: bool
+    """The world is against the participant; otherwise everything is for it."""
+    exact: bool
+    fairness: bool
+
+
+@dataclass(frozen=True)
+class Values:
+    """Bounds of the probability from each state; the same list twice where nothing but rounding is uncertain."""
+
+    low: list[Number]
+    high: list[Number]
+    roundings: int
+
+    def bounds(self, states: Sequence[int], worst: bool) -> Bounds:
+        choose: Callable[..., Number] = min if worst else max
+        low, high = choose(self.low[state] for state in states), choose(self.high[state] for state in states)
+        return widened(low, high, self.roundings)
+
+
+def widened(low: Number, high: Number, roundings: int) -> Bounds:
+    if isinstance(low, Fraction) and isinstance(high, Fraction):
+        return Bounds(low, high)
+    slack = roundings * _ROUNDING
+    slack = slack / (1 - slack) if slack < 0.5 else 1.0
+    return Bounds(max(0.0, float(low) * (1 - 2 * slack)), min(1.0, float(high) * (1 + 2 * slack)))
+
+
+def solve(ordered: Ordered, question: Question) -> Values:
+    """Return the probabilities; where a circle is too large to be solved exactly the bounds are apart."""
+    low, tight = _swept(ordered, question, upper=False)
+    high = low if tight else _swept(ordered, question, upper=True)[0]
+    return Values(low, high, 0 if question.exact else ordered.roundings)
+
+
+def _swept(ordered: Ordered, question: Question, upper: bool) -> tuple[list[Number], bool]:
+    model = ordered.model
+    one: Number = Fraction(1) if question.exact else 1.0
+    nothing = one - one
+    values: list[Number] = [nothing] * len(model)
+    value_of = option_values(model, values, question.worst, question.exact)
+    tight = True
+    acyclic = ordered.is_acyclic
+    for part in ordered.parts:
+        state = part[0]
+        if len(part) == 1 and model.is_end(state):
+            values[state] = one if question.wanted[state] else nothing
+        elif not acyclic and ordered.is_circle(part):
+            tight &= solve_circle(model, part, values, question.worst, question.exact, question.fairness, upper)
+        else:
+            values[state] = value_of(state)
+    return values, tight
+
+
+def option_values(model: Model, values: list[Number], worst: bool, exact: bool) -> Callable[[int], Number]:
+    """Return the value of a state as a function of the values of those after it."""
+    chances = [one.low if exact else float(one.low) for one in model.chances]
+    certain = [one.low == one.high for one in model.chances]
+    first_option, first_event, first_way = model.first_option, model.first_event, model.first_way
+    kind, chance, target = model.kind, model.chance, model.target
+    choose: Callable[..., Number] = min if worst else max
+
+    def option_value(option: int) -> Number:
+        begin, end = first_event[option], first_event[option + 1]
+        if end == begin + 1 and first_way[end] == first_way[begin] + 1:
+            return values[target[first_way[begin]]]
+        found = [
+            choose([values[at] for at in target[first_way[event] : first_way[event + 1]]])
+            for event in range(begin, end)
+        ]
+        if kind[option] != Kind.BELIEF:
+            return max(found)
+        if all(certain[at] for at in chance[begin:end]):
+            return sum([chances[at] * value for at, value in zip(chance[begin:end], found, strict=True)])
+        return spread([model.chances[at] for at in chance[begin:end]], found, worst)
+
+    def value(state: int) -> Number:
+        options = range(first_option[state], first_option[state + 1])
+        return option_value(options[0]) if len(options) == 1 else choose([option_value(option) for option in options])
+
+    return value

@@ -1,0 +1,140 @@
+"""What each message waits for, and which messages exclude each other: read off the guards of its sending.
+
+A guard is a conjunction. A copy of another message that must be there is needed; one of several that must be there is
+one of several needed; one that must not be there, at the sender who would have it, is an alternative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from cplc.logic.expressions import And, Expr, Not, Or, Read
+from cplc.records import dataclass
+from cplc.system.model import Step, System
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A message, with the groups of messages of each of which it needs one, and those that exclude it."""
+
+    name: str
+    sender: str
+    receiver: str
+    after: tuple[tuple[str, ...], ...]
+    instead: tuple[str, ...]
+    effects: tuple[str, ...]
+    """What it does to commitments and claims."""
+
+    @property
+    def after_text(self) -> str:
+        return ", ".join(" or ".join(group) for group in self.after)
+
+    def renamed(self, rename: Callable[[str], str]) -> Need:
+        after = tuple(dict.fromkeys(tuple(dict.fromkeys(map(rename, group))) for group in self.after))
+        return replace(
+            self,
+            name=rename(self.name),
+            sender=rename(self.sender),
+            receiver=rename(self.receiver),
+            after=tuple(group for group in after if rename(self.name) not in group),
+            instead=tuple(one for one in dict.fromkeys(map(rename, self.instead)) if one != rename(self.name)),
+            effects=tuple(dict.fromkeys(map(rename, self.effects))),
+        )
+
+
+def needs(system: System) -> tuple[Need, ...]:
+    """Return what each message needs, in the order of the protocol."""
+    steps: dict[str, list[Step]] = {message.name: [] for message in system.messages}
+    for step in system.steps:
+        if step.event in steps and step.kind != "restart":
+            steps[step.event].append(step)
+    return tuple(
+        Need(
+            message.name,
+            message.sender,
+            message.receiver,
+            tuple(dict.fromkeys(group for step in _sendings(steps[message.name]) for group in _after(system, step))),
+            tuple(dict.fromkeys(one for step in _sendings(steps[message.name]) for one in _instead(system, step))),
+            tuple(dict.fromkeys(o.act for step in steps[message.name] for o in step.operations)),
+        )
+        for message in system.messages
+    )
+
+
+def _sendings(steps: Iterable[Step]) -> Iterator[Step]:
+    return (step for step in steps if step.kind in ("send", "exchange"))
+
+
+def _conjuncts(guard: Expr) -> Iterator[Expr]:
+    if isinstance(guard, And):
+        for operand in guard.operands:
+            yield from _conjuncts(operand)
+    else:
+        yield guard
+
+
+def _after(system: System, step: Step) -> Iterator[tuple[str, ...]]:
+    for part in _conjuncts(step.guard):
+        wanted = tuple(dict.fromkeys(one for one in _wanted(system, part) if one != step.event))
+        if wanted:
+            yield wanted
+
+
+def _wanted(system: System, part: Expr) -> Iterator[str]:
+    """Yield the messages of which a part of a guard wants some copy to be there."""
+    match part:
+        case Read(name) if system.variable[name].kind == "copy":
+            yield system.variable[name].about
+        case And(operands) | Or(operands):
+            for operand in operands:
+                yield from _wanted(system, operand)
+        case _:
+            pass
+
+
+def _instead(system: System, step: Step) -> Iterator[str]:
+    for part in _conjuncts(step.guard):
+        match part:
+            case Not(Read(name)):
+                variable = system.variable[name]
+                sender = system.message[variable.about].sender if variable.about in system.message else ""
+                if variable.kind == "copy" and variable.about != step.event and sender == variable.owner == step.actor:
+                    yield variable.about
+            case _:
+                pass
+
+
+def in_order(found: Sequence[Need]) -> tuple[Need, ...]:
+    """Return the messages so that each comes after those that it needs; what waits for itself comes as it is written.
+
+    Alternatives come one after the other where that is possible.
+    """
+    names = {need.name for need in found}
+    left = dict.fromkeys(found)
+    done: set[str] = set()
+    ordered: list[Need] = []
+
+    def is_ready(need: Need) -> bool:
+        return all(any(one in done or one not in names for one in group) for group in need.after)
+
+    while left:
+        previous = ordered[-1] if ordered else None
+        ready = [need for need in left if is_ready(need)] or [next(iter(left))]
+        beside = [need for need in ready if previous is not None and need.name in previous.instead]
+        chosen = (beside or ready)[0]
+        del left[chosen]
+        done.add(chosen.name)
+        ordered.append(chosen)
+    return tuple(ordered)
+
+
+def alternatives(ordered: Sequence[Need]) -> tuple[tuple[Need, ...], ...]:
+    """Return the messages in groups: neighbours that all exclude each other are one."""
+    groups: list[list[Need]] = []
+    for need in ordered:
+        if groups and all(need.name in one.instead and one.name in need.instead for one in groups[-1]):
+            groups[-1].append(need)
+        else:
+            groups.append([need])
+    return tuple(map(tuple, groups))

@@ -1,0 +1,207 @@
+"""The states of one graph as an arena: the edges of a step are looked up, not searched for among all.
+
+In rounds these are the edges of the ways in which some players may act together.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from cplc.engines.explicit.graph import Graph, members
+from cplc.engines.explicit.synchronous_graph import Rounds
+from cplc.engines.games.fixpoints import Arena, Joint, Moves, Sets
+from cplc.engines.games.synchronous import Forced, May, RoundArena
+from cplc.engines.interface import Engine
+from cplc.logic.expressions import Expr, disj
+from cplc.system.model import State
+
+States = bytes
+Actions = dict[str, frozenset[str]]
+"""For some players, by their choices, actions that come to the same; whoever else may do anything."""
+Options = list[tuple[Actions, "array[int]"]]
+"""What players may do together in a state, and where each way may lead."""
+_EDGES = 8
+"""For each state of the limit there may be so many rounds, for all ways to act together."""
+
+
+class ExplicitSets(Sets[States]):
+    def __init__(self, engine: Engine[States], graph: Graph) -> None:
+        self.engine = engine
+        self.everything = engine.reachable
+        self._graph = graph
+
+    @property
+    def reachable(self) -> States:
+        return self.everything
+
+    def both(self, left: States, right: States) -> States:
+        return self.engine.both(left, right)
+
+    def either(self, left: States, right: States) -> States:
+        return self.engine.either(left, right)
+
+    def without(self, left: States, right: States) -> States:
+        return self.engine.without(left, right)
+
+    def is_empty(self, states: States) -> bool:
+        return self.engine.is_empty(states)
+
+    def where(self, condition: Expr) -> States:
+        return self.engine.where(condition)
+
+    def pick(self, states: States) -> State:
+        return self.engine.pick(states)
+
+    def single(self, state: State) -> States:
+        return self.engine.single(state)
+
+    def alike(self, variables: Sequence[str], states: States) -> States:
+        mask = self._graph.packing.mask(variables)
+        seen = {self._graph.states[state] & mask for state in members(states)}
+        return bytes([state & mask in seen for state in self._graph.states])
+
+
+class ExplicitArena(ExplicitSets, Arena[States]):
+    @cached_property
+    def _edges(self) -> list[tuple[array[int], array[int]]]:
+        """The sources and targets of the edges of each step."""
+        found = [(array("I"), array("I")) for _ in self.engine.system.steps]
+        for state in range(len(self._graph.states)):
+            for step, target in self._graph.edges(state):
+                sources, targets = found[step]
+                sources.append(state)
+                targets.append(target)
+        return found
+
+    def after(self, states: States, steps: Iterable[int]) -> States:
+        found = bytearray(len(states))
+        for step in steps:
+            for source, target in zip(*self._edges[step], strict=True):
+                if states[source]:
+                    found[target] = 1
+        return bytes(found)
+
+    def before(self, states: States, steps: Iterable[int]) -> States:
+        found = bytearray(len(states))
+        for step in steps:
+            for source, target in zip(*self._edges[step], strict=True):
+                if states[target]:
+                    found[source] = 1
+        return bytes(found)
+
+    def enabled(self, steps: Iterable[int]) -> States:
+        found = bytearray(len(self._graph.states))
+        for step in steps:
+            for source in self._edges[step][0]:
+                found[source] = 1
+        return bytes(found)
+
+    def staying(self, keep: States, goal: States, moves: Moves[States]) -> States:
+        """Drop the states that a move leads out of, and then those that one leads to dropped states."""
+        graph, always = self._graph, frozenset(moves.steps)
+        inside = bytearray(self.either(keep, goal))
+
+        def leaves(state: int) -> bool:
+            return any(
+                not inside[target]
+                and (step in always or any(own == step and where[state] for own, where in moves.insisted))
+                for step, target in graph.edges(state)
+            )
+
+        stay = bytearray(keep)
+        dropped = [state for state in members(keep) if leaves(state)]
+        while dropped:
+            state = dropped.pop()
+            if not stay[state]:
+                continue
+            stay[state] = 0
+            if goal[state]:
+                continue
+            inside[state] = 0
+            dropped += (source for source in graph.before(state) if stay[source] and leaves(source))
+        return bytes(stay)
+
+
+class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
+    """What a state allows to the members of a group is worked out once, with where each way to act together leads."""
+
+    def __init__(self, engine: Engine[States], graph: Graph, limit: int) -> None:
+        super().__init__(engine, graph)
+        self._limit = limit
+        self._kept = 0
+        self._known: dict[frozenset[str], list[Options]] = {}
+
+    def _options(self, members: Iterable[str]) -> list[Options]:
+        """Return for each state what these players may do together, and where that may lead."""
+        key = frozenset(members)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._worked_out(key)
+        return known
+
+    def _worked_out(self, members: frozenset[str]) -> list[Options]:
+        graph, players = self._graph, self.engine.system.players
+        rounds = Rounds(self.engine.system, steered=members)
+        names = {
+            (index, rounds.packing.bits(player.choice, action.name)): action.name
+            for index, player in enumerate(players)
+            for action in player.actions
+        }
+        found: list[Options] = []
+        for state in graph.states:
+            options: Options = []
+            for steering, after in rounds.options(state, _EDGES * self._limit - self._kept):
+                self._kept += len(after)
+                acts = {players[one].choice: frozenset(names[one, bits] for bits in alike) for one, alike in steering}
+                options.append((acts, array("I", (graph.number[one] for one in after))))
+            found.append(options)
+        return found
+
+    def before(self, states: States) -> States:
+        return bytes(any(states[target] for target in self._graph.after(state)) for state in range(len(states)))
+
+    def after(self, states: States, joint: Joint) -> States:
+        found, doing = bytearray(len(states)), dict(joint)
+        for choice, name in joint:
+            player = self.engine.system.player[choice]
+            states = self.both(states, self.where(disj(one.allowed for one in player.actions if one.name == name)))
+        for state in members(states):
+            for acts, targets in self._options(doing)[state]:
+                if all(doing[choice] in alike for choice, alike in acts.items()):
+                    for target in targets:
+                        found[target] = 1
+        return bytes(found)
+
+    def keeping_out(self, states: States, may: May[States]) -> Forced[States]:
+        won, how = bytearray(len(states)), dict[int, Joint]()
+        for state, options in enumerate(self._options(may)):
+            for acts, targets in options:
+                if any(states[target] for target in targets):
+                    continue
+                joint = _permitted(acts, may, state)
+                if joint is not None:
+                    won[state], how[state] = 1, joint
+                    break
+
+        def chosen(within: States) -> tuple[tuple[Joint, States], ...]:
+            found: dict[Joint, bytearray] = {}
+            for state in members(within):
+                if state in how:
+                    found.setdefault(how[state], bytearray(len(within)))[state] = 1
+            return tuple((joint, bytes(where)) for joint, where in found.items())
+
+        return Forced(bytes(won), chosen)
+
+
+def _permitted(acts: Actions, may: May[States], state: int) -> Joint | None:
+    """Return one of the ways to act together that is allowed there, if there is one."""
+    found: list[tuple[str, str]] = []
+    for choice, where in may.items():
+        alike = acts.get(choice)
+        action = next((one for one, at in where.items() if at[state] and (alike is None or one in alike)), None)
+        if action is None:
+            return None
+        found.append((choice, action))
+    return tuple(found)

@@ -1,0 +1,457 @@
+"""The engine that reads as the definition: reachable states one by one, and sets of them.
+
+It is the reference for every other engine and shares no algorithm with them: search for what is reachable,
+strongly connected components for fairness, dictionaries of local views for knowledge and commitments. Path formulas
+beyond CTL are read by an automaton, in the product of the two.
+
+A set is a string of bytes, one for each reachable state in breadth-first order: 1 where the state is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from functools import cached_property
+from itertools import compress
+
+from cplc.automata.path_automaton import automaton
+from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena
+from cplc.engines.explicit.common_knowledge import linked
+from cplc.engines.explicit.fairness import Constraints
+from cplc.engines.explicit.graph import Graph, components, explore, members, reaching
+from cplc.engines.explicit.path_formulas import Product, links
+from cplc.engines.explicit.synchronous_graph import adjacent, explore_rounds
+from cplc.engines.games.fixpoints import Solution
+from cplc.engines.games.strategy_solver import round_solution, solution
+from cplc.engines.interface import Engine
+from cplc.logic import expressions as expr
+from cplc.logic.expressions import Expr, Read
+from cplc.logic.formulas import (
+    Adjacent,
+    And,
+    Atom,
+    Commits,
+    Conditional,
+    Enforces,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    Iff,
+    Implies,
+    KnownFrom,
+    Knows,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+    Path,
+    Regardless,
+    Release,
+    SociallyCommits,
+    Taken,
+    Until,
+    WeakUntil,
+    ctl_path,
+    meaning,
+    ways_to_fail,
+)
+from cplc.runtime.limits import ResourceExhausted
+from cplc.statespace.packing import Table
+from cplc.system.model import State, System
+
+States = bytes
+_WIDE = 16
+"""Conditions over more bits than this are taken apart, lest every state be a pattern of its own."""
+_REMEMBERED_BYTES = 1 << 26
+
+
+class ExplicitEngine(Engine[States]):
+    """One system, its states enumerated. No more than ``limit`` of them."""
+
+    name = "explicit"
+
+    def __init__(self, system: System, limit: int = 5_000_000) -> None:
+        self.system = system
+        self.limit = limit
+        self._remembered: dict[Hashable, States] = {}
+        self._solved: dict[tuple[Enforces, frozenset[str]], Solution[States]] = {}
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return (explore_rounds if self.system.is_synchronous else explore)(self.system, self.limit)
+
+    @property
+    def is_explored(self) -> bool:
+        """Whether the states are known already."""
+        return "_graph" in vars(self)
+
+    def use(self, graph: Graph) -> None:
+        """Take these states for all that there are."""
+        vars(self).update(_graph=graph)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of states."""
+        return len(self._graph.states)
+
+    # --- sets
+
+    @cached_property
+    def reachable(self) -> States:
+        return b"\1" * self.size
+
+    @cached_property
+    def _nothing(self) -> States:
+        return bytes(self.size)
+
+    @cached_property
+    def initial(self) -> States:
+        return (b"\1" * self._graph.initial).ljust(self.size, b"\0")
+
+    def where(self, condition: Expr) -> States:
+        return self._once(("where", condition), lambda: self._where(condition))
+
+    def _where(self, condition: Expr) -> States:
+        packing = self._graph.packing
+        mask = packing.mask(expr.reads(condition))
+        if mask.bit_count() > _WIDE:
+            match condition:
+                case expr.And(operands):
+                    return self._all(self.where(operand) for operand in operands)
+                case expr.Or(operands):
+                    return self._any(self.where(operand) for operand in operands)
+                case expr.Not(operand):
+                    return self.complement(self.where(operand))
+                case expr.Ite(test, then, otherwise):
+                    chosen = self.where(test)
+                    kept = self.both(chosen, self.where(then))
+                    return self.either(kept, self.without(self.where(otherwise), chosen))
+                case _:
+                    pass
+        holds = Table(packing.condition(condition))
+        return bytes([holds[state & mask] for state in self._graph.states])
+
+    def both(self, left: States, right: States) -> States:
+        return (int.from_bytes(left, "little") & int.from_bytes(right, "little")).to_bytes(self.size, "little")
+
+    def either(self, left: States, right: States) -> States:
+        return (int.from_bytes(left, "little") | int.from_bytes(right, "little")).to_bytes(self.size, "little")
+
+    def without(self, left: States, right: States) -> States:
+        return (int.from_bytes(left, "little") & ~int.from_bytes(right, "little")).to_bytes(self.size, "little")
+
+    def _all(self, sets: Iterable[States]) -> States:
+        found = self.reachable
+        for states in sets:
+            found = self.both(found, states)
+        return found
+
+    def _any(self, sets: Iterable[States]) -> States:
+        found = self._nothing
+        for states in sets:
+            found = self.either(found, states)
+        return found
+
+    def is_empty(self, states: States) -> bool:
+        return 1 not in states
+
+    def count(self, states: States) -> int:
+        return states.count(1)
+
+    def pick(self, states: States) -> State:
+        """Return the state that breadth-first search finds first."""
+        number = states.find(1)
+        if number < 0:
+            raise ValueError("an empty set has no state to pick")
+        return self._graph.packing.unpack(self._graph.states[number])
+
+    def single(self, state: State) -> States:
+        number = self._graph.number.get(self._graph.packing.pack(state))
+        if number is None:
+            raise ValueError("the state is not reachable")
+        return self._set((number,))
+
+    def contains(self, states: States, state: State) -> bool:
+        number = self._graph.number.get(self._graph.packing.pack(state))
+        if number is None:
+            raise ValueError("the state is not reachable")
+        return bool(states[number])
+
+    def _set(self, numbers: Iterable[int]) -> States:
+        found = bytearray(self.size)
+        for number in numbers:
+            found[number] = 1
+        return bytes(found)
+
+    def _once(self, key: Hashable, compute: Callable[[], States]) -> States:
+        """Return what was computed before, if it is still remembered."""
+        known = self._remembered.get(key)
+        if known is None:
+            known = compute()
+            if len(self._remembered) * self.size > _REMEMBERED_BYTES:
+                self._remembered.clear()
+            self._remembered[key] = known
+        return known
+
+    # --- steps
+
+    def successors(self, states: States, steps: Iterable[int] | None = None) -> States:
+        graph = self._graph
+        if steps is None:
+            return self._set(target for state in members(states) for target in graph.after(state))
+        taken = frozenset(steps)
+        return self._set(target for state in members(states) for step, target in graph.edges(state) if step in taken)
+
+    def predecessors(self, states: States, steps: Iterable[int] | None = None) -> States:
+        graph = self._graph
+        before = self._set(source for state in members(states) for source in graph.before(state))
+        if steps is None:
+            return before
+        taken = frozenset(steps)
+        return self._set(
+            source
+            for source in members(before)
+            if any(step in taken and states[target] for step, target in graph.edges(source))
+        )
+
+    # --- formulas
+
+    def satisfying(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> States:
+        return self._once((formula, assuming), lambda: self._satisfying(formula, assuming))
+
+    def _satisfying(self, formula: Formula, assuming: frozenset[str]) -> States:
+        def states(operand: Formula) -> States:
+            return self.satisfying(operand, assuming)
+
+        match formula:
+            case Atom(condition):
+                return self.where(condition)
+            case Not(operand):
+                return self.complement(states(operand))
+            case And(operands):
+                return self._all(map(states, operands))
+            case Or(operands):
+                return self._any(map(states, operands))
+            case Implies(left, right):
+                return self.either(self.complement(states(left)), states(right))
+            case Iff(left, right):
+                one, other = states(left), states(right)
+                return self.either(self.both(one, other), self.complement(self.either(one, other)))
+            case OnPaths("E", path, along):
+                if (ctl := ctl_path(formula)) is not None:
+                    return self._some_path(ctl, assuming)
+                return self._some_run(path, along, assuming)
+            case OnPaths(_, path, along):
+                if (ctl := ctl_path(formula)) is not None:
+                    return self.complement(self._any(self._some_path(way, assuming) for way in ways_to_fail(ctl)))
+                return self.complement(self._some_run(Not(path), along, assuming))
+            case Commits() | Fulfils() | Conditional() | SociallyCommits():
+                return states(meaning(formula))
+            case KnownFrom(observed, operand):
+                lacking = self.without(self._considered, states(operand))
+                return self.complement(self.agreeing(observed, lacking))
+            case Knows("each", agents, operand):
+                return self._all(self._knows((agent,), states(operand)) for agent in agents)
+            case Knows("together", agents, operand):
+                return self._knows(agents, states(operand))
+            case Knows(_, agents, operand):
+                return self._common_knowledge(agents, states(operand))
+            case Adjacent(operand):
+                return adjacent(self._graph, self.system, formula, self.both(states(operand), self._considered))
+            case Regardless(operand):
+                return self.regardless.satisfying(operand, assuming)
+            case Enforces():
+                return self.enforcing(formula, assuming).won
+            case _:
+                raise ValueError("what is said of a path stands below a path quantifier")
+
+    @cached_property
+    def regardless(self) -> ExplicitEngine:
+        engine = ExplicitEngine(self.system.without_conditions, self.limit)
+        engine.use(self._graph)
+        return engine
+
+    # --- paths
+
+    def _some_path(self, path: Path, assuming: frozenset[str]) -> States:
+        """Return the states from which a fair run satisfies the path formula."""
+
+        def states(operand: Formula) -> States:
+            return self.satisfying(operand, assuming)
+
+        match path:
+            case Next(operand):
+                return self._next(self._ending(states(operand), assuming))
+            case Finally(operand, bound):
+                return self._until(self.reachable, self._ending(states(operand), assuming), bound)
+            case Until(left, right, bound):
+                return self._until(states(left), self._ending(states(right), assuming), bound)
+            case Globally(operand, bound):
+                if bound is None:
+                    return self._fair_globally(states(operand), assuming)
+                return self._globally_for(states(operand), bound, assuming)
+            case WeakUntil(left, right):
+                until = self._until(states(left), self._ending(states(right), assuming), None)
+                return self.either(until, self._fair_globally(states(left), assuming))
+            case Release(left, right):
+                released = self.both(states(left), states(right))
+                until = self._until(states(right), self._ending(released, assuming), None)
+                return self.either(until, self._fair_globally(states(right), assuming))
+
+    def _fair(self, assuming: frozenset[str]) -> States:
+        """Return the states in which a path of CTL may end, for a fair run goes on from there, or none is asked for.
+
+        Justice is met by taking turns, whatever the state. Only conditions of fairness can leave a state without.
+        """
+        return self._lasting(assuming) if self.system.conditions else self.reachable
+
+    def _lasting(self, assuming: frozenset[str]) -> States:
+        """Return the states that begin a fair run that is endless."""
+        if not (self.system.conditions or self.system.is_synchronous):
+            return self.reachable
+        return self._once(("fair", assuming), lambda: self._fair_globally(self.reachable, assuming))
+
+    @cached_property
+    def _considered(self) -> States:
+        """The states that knowledge and commitments are about."""
+        return self._fair(frozenset()) if self.system.is_synchronous else self.reachable
+
+    def _ending(self, goal: States, assuming: frozenset[str]) -> States:
+        """Return the states of the goal in which a path may end, because some fair run goes on from there."""
+        return self.both(goal, self._fair(assuming))
+
+    def _next(self, goal: States) -> States:
+        """Return the states with a successor in the goal; one in the goal may idle, unless all act in rounds."""
+        before = self.predecessors(goal)
+        return before if self.system.is_synchronous else self.either(goal, before)
+
+    def _until(self, through: States, goal: States, bound: int | None) -> States:
+        if bound is None:
+            return reaching(self._graph, through, goal)
+        found = goal
+        for _ in range(bound):
+            more = self.either(found, self.both(through, self._next(found)))
+            if more == found:
+                break
+            found = more
+        return found
+
+    def _globally_for(self, keep: States, bound: int, assuming: frozenset[str]) -> States:
+        found = self._ending(keep, assuming)
+        for _ in range(bound):
+            fewer = self.both(keep, self._next(found))
+            if fewer == found:
+                break
+            found = fewer
+        return found
+
+    def _fair_globally(self, keep: States, assuming: frozenset[str]) -> States:
+        """Return the states from which a fair run stays in the set.
+
+        It ends up in a part of the set that is strongly connected, if only by idling, and meets every constraint.
+        """
+        graph = self._graph
+        constraints = self._constraints(assuming)
+        if self.system.is_synchronous:
+            parts = (
+                part for part in components(graph, keep) if len(part) > 1 or next(iter(part)) in graph.after(*part)
+            )
+            cycling = self._set(member for part in parts if constraints.met_within(part) for member in part)
+            return reaching(graph, keep, cycling)
+        resting = self._set(state for state in members(keep) if constraints.met_within((state,)))
+        found = reaching(graph, keep, resting)
+        rest = components(graph, self.without(keep, found))
+        cycling = self._set(member for part in rest if constraints.met_within(part) for member in part)
+        return self.either(found, reaching(graph, keep, cycling))
+
+    def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> Constraints:
+        fairness = [self.recurrent(condition) for condition in self.system.conditions]
+        steps = permitted or b"\1" * len(self._step_names)
+        return Constraints(self._graph, self.system.constraints(assuming), fairness, steps)
+
+    def _some_run(self, path: Formula, along: Taken | None, assuming: frozenset[str]) -> States:
+        """Return the states from which some fair run, by these steps alone, satisfies the path formula."""
+        reader = automaton(path)
+        if self.size * len(reader.edges) > self.limit:
+            raise ResourceExhausted(f"more than {self.limit:,} pairs of a state and of what a path must do from there")
+        permitted = bytes([along is None or name in along.steps for name in self._step_names])
+        product = Product(
+            self._graph,
+            links(reader, self._step_names, permitted, idling=not self.system.is_synchronous),
+            [self.satisfying(label, assuming) for label in reader.labels],
+            reader.marks,
+            self._constraints(assuming, permitted),
+        )
+        known: dict[int, bytes] = {}
+        if along is None or not self.system.conditions:  # conditions of fairness may need a step that is not permitted
+            ends = filter(reader.accepts_everything, range(len(reader.edges)))
+            known = {state: self._lasting(assuming) for state in ends}
+        return product.beginning(reader.initial, known)
+
+    @cached_property
+    def _step_names(self) -> list[str]:
+        """The name of each label in the graph; all rounds have one label."""
+        return ["round"] if self.system.is_synchronous else [step.name for step in self.system.steps]
+
+    # --- strategies
+
+    def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[States]:
+        known = self._solved.get((formula, assuming))
+        if known is None:
+            known = self._solution(formula, assuming)
+            self._solved[formula, assuming] = known
+        return known
+
+    def _solution(self, formula: Enforces, assuming: frozenset[str]) -> Solution[States]:
+        def satisfying(operand: Formula) -> States:
+            return self.satisfying(operand, assuming)
+
+        if self.system.is_synchronous:
+            return round_solution(self._round_arena, self.system, formula, self._considered, satisfying)
+        return solution(self._arena, self.system, formula, assuming, satisfying)
+
+    @cached_property
+    def _arena(self) -> ExplicitArena:
+        return ExplicitArena(self, self._graph)
+
+    @cached_property
+    def _round_arena(self) -> ExplicitRoundArena:
+        return ExplicitRoundArena(self, self._graph, self.limit)
+
+    # --- knowledge and commitments
+
+    def _knows(self, agents: tuple[str, ...], known: States) -> States:
+        return self.complement(self.indistinguishable(agents, self.without(self._considered, known)))
+
+    def indistinguishable(self, agents: tuple[str, ...], states: States) -> States:
+        views = self._local_states(agents)
+        seen = set(compress(views, states))
+        return bytes([view in seen for view in views])
+
+    def _local_states(self, agents: Iterable[str]) -> list[int]:
+        """Return, for every reachable state, what these agents see of it."""
+        mask = self._graph.packing.mask(name for agent in agents for name in self.system.agent[agent].local)
+        return [state & mask for state in self._graph.states]
+
+    def _common_knowledge(self, agents: tuple[str, ...], known: States) -> States:
+        """Return the states from which no chain of look-alikes, of one agent after the other, leads out of the set."""
+        if not agents:
+            return self.reachable
+        leading = linked([self._local_states((agent,)) for agent in agents], self._considered)
+        doubtful = set(compress(leading, self.without(self._considered, known)))
+        return bytes([group not in doubtful for group in leading])
+
+    def agreeing(self, observed: tuple[Expr, ...], states: States) -> States:
+        views = self._values(observed)
+        seen = set(compress(views, states))
+        return bytes([view in seen for view in views])
+
+    def _values(self, observed: tuple[Expr, ...]) -> list[int]:
+        """Return, for every reachable state, the values of these variables and conditions as one number."""
+        packing = self._graph.packing
+        mask = packing.mask(expr.variable for expr in observed if isinstance(expr, Read))
+        views = [state & mask for state in self._graph.states]
+        conditions = [self.where(expr) for expr in observed if not isinstance(expr, Read)]
+        for bit, holds in enumerate(conditions, start=packing.width):
+            views = [view | value << bit for view, value in zip(views, holds, strict=True)]
+        return views

@@ -1,0 +1,58 @@
+"""What makes a run fair, asked of the states and the steps that it comes by again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from cplc.engines.explicit.graph import Graph
+from cplc.system.model import Justice
+
+
+class Constraints:
+    """What a run must meet again and again: justice and the conditions of fairness, a bit for each.
+
+    A justice is met by taking one of its steps, or where none of them is enabled. Steps that are not ``permitted`` do
+    not count, neither as taken nor as enabled.
+    """
+
+    def __init__(self, graph: Graph, justice: Sequence[Justice], fairness: Sequence[bytes], permitted: bytes) -> None:
+        self._graph = graph
+        self._justice = (1 << len(justice)) - 1
+        self.met_by = [0] * len(permitted)
+        """The constraints that each step meets."""
+        for number, constraint in enumerate(justice):
+            for step in constraint.steps:
+                if permitted[step]:
+                    self.met_by[step] |= 1 << number
+        self._fairness = [(1 << number, holds) for number, holds in enumerate(fairness, len(justice))]
+        self.number = len(justice) + len(fairness)
+        self._everything = (1 << self.number) - 1
+
+    def met_at(self, state: int) -> int:
+        """Return the constraints that are met by being in the state."""
+        enabled = 0
+        for step, _ in self._graph.edges(state):
+            enabled |= self.met_by[step]
+        met = self._justice & ~enabled
+        for bit, holds in self._fairness:
+            if holds[state]:
+                met |= bit
+        return met
+
+    def met_within(self, part: Collection[int]) -> bool:
+        """Whether a run that visits all of these states, and takes all steps between them, is fair."""
+        met = 0
+        for state in part:
+            enabled = 0
+            for step, target in self._graph.edges(state):
+                constraints = self.met_by[step]
+                enabled |= constraints
+                if target in part:
+                    met |= constraints
+            met |= self._justice & ~enabled
+            for bit, holds in self._fairness:
+                if holds[state]:
+                    met |= bit
+            if met == self._everything:
+                return True
+        return False

@@ -1,0 +1,320 @@
+"""The graph of the reachable states: how it is found, and what is asked of it.
+
+What a step does depends on few bits of a state only (the variables of its footprint), so it is evaluated once for
+each pattern of those bits and looked up afterwards; steps that see much the same bits are looked up together.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate, compress, product
+from math import prod
+from typing import Protocol
+
+from cplc.engines.explicit.graph_checkpoint import begun, ended
+from cplc.logic.expressions import Expr, reads
+from cplc.records import dataclass
+from cplc.runtime import checkpointing, progress
+from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.work_budget import charge
+from cplc.statespace.packing import Numbers, Packing, Table
+from cplc.system.model import Step, System
+
+_SAMPLE = 1024
+_REGROUPING = (4 * _SAMPLE, 64 * _SAMPLE)
+"""After how many states it is worth seeing again which steps to look up together."""
+_DONE = (1 << 32) - 1
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The reachable states in the order in which breadth-first search finds them, and every step between them.
+
+    The edges that leave state number ``n`` are those at ``first[n]`` up to before ``first[n + 1]``. One that leads
+    back to its own state is an edge like any other; the idle step is none.
+    """
+
+    packing: Packing
+    states: list[int]
+    number: Numbers
+    initial: int
+    """How many states are initial; they come first."""
+    first: array[int]
+    target: array[int]
+    label: array[int]
+    """The position in the system's steps."""
+
+    @cached_property
+    def _incoming(self) -> tuple[array[int], array[int]]:
+        """The states before each state, in the same form as ``first`` and ``target``."""
+        counts = array("I", bytes(4 * (len(self.states) + 1)))
+        for target in self.target:
+            counts[target + 1] += 1
+        first = array("I", accumulate(counts))
+        free = first[:]
+        source = array("I", bytes(4 * len(self.target)))
+        edges = iter(self.target)
+        for state, degree in enumerate(map(int.__sub__, self.first[1:], self.first)):
+            for _ in range(degree):
+                target = next(edges)
+                source[free[target]] = state
+                free[target] += 1
+        return first, source
+
+    def after(self, state: int) -> array[int]:
+        return self.target[self.first[state] : self.first[state + 1]]
+
+    def before(self, state: int) -> array[int]:
+        first, source = self._incoming
+        return source[first[state] : first[state + 1]]
+
+    def edges(self, state: int) -> Iterator[tuple[int, int]]:
+        """Return the step and the target of each edge that leaves the state."""
+        begin, end = self.first[state], self.first[state + 1]
+        return zip(self.label[begin:end], self.target[begin:end], strict=True)
+
+
+def members(states: bytes) -> Iterator[int]:
+    """Yield the numbers of the states in a set."""
+    return compress(range(len(states)), states)
+
+
+def reaching(graph: Graph, through: bytes, goal: bytes) -> bytes:
+    """Return the goal and the states that reach it by way of states in ``through`` alone."""
+    found = bytearray(goal)
+    waiting = list(members(goal))
+    while waiting:
+        for source in graph.before(waiting.pop()):
+            if through[source] and not found[source]:
+                found[source] = 1
+                waiting.append(source)
+    return bytes(found)
+
+
+class Successors(Protocol):
+    def after(self, state: int, /) -> Sequence[int]: ...
+
+
+def components(graph: Successors, within: bytes) -> Iterator[set[int]]:
+    """Yield the strongly connected components of a part of the graph (Tarjan 1972, with a stack of its own)."""
+    visited = array("I", bytes(4 * len(within)))
+    lowest = visited[:]
+    count = 0
+    opened: list[int] = []
+    for root in members(within):
+        if visited[root]:
+            continue
+        count += 1
+        visited[root] = lowest[root] = count
+        opened.append(root)
+        path = [(root, iter(graph.after(root)))]
+        while path:
+            state, rest = path[-1]
+            for target in rest:
+                if not within[target]:
+                    continue
+                if not visited[target]:
+                    count += 1
+                    visited[target] = lowest[target] = count
+                    opened.append(target)
+                    path.append((target, iter(graph.after(target))))
+                    break
+                if visited[target] < lowest[state]:
+                    lowest[state] = visited[target]
+            else:
+                path.pop()
+                if path:
+                    parent = path[-1][0]
+                    lowest[parent] = min(lowest[parent], lowest[state])
+                if lowest[state] == visited[state]:
+                    component = set[int]()
+                    while state not in component:
+                        member = opened.pop()
+                        visited[member] = _DONE
+                        component.add(member)
+                    yield component
+
+
+# --- exploration
+
+
+class _Move:
+    """One step of the system on packed states."""
+
+    def __init__(self, packing: Packing, system: System, number: int) -> None:
+        step = system.steps[number]
+        self.number = number
+        self.mask = packing.mask(step.footprint)
+        self._guard_mask = packing.mask(reads(step.guard))
+        self._guard = Table(packing.condition(step.guard))
+        self._kept = ~packing.mask(step.writes)
+        self._written = [_write(packing, step, variable, value) for variable, value in step.updates]
+        self._chosen = [
+            sum(bits)
+            for bits in product(
+                *(
+                    dict.fromkeys(packing.bits(name, value) for value in system.variable[name].initial)
+                    for name in step.free
+                )
+            )
+        ]
+
+    def targets(self, state: int) -> list[int]:
+        """Return where the step leads: nowhere while the guard does not hold."""
+        if not self._guard[state & self._guard_mask]:
+            return []
+        target = state & self._kept
+        for mask, bits in self._written:
+            target |= bits[state & mask]
+        return [target | chosen for chosen in self._chosen]
+
+
+def _write(packing: Packing, step: Step, variable: str, value: Expr) -> tuple[int, Table[int]]:
+    evaluate = packing.evaluator(value)
+
+    def written(pattern: int) -> int:
+        try:
+            return packing.bits(variable, evaluate(pattern))
+        except ValueError as error:
+            raise ValueError(f"step `{step.name}` goes wrong: {error}") from None
+
+    return packing.mask(reads(value)), Table(written)
+
+
+class _Group:
+    """Steps that are looked up together: what they do depends on the bits of ``mask``."""
+
+    def __init__(self, moves: Sequence[_Move]) -> None:
+        self.moves = moves
+        self.mask = 0
+        for move in moves:
+            self.mask |= move.mask
+        self.table = Table(self._changes)
+
+    def _changes(self, pattern: int) -> tuple[list[int], array[int]]:
+        """Return the bits that change, and the step that changes them, one entry for each way to go."""
+        found = [(move.number, target ^ pattern) for move in self.moves for target in move.targets(pattern)]
+        return [change for _, change in found], array("I", [number for number, _ in found])
+
+
+def _groups(moves: Sequence[_Move], sample: Sequence[int]) -> list[_Group]:
+    """Put steps together as long as together they still see few of the sampled states as different."""
+    few = len(sample) // 8
+    together: list[tuple[int, list[_Move]]] = []
+    for move in sorted(moves, key=lambda move: -move.mask.bit_count()):
+        nearest = sorted(range(len(together)), key=lambda at: -(together[at][0] & move.mask).bit_count())
+        for at in nearest[:4]:
+            mask, members = together[at]
+            union = mask | move.mask
+            if union == mask or len(set(map(union.__and__, sample))) <= few:
+                together[at] = union, [*members, move]
+                break
+        else:
+            together.append((move.mask, [move]))
+    return [_Group(sorted(members, key=lambda move: move.number)) for _, members in together]
+
+
+def explore(system: System, limit: int) -> Graph:
+    """Return the reachable part of a system, if it has no more states than the limit."""
+    packing = Packing(system)
+    if prod(len(set(variable.initial)) for variable in system.variables) > limit:
+        raise ResourceExhausted(f"more than {limit:,} initial states")
+    choices = [
+        {packing.bits(variable.name, value): None for value in variable.initial} for variable in system.variables
+    ]
+    moves = [_Move(packing, system, number) for number in range(len(system.steps))]
+    found = begun(
+        system,
+        [sum(bits) for bits in product(*choices)],
+        packing.width,
+        lambda state: [(move.number, target) for move in moves for target in move.targets(state)],
+        limit,
+    )
+    states, regrouped = found.states, found.regrouped
+    graph = Graph(
+        packing,
+        states,
+        Numbers(states),
+        prod(map(len, choices)),
+        found.first,
+        found.target,
+        found.label,
+    )
+    groups = _regrouped(moves, states[: regrouped[-1]]) if regrouped else [_Group([move]) for move in moves]
+    for enough in _REGROUPING[len(regrouped) :]:
+        _expand(graph, groups, enough, limit)
+        if len(states) < enough:
+            break
+        regrouped.append(len(states))
+        groups = _regrouped(moves, states)
+    _expand(graph, groups, limit + 1, limit)
+    ended(found)
+    return graph
+
+
+def _regrouped(moves: Sequence[_Move], states: Sequence[int]) -> list[_Group]:
+    return _groups(moves, states[:: max(1, len(states) // _SAMPLE)])
+
+
+def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> None:
+    """Add what the states lead to, one by one, until none is left or there are enough states."""
+    states, first, target_number, label = graph.states, graph.first, graph.target.append, graph.label.extend
+    found, edges, closed = states.append, graph.target.__len__, first.append
+    tables = [(group.mask, group.table) for group in groups]
+    count = before = len(states)
+    known = graph.number.adder(count)
+    position = len(first) - 1
+    while position < count < enough:
+        for state in states[position : position + _SAMPLE]:
+            for mask, table in tables:
+                changes, steps = table[state & mask]
+                if not changes:
+                    continue
+                label(steps)
+                for change in changes:
+                    target = state ^ change
+                    number = known(target, count)
+                    if number == count:
+                        found(target)
+                        count += 1
+                    target_number(number)
+            closed(edges())
+        charge(len(first) - 1 - position)
+        position = len(first) - 1
+        progress.say(progress.Explored(count, count - position))
+        checkpointing.moment()
+        known, before = graph.number.adder(2 * count - before), count  # as many new states may come as came last
+        if count > limit:
+            raise ResourceExhausted(f"more than {limit:,} reachable states")
+
+
+# --- one state after the other
+
+
+class Stepper:
+    """Where steps lead from a state, whichever it is: for walks through systems that are too large to explore."""
+
+    def __init__(self, system: System) -> None:
+        self.packing = Packing(system)
+        self._moves = [_Move(self.packing, system, number) for number in range(len(system.steps))]
+        self._groups = [_Group([move]) for move in self._moves]
+
+    def ways(self, state: int) -> list[tuple[int, int]]:
+        """Return each step that is enabled, by its position, with where it leads; in order. No idle step is one."""
+        found: list[tuple[int, int]] = []
+        for group in self._groups:
+            changes, steps = group.table[state & group.mask]
+            if changes:
+                found.extend([(step, state ^ change) for step, change in zip(steps, changes, strict=True)])
+        found.sort()
+        return found
+
+    def taken(self, state: int, step: int) -> list[int]:
+        """Return where one step leads: nowhere while it is not enabled."""
+        return self._moves[step].targets(state)
+
+    def regroup(self, seen: Sequence[int]) -> None:
+        """Look steps up together that these states suggest; nothing else changes by that."""
+        self._groups = _regrouped(self._moves, seen)

@@ -1,0 +1,165 @@
+"""What a search state by state has found so far, as bytes and back: states, edges, and how far it has come.
+
+States are written in the order in which they were found, so a search that goes on finds the others in the order in
+which it would have found them anyway: the same numbers, and the same evidence. That what is read was written by this
+program for this system, and is whole, rests on the digests in the file. Against mistakes of our own it is looked at
+besides: the search begins where the system does, each state is led to by an edge of an earlier one, and some states
+have the edges that the system gives them.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
+
+from cplc.records import dataclass
+from cplc.runtime import checkpointing
+from cplc.runtime.limits import ResourceExhausted, make_room
+from cplc.system.fingerprint import fingerprint
+from cplc.system.model import System
+
+_HEAD = struct.Struct("<IQQQ")
+_BLOCK = 1 << 16
+_FEW = 1 << 16
+"""So many states are quicker found than read."""
+_A_STATE = 160
+"""About so many bytes a state takes in lists and tables."""
+_LOOKED_AT = 256
+"""So many states are looked at again when a search is read."""
+
+Edges = Sequence[tuple[int, int]]
+"""Of a state: the label of each edge, and the state that it leads to."""
+
+
+@dataclass
+class Found:
+    """States in the order in which they were found, and the edges of the first of them; see `Graph`."""
+
+    name: str
+    """What it is kept under; empty if nobody keeps it."""
+    states: list[int]
+    first: array[int] = field(default_factory=lambda: array("I", (0,)))
+    target: array[int] = field(default_factory=lambda: array("I"))
+    label: array[int] = field(default_factory=lambda: array("I"))
+    regrouped: list[int] = field(default_factory=list)
+    """How many states there were when it was seen again which steps to look up together."""
+
+
+def begun(system: System, initial: Sequence[int], width: int, edges: Callable[[int], Edges], limit: int) -> Found:
+    """Return what an earlier run has found, or the initial states. What is found from now on is kept.
+
+    ``edges`` tells the edges of a state, to look at some of them again. A search that has found more states than the
+    limit cannot be gone on with under it.
+    """
+    keeper = checkpointing.keeper()
+    if keeper is None:
+        return Found("", list(initial))
+    name, size = f"states {sys.byteorder} {fingerprint(system)}", max(1, (width + 7) // 8)
+    found = Found(name, list(initial))
+    content = keeper.found(name)
+    if content is not None:
+        if _count(content) > limit:
+            raise ResourceExhausted(f"more than {limit:,} reachable states")
+        known = _read(name, content, size)
+        del content
+        if known is not None and _is_right(known, initial, edges):
+            found = known
+        else:
+            keeper.useless(name)
+    keeper.hold(
+        checkpointing.Search(
+            name,
+            lambda: len(found.first),
+            lambda: _written(found, size),
+            lambda: f"{len(found.states):,} states",
+        )
+    )
+    return found
+
+
+def ended(found: Found) -> None:
+    """Say that all states are found, and all their edges: few of them are not kept."""
+    if len(found.first) - 1 != len(found.states):
+        raise AssertionError("a search is said to be at its end, and is not")
+    keeper = checkpointing.keeper()
+    if keeper is not None and len(found.states) < _FEW:
+        keeper.release(found.name)
+
+
+def _written(found: Found, size: int) -> Iterator[checkpointing.Buffer]:
+    states, arrays = found.states, (found.first, found.target, found.label, array("I", found.regrouped))
+    yield _HEAD.pack(size, len(states), len(found.first) - 1, len(found.target)) + struct.pack(
+        "<II", len(found.label), len(found.regrouped)
+    )
+    for begin in range(0, len(states), _BLOCK):
+        yield b"".join([state.to_bytes(size, "little") for state in states[begin : begin + _BLOCK]])
+    for numbers in arrays:
+        view = memoryview(numbers)
+        yield view
+        view.release()  # an array that is looked at cannot grow
+
+
+def _count(content: bytes) -> int:
+    """Return how many states are said to be written there."""
+    return int(_HEAD.unpack_from(content)[1]) if len(content) >= _HEAD.size else 0
+
+
+def _read(name: str, content: bytes, size: int) -> Found | None:
+    """Return what is written there, if that is as long as it says."""
+    begin = _HEAD.size + 8
+    if len(content) < begin:
+        return None
+    wide, count, closed, edges = _HEAD.unpack_from(content)
+    labels, groups = struct.unpack_from("<II", content, _HEAD.size)
+    lengths = (closed + 1, edges, labels, groups)
+    if wide != size or len(content) != begin + count * size + 4 * sum(lengths):
+        return None
+    make_room(_A_STATE * count + 4 * sum(lengths), f"a search with {count:,} states")
+    view = memoryview(content)
+    states = [int.from_bytes(view[at : at + size], "little") for at in range(begin, begin + count * size, size)]
+    arrays = []
+    at = begin + count * size
+    for length in lengths:
+        numbers = array("I")
+        numbers.frombytes(view[at : at + 4 * length])
+        arrays.append(numbers)
+        at += 4 * length
+    first, target, label, regrouped = arrays
+    return Found(name, states, first, target, label, list(regrouped))
+
+
+def _is_right(found: Found, initial: Sequence[int], edges: Callable[[int], Edges]) -> bool:
+    """Whether this may be what a search finds, as far as that is quickly seen."""
+    states, first, target, label = found.states, found.first, found.target, found.label
+    closed = len(first) - 1
+    if states[: len(initial)] != list(initial) or len(set(states)) != len(states) or closed > len(states):
+        return False
+    if first[0] != 0 or first[-1] != len(target) or len(label) not in (0, len(target)):
+        return False
+    if any(map(int.__gt__, first, first[1:])) or any(not 0 < one <= len(states) for one in found.regrouped):
+        return False
+    if not _is_in_order(target, first, len(initial), len(states)):
+        return False
+    for number in range(0, closed, max(1, closed // _LOOKED_AT)):
+        begin, end = first[number], first[number + 1]
+        known = zip(label[begin:end] or bytes(end - begin), map(states.__getitem__, target[begin:end]), strict=True)
+        if sorted(known) != sorted(edges(states[number])):
+            return False
+    return True
+
+
+def _is_in_order(target: array[int], first: array[int], initial: int, count: int) -> bool:
+    """Whether each state that is not initial is led to by an edge of an earlier one, in the order of their numbers."""
+    known = initial
+    for number, begin in enumerate(first[:-1]):
+        if number >= known:
+            return False
+        for one in target[begin : first[number + 1]]:
+            if one == known:
+                known += 1
+            elif one > known:
+                return False
+    return known == count

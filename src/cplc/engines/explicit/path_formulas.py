@@ -1,0 +1,217 @@
+"""Path formulas of every shape: from which states some fair run is accepted by the automaton of the formula.
+
+Runs of system and automaton together are the paths through their product, whose nodes are pairs of an automaton state
+and a state. An accepted one ends up in a strongly connected component that meets justice, the conditions of fairness
+and every mark; so the nodes to find are those that reach such a component.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from cplc.automata.path_automaton import Automaton, Edge
+from cplc.engines.explicit.fairness import Constraints
+from cplc.engines.explicit.graph import Graph
+from cplc.records import dataclass
+
+_DONE = (1 << 32) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An edge of the automaton as the system sees it."""
+
+    target: int
+    reads: tuple[tuple[int, bool], ...]
+    """Which labels, by their numbers, it asks for, and whether they are to hold."""
+    steps: bytes | None
+    """By the position of a step whether it may be taken; all of them if None."""
+    idling: bool
+    marks: int
+    """A bit for each."""
+
+
+def links(reader: Automaton, steps: Sequence[str], permitted: bytes, *, idling: bool = True) -> list[list[Link]]:
+    """Return the edges of an automaton, by the state they leave, in a system with these steps."""
+    number = {label: position for position, label in enumerate(reader.labels)}
+
+    def link(edge: Edge) -> Link:
+        chosen = [
+            allowed and all((name in taken.steps) == holds for taken, holds in edge.taken)
+            for name, allowed in zip(steps, permitted, strict=True)
+        ]
+        return Link(
+            edge.target,
+            tuple((number[label], holds) for label, holds in edge.labels),
+            None if all(chosen) else bytes(chosen),
+            idling and not any(holds for _, holds in edge.taken),
+            sum(1 << mark for mark in edge.marks),
+        )
+
+    return [[link(edge) for edge in edges] for edges in reader.edges]
+
+
+class Product:
+    """The product of the reachable states with an automaton whose edges, by the state they leave, are the links.
+
+    States in which the same labels hold are read alike.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        links: Sequence[Sequence[Link]],
+        labels: Sequence[bytes],
+        marks: int,
+        constraints: Constraints,
+    ) -> None:
+        self._graph = graph
+        self._size = len(graph.states)
+        self._links = links
+        self._constraints = constraints
+        self._everything = (1 << constraints.number + marks) - 1
+        patterns: dict[bytes, bytes] = {}
+        read = map(bytes, zip(*labels, strict=True)) if labels else [b""] * self._size
+        self._pattern = [patterns.setdefault(pattern, pattern) for pattern in read]
+        """The labels that hold, state by state."""
+        self._reading: list[dict[bytes, tuple[Link, ...]]] = [{} for _ in links]
+
+    def beginning(self, initial: Iterable[int], known: Mapping[int, bytes]) -> bytes:
+        """Return the states in which a run begins that is fair and accepted from one of the initial automaton states.
+
+        For some automaton states it is known from where.
+        """
+        size = self._size
+        search = _Search(self, size * len(self._links))
+        for state, found in known.items():
+            search.settle(range(state * size, (state + 1) * size), found)
+        accepted = bytearray(size)
+        for first in initial:
+            for state in range(size):
+                if not accepted[state]:
+                    accepted[state] = search.leads_to_acceptance(first * size + state)
+        return bytes(accepted)
+
+    def _open_to(self, at: int, state: int) -> tuple[Link, ...]:
+        """Return the links whose labels the state has."""
+        pattern, known = self._pattern[state], self._reading[at]
+        found = known.get(pattern)
+        if found is None:
+            found = known[pattern] = tuple(
+                link for link in self._links[at] if all(pattern[label] == holds for label, holds in link.reads)
+            )
+        return found
+
+    def after(self, node: int) -> Iterator[int]:
+        at, state = divmod(node, self._size)
+        for link in self._open_to(at, state):
+            base = link.target * self._size
+            if link.idling:
+                yield base + state
+            if link.steps is None:
+                for target in self._graph.after(state):
+                    yield base + target
+            else:
+                for step, target in self._graph.edges(state):
+                    if link.steps[step]:
+                        yield base + target
+
+    def accepts(self, part: Collection[int]) -> bool:
+        """Whether a run that visits all of these nodes, and goes every way between them, is fair and accepted."""
+        met, endless = 0, False
+        for node in part:
+            at, state = divmod(node, self._size)
+            met |= self._constraints.met_at(state)
+            for link in self._open_to(at, state):
+                for constraints, target in self._moves(link, state):
+                    if target in part:
+                        met |= constraints | link.marks << self._constraints.number
+                        endless = True
+            if endless and met == self._everything:
+                return True
+        return False
+
+    def _moves(self, link: Link, state: int) -> Iterator[tuple[int, int]]:
+        """Return the constraints that are met by each move, and where it leads."""
+        base = link.target * self._size
+        if link.idling:
+            yield 0, base + state
+        for step, target in self._graph.edges(state):
+            if link.steps is None or link.steps[step]:
+                yield self._constraints.met_by[step], base + target
+
+
+class _Search:
+    """Tarjan's search for strongly connected components (1972), ended early.
+
+    Every node that is open leads to the present one. So all of them reach an accepting component as soon as the
+    present one is known to.
+    """
+
+    def __init__(self, product: Product, nodes: int) -> None:
+        self._product = product
+        self._visited = array("I", bytes(4 * nodes))
+        self._lowest = self._visited[:]
+        self._count = 0
+        self._accepted = bytearray(nodes)
+        self._opened: list[int] = []
+
+    def settle(self, nodes: Iterable[int], accepted: Iterable[int]) -> None:
+        """Note what is known of these nodes."""
+        for node, known in zip(nodes, accepted, strict=True):
+            self._visited[node] = _DONE
+            self._accepted[node] = known
+
+    def leads_to_acceptance(self, root: int) -> int:
+        """Return 1 if an accepting component is reached from the node, 0 if not."""
+        if not self._visited[root]:
+            self._explore(root)
+        return self._accepted[root]
+
+    def _explore(self, root: int) -> None:
+        visited, lowest, opened, product = self._visited, self._lowest, self._opened, self._product
+        path = [self._open(root)]
+        while path:
+            node, rest = path[-1]
+            for target in rest:
+                if not visited[target]:
+                    path.append(self._open(target))
+                    break
+                if self._accepted[target]:
+                    self._accept_open()
+                    return
+                if visited[target] < lowest[node]:
+                    lowest[node] = visited[target]
+            else:
+                path.pop()
+                if path:
+                    parent = path[-1][0]
+                    lowest[parent] = min(lowest[parent], lowest[node])
+                if lowest[node] == visited[node]:
+                    part = self._component(node)
+                    if product.accepts(part):
+                        opened.extend(part)
+                        self._accept_open()
+                        return
+                    for member in part:
+                        visited[member] = _DONE
+
+    def _open(self, node: int) -> tuple[int, Iterator[int]]:
+        self._count += 1
+        self._visited[node] = self._lowest[node] = self._count
+        self._opened.append(node)
+        return node, self._product.after(node)
+
+    def _component(self, root: int) -> set[int]:
+        """Return the component of its first node; all of it was opened after that one."""
+        component = set[int]()
+        while root not in component:
+            component.add(self._opened.pop())
+        return component
+
+    def _accept_open(self) -> None:
+        for node in self._opened:
+            self._visited[node] = _DONE
+            self._accepted[node] = 1
+        self._opened.clear()

@@ -1,0 +1,317 @@
+"""Questions of branching time answered by some of the states, with the same verdict and a run as short.
+
+The explicit engine knows all states, and what it says is the definition. Where the graph of the states and some
+conditions decide a formula, states that differ by an exchange of role instances are taken for one
+(`cplc.reductions.symmetry_quotient`); where it asks only what can be reached, stubborn sets of steps are followed
+instead of all (`cplc.reductions.stubborn_sets`); or both. The states that are met are enough for the value of the
+formula in each of them and for a shortest run that shows it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from itertools import product
+from math import prod
+
+from cplc.engines.ctl_fragment import Plan, conditions, plan_for
+from cplc.engines.explicit.engine import ExplicitEngine
+from cplc.engines.explicit.graph import Graph, Stepper, explore
+from cplc.logic.formulas import Formula
+from cplc.records import dataclass
+from cplc.reductions.dependency_relation import Interference
+from cplc.reductions.stubborn_sets import Stubborn
+from cplc.reductions.symmetry import Kin, Symmetry
+from cplc.reductions.symmetry_quotient import Canonical, Members, arranged, canonical, exchangeable, families
+from cplc.runtime import checkpointing, progress
+from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.work_budget import charge
+from cplc.statespace.packing import Numbers, Packing
+from cplc.system.model import State, System
+
+States = bytes
+
+LIMIT = 1_000_000
+"""So many states may be met before all states are asked about instead."""
+_SAMPLE = 1024
+_LITTLE = 0.7
+"""Where more of the possible steps are followed than this, on the average, choosing them costs more than it gains."""
+
+
+class Search:
+    """A breadth-first search that follows stubborn sets for the goals of a plan, or goes on from images, or both."""
+
+    def __init__(
+        self, stepper: Stepper, initial: Iterable[int], follow: Follow | None, image: Canonical | None, limit: int
+    ) -> None:
+        self._stepper = stepper
+        self._follow = follow
+        self._image = image
+        self._limit = limit
+        self.states = list(dict.fromkeys(initial if image is None else map(image, initial)))
+        self._number = Numbers(self.states)
+        self._initial = len(self.states)
+        self._first, self._target, self._label = array("I", (0,)), array("I"), array("I")
+        if follow is not None and not follow.begins(self.states):
+            follow.may_stop = False
+
+    @property
+    def is_over(self) -> bool:
+        follow = self._follow
+        return len(self._first) > len(self.states) or (follow is not None and follow.is_done)
+
+    def advance(self, enough: int) -> bool:
+        """Go on until it is over or that many states have been met; return whether it is over."""
+        states, first, image, follow = self.states, self._first, self._image, self._follow
+        before = len(states)
+        charged = len(first)
+        known = self._number.adder(before)
+        while not self.is_over and len(states) < enough:
+            state = states[len(first) - 1]
+            ways = self._stepper.ways(state)
+            if follow is not None:
+                ways = follow(state, ways)
+            for step, after in ways:
+                target = after if image is None else image(after)
+                position = known(target, len(states))
+                if position == len(states):
+                    states.append(target)
+                    if follow is not None:
+                        follow.meet(target)
+                self._target.append(position)
+                self._label.append(step)
+            first.append(len(self._target))
+            if len(first) % _SAMPLE == 0:
+                progress.say(progress.Explored(len(states), len(states) - len(first) + 1))
+                checkpointing.moment()
+                charge(len(first) - charged)
+                charged = len(first)
+                known, before = self._number.adder(2 * len(states) - before), len(states)
+                if len(first) in (_SAMPLE, 16 * _SAMPLE):
+                    self._stepper.regroup(states)
+            if len(states) > self._limit:
+                raise ResourceExhausted(f"more than {self._limit:,} states up to exchange, or by some orders of steps")
+        charge(len(first) - charged)
+        return self.is_over
+
+    @property
+    def graph(self) -> Graph:
+        """The states that were met; those that were not looked at lead nowhere."""
+        looked_at = len(self._first) - 1
+        rest = array("I", (self._first[-1],)) * (len(self.states) - looked_at)
+        first = self._first + rest
+        return Graph(self._stepper.packing, self.states, self._number, self._initial, first, self._target, self._label)
+
+
+class Follow:
+    """Which steps a search follows, for all goals that it still looks for."""
+
+    def __init__(self, stubborn: Stubborn, plan: Plan) -> None:
+        self._stubborn = stubborn
+        self._open = list(range(len(plan.goals)))
+        self.may_stop = plan.may_stop
+        self.possible = self.followed = 0
+        """How many steps could have been followed, and how many were."""
+
+    def begins(self, initial: Iterable[int]) -> bool:
+        """Note where a search begins; return whether a goal need not be looked for again once it was met.
+
+        So it is where the search begins in one state, for then all that was met can be reached from there.
+        """
+        first, *others = initial
+        if not others:
+            self.meet(first)
+        return not others
+
+    def meet(self, state: int) -> None:
+        """Ask no more for what holds in a state that can be reached."""
+        if self.may_stop:
+            self._open = [goal for goal in self._open if not self._stubborn.holds(goal, state)]
+
+    @property
+    def is_done(self) -> bool:
+        return self.may_stop and not self._open
+
+    @property
+    def gains(self) -> bool:
+        """Whether so many steps are left out that it pays."""
+        return self.followed <= _LITTLE * self.possible
+
+    def __call__(self, state: int, ways: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the ways to follow."""
+        enabled = 0
+        for step, _ in ways:
+            enabled |= 1 << step
+        if not enabled:
+            return ways
+        steps = self._stubborn(state, enabled, self._open)
+        self.possible += enabled.bit_count()
+        self.followed += steps.bit_count()
+        return ways if steps == enabled else [way for way in ways if steps >> way[0] & 1]
+
+
+def initial_states(system: System, packing: Packing, limit: int) -> Iterator[int]:
+    if prod(len(set(variable.initial)) for variable in system.variables) > limit:
+        raise ResourceExhausted(f"more than {limit:,} initial states")
+    choices = [
+        dict.fromkeys(packing.bits(variable.name, value) for value in variable.initial) for variable in system.variables
+    ]
+    return map(sum, product(*choices))
+
+
+@dataclass(frozen=True)
+class Way:
+    """How few states can answer a question."""
+
+    members: tuple[Members, ...]
+    """Those that are exchanged."""
+    plan: Plan | None
+    """What is to be reached, if that is all that is asked."""
+
+
+class ReducedEngine(ExplicitEngine):
+    """States that are enough to answer one question; of others nothing is known, unless they are images of each other.
+
+    The sets that this question is made of are the images of themselves, so a state is in one of them iff its image is.
+    """
+
+    knows_all = False
+
+    def __init__(self, system: System, graph: Graph, way: Way, image: Canonical | None = None) -> None:
+        super().__init__(system)
+        self._way = way
+        self._image = image
+        self.use(graph)
+
+    @property
+    def extent(self) -> str:
+        names = " and ".join(f"`{name}`" for name in families(self._way.members))
+        how = [f"up to exchange of {names}"] if names else []
+        if self._way.plan is not None:
+            how.append("by no more orders of steps than it takes")
+        return f"{self.size:,} states were met, {' and '.join(how)}"
+
+    def single(self, state: State) -> States:
+        return self._set((self._graph.number[self._packed(state)],))
+
+    def contains(self, states: States, state: State) -> bool:
+        """Whether a state is one of the set; it need not have been met."""
+        number = self._graph.number.get(self._packed(state))
+        return number is not None and bool(states[number])
+
+    def _packed(self, state: State) -> int:
+        packed = self._graph.packing.pack(state)
+        return packed if self._image is None else self._image(packed)
+
+
+# --- the engine to ask
+
+
+@dataclass(frozen=True)
+class _Arranged:
+    """The system as it is laid out for some members to be exchanged."""
+
+    system: System
+
+    @property
+    def packing(self) -> Packing:
+        return self.stepper.packing
+
+    @cached_property
+    def stepper(self) -> Stepper:
+        return Stepper(self.system)
+
+    @cached_property
+    def interference(self) -> Interference:
+        return Interference(self.system)
+
+
+class Reduction:
+    """The searches of one system that answer questions by some of its states.
+
+    What they do depends on how many states are met and never on time: so it is the same every time.
+    """
+
+    def __init__(self, system: System, limit: int = LIMIT) -> None:
+        self.system = system
+        self._limit = limit
+        self._ways: dict[Formula, Way | None] = {}
+        self._arranged: dict[tuple[Members, ...], _Arranged] = {}
+        self._engines: dict[Way, ReducedEngine] = {}
+        self._is_too_much = False
+
+    def whole(self, limit: int) -> ExplicitEngine | None:
+        """Return the engine that knows every state, if there are no more than that."""
+        if self.system.is_synchronous:
+            return None
+        try:
+            graph = explore(self.system, limit)
+        except ResourceExhausted:
+            return None
+        engine = ExplicitEngine(self.system)
+        engine.use(graph)
+        return engine
+
+    def engine(self, formula: Formula) -> ReducedEngine | None:
+        """Return the engine that knows enough states, if there is one; where there was none once, none is tried again.
+
+        There is none where even of these there are too many, or too few steps can be left out for it to pay.
+        """
+        way = self._way(formula)
+        if way is None:
+            return None
+        known = self._engines.get(way)
+        if known is None and not self._is_too_much:
+            try:
+                known = self._searched(way)
+            except ResourceExhausted:
+                self._is_too_much = True
+            if known is not None:
+                self._remember(way, known)
+        return known
+
+    def _way(self, formula: Formula) -> Way | None:
+        """Return how the formula can be answered by some of the states; None if it takes them all."""
+        if formula not in self._ways:
+            self._ways[formula] = way_for(self.system, self._kin, formula)
+        return self._ways[formula]
+
+    @cached_property
+    def _kin(self) -> tuple[Kin, ...]:
+        return Symmetry(self.system).kin
+
+    def _searched(self, way: Way) -> ReducedEngine | None:
+        place = self._arranged.get(way.members)
+        if place is None:
+            place = self._arranged[way.members] = _Arranged(arranged(self.system, way.members))
+        image = canonical(place.packing, way.members) if way.members else None
+
+        def search(follow: Follow | None) -> Search:
+            initial = initial_states(place.system, place.packing, self._limit)
+            return Search(place.stepper, initial, follow, image, self._limit)
+
+        follow = None if way.plan is None else Follow(Stubborn(place.interference, way.plan.goals), way.plan)
+        found = search(follow)
+        if not found.advance(_SAMPLE) and follow is not None and not follow.gains:
+            if image is None:
+                return None
+            way, found = replace(way, plan=None), search(None)
+        found.advance(self._limit + 1)
+        return ReducedEngine(self.system, found.graph, way, image)
+
+    def _remember(self, way: Way, engine: ReducedEngine) -> None:
+        """Keep what was found for the next question, but not more of it than one search may meet."""
+        if engine.size + sum(known.size for known in self._engines.values()) > self._limit:
+            self._engines.clear()
+        self._engines[way] = engine
+
+
+def way_for(system: System, kin: Iterable[Kin], formula: Formula) -> Way | None:
+    """Return how some of the states answer the formula; None if it takes them all."""
+    asked = None if system.is_synchronous or system.conditions else conditions(formula)
+    if not asked:
+        return None
+    members, plan = exchangeable(system, kin, asked), plan_for(formula)
+    return Way(members, plan) if members or plan is not None else None

@@ -1,0 +1,373 @@
+"""The graph of a synchronous system: the rounds of its players, computed without trying all that they may do together.
+
+Players influence each other where a rule reads what several of them do. In a given state most of these have one action
+only, so those who have a choice fall into small groups, and each group is gone through by itself. Rules write different
+variables: the ways of the groups combine freely, and each combination is another state.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, product
+from math import prod
+from typing import TypeVar
+
+from cplc.engines.explicit.graph import Graph
+from cplc.engines.explicit.graph_checkpoint import begun, ended
+from cplc.logic.expressions import Read, reads
+from cplc.logic.formulas import Adjacent
+from cplc.records import dataclass
+from cplc.runtime import checkpointing, progress
+from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.work_budget import charge
+from cplc.statespace.packing import TABLE_SIZE, Numbers, Packing, Table
+from cplc.system.model import System
+from cplc.system.satisfying_assignments import independent, solutions
+from cplc.system.synchronous import Change, Player
+
+_MOST_TOGETHER = 1_000_000
+"""So many ways to act are tried at most for those who influence each other in a state."""
+_EDGES = 8
+"""For each state of the limit there may be so many rounds."""
+_OFTEN = 256
+"""After so many states it is said how far the search has come."""
+
+T = TypeVar("T")
+Bits = tuple[int, ...]
+"""The actions that a player has, as bits of its choice."""
+Made = tuple[int, ...]
+"""The changes of a rule that may be made, by their positions."""
+Steering = tuple[tuple[int, Bits], ...]
+"""Players whose choices are told apart, each with actions of it that come to the same."""
+_Joint = tuple[list["_Rule"], dict[Steering, list[tuple[Made, ...]]]]
+"""Some rules, and what they may do together."""
+Restriction = tuple[str, str]
+"""A choice, and the one action that counts."""
+
+
+def explore_rounds(system: System, limit: int) -> Graph:
+    """Return the reachable part of a synchronous system, if it has no more states than the limit."""
+    rounds = Rounds(system)
+    start = initial_states(rounds.packing, system, limit)
+    room = _EDGES * limit
+    found = begun(
+        system, start, rounds.packing.width, lambda state: [(0, after) for after in rounds.after(state, room)], limit
+    )
+    states, first, target = found.states, found.first, found.target
+    count = before = len(states)
+    number = Numbers(states)
+    known, add, reached = number.adder(count), states.append, target.append
+    for state in islice(states, len(first) - 1, None):  # grows
+        for after in rounds.after(state, room - len(target)):
+            position = known(after, count)
+            if position == count:
+                add(after)
+                count += 1
+            reached(position)
+        first.append(len(target))
+        if len(first) % _OFTEN == 0:
+            progress.say(progress.Explored(count, count - len(first) + 1))
+            checkpointing.moment()
+            charge(_OFTEN)
+            known, before = number.adder(2 * count - before), count
+        if count > limit:
+            raise ResourceExhausted(f"more than {limit:,} reachable states")
+    charge(len(first) % _OFTEN)
+    ended(found)
+    return Graph(rounds.packing, states, number, len(start), first, target, array("I", bytes(4 * len(target))))
+
+
+def initial_states(packing: Packing, system: System, limit: int) -> list[int]:
+    """Return the initial states: what the initial condition says of different variables is independent."""
+    domains = {variable.name: tuple(dict.fromkeys(variable.initial)) for variable in system.variables}
+    parts: list[list[int]] = []
+    for names, condition in independent(domains, system.start):
+        ways = solutions({name: domains[name] for name in names}, condition)
+        found = [sum(packing.bits(*one) for one in way.items()) for way in islice(ways, limit + 1)]
+        parts.append(found)
+        if prod(map(len, parts)) > limit:
+            raise ResourceExhausted(f"more than {limit:,} initial states")
+    return [sum(bits) for bits in product(*parts)]
+
+
+class Rounds:
+    """What the players may do in a packed state, and where that leads."""
+
+    def __init__(self, system: System, only: Restriction | None = None, steered: Collection[str] = ()) -> None:
+        choices = {player.choice: tuple(action.name for action in player.actions) for player in system.players}
+        self.packing = Packing(system, choices)
+        self._players = [_Player(self.packing, player, only) for player in system.players]
+        position = {player.choice: index for index, player in enumerate(system.players)}
+        rules = [_Rule(self.packing, rule, position) for player in system.players for rule in player.rules]
+        kept = frozenset(position[choice] for choice in steered)
+        self._groups = [_Group(self._players, some, kept) for some in _apart((rule, rule.asks) for rule in rules)]
+        asked = {index for rule in rules for index in rule.asks}
+        self._others = [player for index, player in enumerate(self._players) if index not in asked]
+        """Nobody reads what they do; it only matters that they can do something."""
+
+    def after(self, state: int, room: int) -> list[int]:
+        """Return the states that a round may lead to, each once, if they are not more than there is room for."""
+        return [after for _, some in self.options(state, room) for after in some]
+
+    def options(self, state: int, room: int) -> Iterator[tuple[Steering, list[int]]]:
+        """Yield what those may do whose choices are told apart, each with the states that a round may lead to then.
+
+        Who is not named may do anything that it has to do.
+        """
+        for player in self._others:
+            if not player.allowed[state & player.mask]:
+                return
+        for ways in product(*(group.table[state & group.mask] for group in self._groups)):
+            room -= prod(len(changes) for _, changes in ways)
+            if room < 0:
+                raise ResourceExhausted("more rounds between reachable states than can be kept")
+            found = [state]
+            for _, changes in ways:
+                found = [one ^ change for change in changes for one in found]
+            yield tuple(choice for steering, _ in ways for choice in steering), found
+
+
+class _Player:
+    """The actions that one player has in a state, as bits of its choice."""
+
+    def __init__(self, packing: Packing, player: Player, only: Restriction | None) -> None:
+        actions = [
+            (packing.condition(action.allowed), packing.bits(player.choice, action.name))
+            for action in player.actions
+            if only is None or only[0] != player.choice or only[1] == action.name
+        ]
+        self.mask = packing.mask(name for action in player.actions for name in reads(action.allowed))
+        self.allowed = Table(lambda state: tuple(bits for allowed, bits in actions if allowed(state)))
+
+
+class _Rule:
+    """One rule: which of its changes may be made is told by few variables and by what those do whom it asks."""
+
+    def __init__(self, packing: Packing, changes: Sequence[Change], position: dict[str, int]) -> None:
+        names = {name for change in changes for name in reads(change.guard)}
+        self.asks = sorted(position[name] for name in names if name in position)
+        self._mask = packing.mask(names)
+        used = {name for change in changes for written, value in change.updates for name in (written, *reads(value))}
+        self._used = packing.mask(used)
+        self.seen = packing.mask((names | used) - position.keys())
+        """Every bit of a state that matters to it."""
+        self._packing = packing
+        guards = [(packing.mask(reads(change.guard)), Table(packing.condition(change.guard))) for change in changes]
+        self._updates = [
+            (
+                ~packing.mask(name for name, _ in change.updates),
+                [(name, packing.evaluator(value)) for name, value in change.updates],
+            )
+            for change in changes
+        ]
+        self._made = Table(lambda pattern: tuple(n for n, (mask, holds) in enumerate(guards) if holds[pattern & mask]))
+        self._told: dict[tuple[int, tuple[Bits, ...]], _Told] = {}
+        self._ways: dict[tuple[Made, int], list[int]] = {}
+
+    def told(self, doing: int, free: Mapping[int, Bits]) -> _Told:
+        """Return the changes that may be made, with what those do who have no choice, by what the others do."""
+        asked = [index for index in self.asks if index in free]
+        key = doing & self._mask, tuple(free[index] for index in asked)
+        known = self._told.get(key)
+        if known is None:
+            if len(self._told) >= TABLE_SIZE:
+                self._told.clear()
+            known = self._told[key] = self._worked_out(doing, asked, free)
+        return known
+
+    def _worked_out(self, doing: int, asked: list[int], free: Mapping[int, Bits]) -> _Told:
+        """Return only those that make a difference."""
+        _check_together(len(free[index]) for index in asked)
+        every = product(*(free[index] for index in asked))
+        told = _Told(asked, {chosen: self._made[doing + sum(chosen) & self._mask] for chosen in every})
+        for index in asked:
+            others = told.without(index)
+            if all(len(set(made)) == 1 for made in others.values()):
+                left = [one for one in told.asked if one != index]
+                told = _Told(left, {chosen: made[0] for chosen, made in others.items()})
+        return told
+
+    def ways(self, made: Made, state: int) -> list[int]:
+        """Return the bits that change, one entry for each way; none where all these changes lead out of a domain."""
+        key = made, state & self._used
+        known = self._ways.get(key)
+        if known is None:
+            if len(self._ways) >= TABLE_SIZE:
+                self._ways.clear()
+            found: dict[int, None] = {}
+            for number in made:
+                kept, updates = self._updates[number]
+                try:
+                    written = sum(self._packing.bits(name, value(state)) for name, value in updates)
+                except ValueError:  # it has no such value
+                    continue
+                found[(state & kept | written) ^ state] = None
+            known = self._ways[key] = list(found) if made else [0]
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Which changes of a rule may be made, by what those do whom it asks and who have a choice."""
+
+    asked: list[int]
+    made: dict[Bits, Made]
+
+    def without(self, player: int) -> dict[Bits, list[Made]]:
+        """Return the changes by what all others do, one entry for each thing that this player may do."""
+        at = self.asked.index(player)
+        found: dict[Bits, list[Made]] = {}
+        for chosen, made in self.made.items():
+            found.setdefault(chosen[:at] + chosen[at + 1 :], []).append(made)
+        return found
+
+    def after(self, player: int, action: int) -> tuple[Made, ...]:
+        """Return the changes if a player does this, one entry for each thing that all others may do."""
+        at = self.asked.index(player)
+        return tuple(made for chosen, made in self.made.items() if chosen[at] == action)
+
+
+class _Group:
+    """Rules that ask the same players, directly or by way of other rules, and these players."""
+
+    def __init__(self, players: Sequence[_Player], rules: Sequence[_Rule], steered: frozenset[int]) -> None:
+        self._rules = rules
+        self._steered = steered
+        self._asked = {index: players[index] for rule in rules for index in rule.asks}
+        self.mask = 0
+        for player in self._asked.values():
+            self.mask |= player.mask
+        for rule in rules:
+            self.mask |= rule.seen
+        self.table = Table(self._ways)
+        self._known: dict[tuple[int, ...], tuple[list[_Told], list[_Joint]]] = {}
+
+    def _ways(self, state: int) -> list[tuple[Steering, list[int]]]:
+        """Return the bits that change, one entry for each way, by what is told apart; none if one has nothing to do."""
+        doing, free = state, dict[int, Bits]()
+        for index, player in self._asked.items():
+            allowed = player.allowed[state & player.mask]
+            if not allowed:
+                return []
+            if len(allowed) == 1:
+                doing |= allowed[0]
+            else:
+                free[index] = allowed
+        ways: list[tuple[Steering, list[int]]] = [((), [0])]
+        for rules, joint in self._together([rule.told(doing, free) for rule in self._rules], free):
+            some = [(steering, self._changes(rules, made, state)) for steering, made in joint.items()]
+            _check_ways(sum(len(one) for _, one in ways) * sum(len(one) for _, one in some))
+            ways = [
+                (before + steering, [one ^ other for other in changes for one in known])
+                for steering, changes in some
+                for before, known in ways
+            ]
+        return ways
+
+    def _changes(self, rules: Sequence[_Rule], joint: Sequence[tuple[Made, ...]], state: int) -> list[int]:
+        """Return the bits that change, one entry for each way."""
+        some: dict[int, None] = {}
+        for made in joint:
+            combined = [0]
+            for rule, changes in zip(rules, made, strict=True):
+                combined = [one ^ way for way in rule.ways(changes, state) for one in combined]
+                _check_ways(len(combined))
+            some.update(dict.fromkeys(combined))
+        return list(some)
+
+    def _together(self, told: list[_Told], free: Mapping[int, Bits]) -> list[_Joint]:
+        """Return what rules may do, in groups that do not depend on each other."""
+        key = tuple(map(id, told))  # what was told is kept with it, so no other has its identity
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= TABLE_SIZE:
+                self._known.clear()
+            asking = ((pair, pair[1].asked) for pair in zip(self._rules, told, strict=True))
+            known = self._known[key] = told, [_joint(members, free, self._steered) for members in _apart(asking)]
+        return known[1]
+
+
+def _joint(rules: Sequence[tuple[_Rule, _Told]], free: Mapping[int, Bits], steered: frozenset[int]) -> _Joint:
+    """Return the changes that these rules may make together, whatever those do who are free to choose.
+
+    Of actions that come to the same for each of these rules one is tried. What those do whose choices are told apart
+    comes first.
+    """
+    asked = sorted({index for _, told in rules for index in told.asked}, key=lambda one: (one not in steered, one))
+    kinds: list[list[Bits]] = []
+    for index in asked:
+        asking = [told for _, told in rules if index in told.asked]
+        alike: dict[tuple[tuple[Made, ...], ...], list[int]] = {}
+        for action in free[index]:
+            alike.setdefault(tuple(told.after(index, action) for told in asking), []).append(action)
+        kinds.append([tuple(actions) for actions in alike.values()])
+    _check_together(map(len, kinds))
+    apart = sum(index in steered for index in asked)
+    found: dict[Steering, dict[tuple[Made, ...], None]] = {}
+    for actions in product(*kinds):
+        chosen = dict(zip(asked, actions, strict=True))
+        made = tuple(told.made[tuple(chosen[index][0] for index in told.asked)] for _, told in rules)
+        found.setdefault(tuple(chosen.items())[:apart], {})[made] = None
+    return [rule for rule, _ in rules], {steering: list(made) for steering, made in found.items()}
+
+
+def _check_ways(number: int) -> None:
+    if number > _MOST_TOGETHER:
+        raise ResourceExhausted(f"more than {_MOST_TOGETHER:,} rounds are possible in one state")
+
+
+def _check_together(choices: Iterable[int]) -> None:
+    if prod(choices) > _MOST_TOGETHER:
+        raise ResourceExhausted(f"more than {_MOST_TOGETHER:,} ways to act together depend on each other in one state")
+
+
+def _apart(asking: Iterable[tuple[T, Iterable[int]]]) -> list[list[T]]:
+    """Return who asks, in groups that ask different players."""
+    groups: list[tuple[list[T], frozenset[int]]] = []
+    for one, players in asking:
+        members, asked = [one], frozenset(players)
+        apart = []
+        for group in groups:
+            if group[1].isdisjoint(asked):
+                apart.append(group)
+            else:
+                members, asked = group[0] + members, group[1] | asked
+        groups = [*apart, (members, asked)]
+    return [members for members, _ in groups]
+
+
+# --- one round from another state
+
+
+def adjacent(graph: Graph, system: System, formula: Adjacent, goal: bytes) -> bytes:
+    """Return the states from which a round as the formula asks for leads into the goal, or to which from there."""
+    agree = agreeing(graph.packing, formula.same)
+    ahead = _after_action(graph, system, formula.choice) if formula.choice else graph.after
+    found = bytearray(len(goal))
+    for number, state in enumerate(graph.states):
+        if formula.back and not goal[number]:
+            continue
+        for target in ahead(number):
+            if (formula.back or goal[target]) and agree(state, graph.states[target]):
+                found[target if formula.back else number] = 1
+    return bytes(found)
+
+
+def _after_action(graph: Graph, system: System, only: Restriction) -> Callable[[int], list[int]]:
+    """Return what gives the states after those rounds in which a player does this."""
+    rounds = Rounds(system, only)
+    return lambda number: [graph.number[state] for state in rounds.after(graph.states[number], _MOST_TOGETHER)]
+
+
+def agreeing(packing: Packing, same: Iterable[tuple[str, str]]) -> Callable[[int, int], bool]:
+    """Return whether variables have the same values, the first of each pair in one state, the second in the other."""
+    kept = packing.mask(before for before, after in same if before == after)
+    moved = [
+        (packing.evaluator(Read(before)), packing.evaluator(Read(after))) for before, after in same if before != after
+    ]
+
+    def agree(state: int, target: int) -> bool:
+        return not (state ^ target) & kept and all(one(state) == other(target) for one, other in moved)
+
+    return agree

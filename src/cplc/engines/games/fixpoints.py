@@ -1,0 +1,270 @@
+"""What a group of agents can bring about, whatever the others do: fixpoints on any kind of sets of states.
+
+The group's moves are the sends of its members. It wins against every just scheduler: what is in flight is received,
+time passes, rounds restart, those who are assumed to do so keep going, and a send that the group insists on is taken
+in the end unless it stops being possible. All others move when they like or never, and conditions of ``fairness`` do
+not bind them. Members may always refrain, so nothing moves against the group but the other steps.
+
+To reach a goal, the group insists on one send at a time, or waits for one constraint of justice. Let k be that send
+or constraint, and Y what is won already. Where k is possible and can lead into Y only, and every step of the others
+leads into Y or to where the same is so, some step of k is taken in the end or another one has led into Y: a greatest
+fixpoint inside of the least one. Of a constraint on members themselves some send that leads into Y is enough. This is
+the rule for response under justice, which is complete: where the goal is reached on all just runs, some k helps from
+each state on. To keep what is so, or to have it next, the group refrains.
+
+References: Alur, Henzinger and Kupferman, "Alternating-time temporal logic", 2002; Manna and Pnueli, "Completing the
+temporal picture", 1991.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Generic
+
+from cplc.engines.interface import S
+from cplc.logic.expressions import Expr
+from cplc.records import dataclass
+from cplc.system.model import Justice, State, System
+
+Joint = tuple[tuple[str, str], ...]
+"""What some players do in a round together: the name of the choice of each, and its action."""
+
+
+class Sets(ABC, Generic[S]):
+    """Sets of states. A set may hold states that are not reachable."""
+
+    everything: S
+
+    @property
+    @abstractmethod
+    def reachable(self) -> S: ...
+
+    @abstractmethod
+    def both(self, left: S, right: S) -> S: ...
+
+    @abstractmethod
+    def either(self, left: S, right: S) -> S: ...
+
+    @abstractmethod
+    def without(self, left: S, right: S) -> S: ...
+
+    @abstractmethod
+    def is_empty(self, states: S) -> bool:
+        """Whether no reachable state is in the set."""
+
+    @abstractmethod
+    def where(self, condition: Expr) -> S: ...
+
+    @abstractmethod
+    def pick(self, states: S) -> State:
+        """Return a reachable state of the set."""
+
+    @abstractmethod
+    def single(self, state: State) -> S: ...
+
+    @abstractmethod
+    def alike(self, variables: Sequence[str], states: S) -> S:
+        """Return where these variables have values that they have in some reachable state of the set."""
+
+    @property
+    def nothing(self) -> S:
+        return self.without(self.everything, self.everything)
+
+
+class Arena(Sets[S]):
+    """Sets of states and what leads from one to another."""
+
+    @abstractmethod
+    def after(self, states: S, steps: Iterable[int]) -> S: ...
+
+    @abstractmethod
+    def before(self, states: S, steps: Iterable[int]) -> S: ...
+
+    @abstractmethod
+    def enabled(self, steps: Iterable[int]) -> S: ...
+
+    @abstractmethod
+    def staying(self, keep: S, goal: S, moves: Moves[S]) -> S:
+        """Return the largest part of ``keep`` from which these moves lead to itself or into the goal only."""
+
+    def depends_on(self, states: S) -> frozenset[str] | None:
+        """Return variables that decide what is in the set; None if that is not known."""
+        return None
+
+    def forcing(self, steps: Sequence[int], goal: S) -> S:
+        """Return where one of the steps is possible, and all that are lead into the goal."""
+        return self.without(self.enabled(steps), self.before(self.without(self.everything, goal), steps))
+
+
+@dataclass(frozen=True)
+class Moves(Generic[S]):
+    """Steps that may be taken at any time, and others, one by one, that may be where the group insists on them."""
+
+    steps: tuple[int, ...]
+    insisted: tuple[tuple[int, S], ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan(Generic[S]):
+    """A strategy: where which sends are insisted on; elsewhere the group waits. It wins in all of ``won``.
+
+    With full observation that is one send in each state, and otherwise one of each member, by its local state.
+    """
+
+    won: S
+    insisted: tuple[tuple[int, S], ...] = ()
+    chosen: tuple[tuple[Joint, S], ...] = ()
+    """In rounds: what those members do who have a choice, and where; no state has two."""
+
+
+def _no_other(_: object) -> None:
+    """Return that no strategy wins from more states together than those that are there."""
+
+
+@dataclass(frozen=True)
+class Solution(Generic[S]):
+    """Where the group can enforce the goal, and strategies of which some wins from each such state.
+
+    There are no strategies where conditions of fairness decide who wins in rounds. With full observation there is one
+    that wins from all of the states.
+    """
+
+    won: S
+    plans: tuple[Plan[S], ...]
+    joint: Callable[[S], Plan[S] | None] = _no_other
+    """Searches one strategy that wins from all of these states, where no single one of the ``plans`` does."""
+
+
+@dataclass(frozen=True)
+class Choices(Generic[S]):
+    """What the members have chosen by their local states so far.
+
+    What a member has chosen to insist on may be taken whenever it is possible, also while the group waits for
+    something else; where a member has not chosen yet it may choose anything in each state.
+    """
+
+    made: tuple[tuple[int, S], ...]
+    allowed: dict[int, S]
+    """For each send of the group, where its sender has chosen it or can still choose it."""
+
+
+class Game(Generic[S]):
+    """The group against all others, on one arena."""
+
+    def __init__(
+        self,
+        arena: Arena[S],
+        system: System,
+        group: Sequence[str],
+        assuming: frozenset[str],
+        near: frozenset[str] | None = None,
+    ) -> None:
+        """Restrict the game to ``near``, variables that no others influence, if that is enough."""
+        self.arena = arena
+        self.system = system
+        played = [index for index, step in enumerate(system.steps) if near is None or step.footprint <= near]
+        self.own = {
+            agent: tuple(
+                index
+                for index in played
+                if system.steps[index].actor == agent and system.steps[index].kind in {"send", "exchange"}
+            )
+            for agent in dict.fromkeys(group)
+        }
+        self.sends = tuple(step for steps in self.own.values() for step in steps)
+        self.sees = {
+            agent: tuple(name for name in system.agent[agent].local if near is None or name in near)
+            for agent in self.own
+        }
+        self.others = tuple(sorted(set(played).difference(self.sends)))
+        self.justice = tuple(justice for justice in system.constraints(assuming) if set(justice.steps) <= set(played))
+
+    @cached_property
+    def _moves(self) -> Moves[S]:
+        return Moves(self.others)
+
+    @cached_property
+    def _free(self) -> Choices[S]:
+        """What members can choose who see everything."""
+        return Choices((), dict.fromkeys(self.sends, self.arena.everything))
+
+    def keeping(self, safe: S) -> S:
+        """Return from where the group can make sure that all that happens stays in the set."""
+        return self.arena.staying(safe, self.arena.nothing, self._moves)
+
+    def coming(self, goal: S) -> S:
+        """Return where the goal is so and stays so whoever moves next: nobody may, or somebody else."""
+        missing = self.arena.without(self.arena.everything, goal)
+        return self.arena.without(goal, self.arena.before(missing, self.others))
+
+    def reaching(self, through: S, goal: S, choices: Choices[S] | None = None) -> Plan[S]:
+        """Return from where the group can make sure that the goal is reached by way of ``through``, and how.
+
+        With choices that are not complete yet this is an upper bound of what any completion of them reaches.
+        """
+        arena = self.arena
+        moves = self._moves if choices is None else Moves(self.others, choices.made)
+        helpers: list[int | Justice] = [*self.justice, *self.sends]
+        won, insisted = goal, list[tuple[int, S]]()
+        idle, number, known = 0, 0, arena.depends_on(goal)
+        while helpers and idle < len(helpers):
+            helper = helpers[number % len(helpers)]
+            number, idle = number + 1, idle + 1
+            if known is not None and known.isdisjoint(self._writes(helper)):
+                continue
+            helping, how = self._helping(helper, won, choices)
+            keep = arena.without(arena.both(through, helping), won)
+            if arena.is_empty(keep):
+                continue
+            keep = arena.staying(keep, won, moves)
+            if arena.is_empty(keep):
+                continue
+            waiting = keep
+            for step, where in how:
+                insisted.append((step, arena.both(waiting, where)))
+                waiting = arena.without(waiting, where)
+            won, idle = arena.either(won, keep), 0
+            known = arena.depends_on(won)
+        return Plan(won, tuple(insisted))
+
+    def _writes(self, helper: int | Justice) -> frozenset[str]:
+        steps = helper.steps if isinstance(helper, Justice) else (helper,)
+        return frozenset[str]().union(*(self.system.steps[step].writes for step in steps))
+
+    def _helping(
+        self, helper: int | Justice, won: S, choices: Choices[S] | None
+    ) -> tuple[S, tuple[tuple[int, S], ...]]:
+        """Return where the helper is possible and leads to what is won only, and what is to be insisted on there."""
+        arena = self.arena
+        if isinstance(helper, Justice):
+            if set(helper.steps).isdisjoint(self.sends):
+                return arena.forcing(helper.steps, won), ()
+            return self._own_justice(helper, won, choices or self._free)
+        helping = arena.forcing((helper,), won)
+        if choices is not None:
+            helping = arena.both(helping, choices.allowed[helper])
+        return helping, ((helper, helping),)
+
+    def _own_justice(self, justice: Justice, won: S, choices: Choices[S]) -> tuple[S, tuple[tuple[int, S], ...]]:
+        """Return where steps of the constraint help that are left when the members have chosen.
+
+        A send that is not insisted on is not there, so the constraint does not ask for it; and members who are assumed
+        to keep going may insist on one send here and on another there, and some of them will be taken.
+        """
+        arena = self.arena
+        others = tuple(step for step in justice.steps if step in self.others)
+        missing = arena.without(arena.everything, won)
+        astray = arena.before(missing, others)
+        possible = arena.enabled(others)
+        for step, where in choices.made:
+            if step in justice.steps:
+                astray = arena.either(astray, arena.both(where, arena.before(missing, (step,))))
+        how: list[tuple[int, S]] = []
+        for step in justice.steps:
+            if step in choices.allowed:
+                leading = arena.both(choices.allowed[step], arena.forcing((step,), won))
+                how.append((step, arena.without(leading, possible)))
+                possible = arena.either(possible, leading)
+        return arena.without(possible, astray), tuple(how)

@@ -1,0 +1,108 @@
+"""Which of the games a formula about a group asks to be played, and the states and strategies that win it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from cplc.engines.games.fixpoints import Arena, Game, Plan, Solution
+from cplc.engines.games.synchronous import Goal, RoundArena, RoundGame
+from cplc.engines.games.synchronous_uniform import UniformSearch
+from cplc.engines.games.uniform import Search
+from cplc.engines.games.uniform_search import StrategySearch, certain, seen_together
+from cplc.engines.interface import S
+from cplc.logic.expressions import reads
+from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, Next, Until, subformulas
+from cplc.reductions.components import Slices
+from cplc.runtime.limits import ResourceExhausted
+from cplc.system.model import System
+
+V = TypeVar("V")
+
+
+def solution(
+    arena: Arena[S], system: System, formula: Enforces, assuming: frozenset[str], satisfying: Callable[[Formula], S]
+) -> Solution[S]:
+    """Return where the group can enforce its goal; ``satisfying`` says where what the goal speaks of is so.
+
+    What is so now, or next, is best kept by refraining, and to refrain is one uniform strategy: it wins where it
+    succeeds from all states that the members together cannot tell apart.
+    """
+    game = Game(arena, system, formula.group, assuming)
+    match formula.goal:
+        case Next(operand):
+            won = game.coming(satisfying(operand))
+        case Globally(operand):
+            won = game.keeping(satisfying(operand))
+        case Finally(operand):
+            return _reaching(game, formula, assuming, arena.everything, satisfying(operand))
+        case Until(left, right):
+            return _reaching(game, formula, assuming, satisfying(left), satisfying(right))
+    if formula.uniform:
+        won = certain(arena, seen_together(system, formula.group), won, arena.everything)
+    return Solution(won, (Plan(won),))
+
+
+def round_solution(
+    arena: RoundArena[S], system: System, formula: Enforces, counting: S, satisfying: Callable[[Formula], S]
+) -> Solution[S]:
+    """Return the same for a synchronous system; ``counting`` are the states that count."""
+    game = RoundGame(arena, system, formula.group, counting)
+    match formula.goal:
+        case Until(left, right):
+            goal = Goal(Until, satisfying(left), satisfying(right))
+        case Next(operand) | Finally(operand) | Globally(operand):
+            goal = Goal(type(formula.goal), counting, satisfying(operand))
+    if system.conditions:
+        if formula.uniform:
+            raise ResourceExhausted("uniform strategies are not decided together with conditions of fairness")
+        recurrent = [*map(arena.where, system.fairness), *map(satisfying, system.recurring)]
+        return Solution(game.fairly(goal, recurrent), ())
+    if formula.uniform:
+        return _searched(UniformSearch(game, goal))
+    plan = game.solve(goal)
+    return Solution(plan.won, (plan,))
+
+
+def _reaching(game: Game[S], formula: Enforces, assuming: frozenset[str], through: S, goal: S) -> Solution[S]:
+    """Return where the goal is reached; uniformly, first by what the members see of what the goal depends on.
+
+    A strategy that looks at less is uniform as well. More to look at can help, for what members do elsewhere may serve
+    them as a memory; it cannot help where all that is won with full observation is won already.
+    """
+    plan = game.reaching(through, goal)
+    if not formula.uniform:
+        return Solution(plan.won, (plan,))
+    arena = game.arena
+    possible = certain(arena, seen_together(game.system, formula.group), plan.won, arena.everything)
+    searches = [Search(game, through, goal)]
+    near = _near(game.system, formula)
+    if near is not None:
+        searches.insert(0, Search(Game(arena, game.system, formula.group, assuming, near), through, goal))
+        narrow = searches[0].solution()
+        if arena.is_empty(arena.without(possible, narrow.won)):
+            return replace(narrow, joint=lambda starts: _joint(searches, starts))
+    return _searched(searches[-1], searches)
+
+
+def _searched(search: StrategySearch[S, V], searches: Sequence[StrategySearch[S, V]] = ()) -> Solution[S]:
+    return replace(search.solution(), joint=lambda starts: _joint(searches or (search,), starts))
+
+
+def _joint(searches: Sequence[StrategySearch[S, V]], starts: S) -> Plan[S] | None:
+    """Return one strategy that wins from all of these states, by the first search that finds one."""
+    for search in searches:
+        plan = search.joint(starts)
+        if plan is not None:
+            return plan
+    return None
+
+
+def _near(system: System, formula: Enforces) -> frozenset[str] | None:
+    """Return what the goal depends on, if that is not all there is."""
+    parts = tuple(subformulas(formula.goal))[1:]
+    slices = Slices(system)
+    near = slices.closed(name for part in parts if isinstance(part, Atom) for name in reads(part.condition))
+    is_plain = all(slices.relevant(part) <= near for part in parts)
+    return near if is_plain and len(near) < len(system.variables) else None

@@ -1,0 +1,185 @@
+"""What a group can bring about in a synchronous system, in which all players act at once.
+
+In every state the members choose actions that are allowed to them, then the others, then what follows: the group has
+its way with a choice after which all that may follow is as it wants. That includes nothing at all, where every change
+leads out of a domain; but where somebody has nothing to do the group has no choice either. So it is in MCMAS, and with
+conditions of fairness as there (Busard, Pecheur, Qu and Raimondi, "Reasoning about strategies under partial
+observability and fairness constraints", 2013): what counts are the states from which a fair run begins, and the group
+has its way where the others cannot keep it from that on fair runs.
+
+A uniform strategy chooses for each member by its local state alone, and wins from a state if it wins from all that look
+the same to the members together.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Generic
+
+from cplc.engines.games.fixpoints import Joint, Plan, Sets
+from cplc.engines.interface import S
+from cplc.logic.expressions import conj, disj
+from cplc.logic.formulas import Finally, Globally, Next, Until
+from cplc.records import dataclass
+from cplc.system.model import System
+from cplc.system.synchronous import Player
+
+May = Mapping[str, Mapping[str, S]]
+"""By the names of their choices: where players may do what."""
+
+
+@dataclass(frozen=True)
+class Forced(Generic[S]):
+    """Where some choice of some players keeps all that may follow out of a set."""
+
+    won: S
+    chosen: Callable[[S], tuple[tuple[Joint, S], ...]]
+    """Which choice, in the states that are asked about; worked out only then."""
+
+
+class RoundArena(Sets[S]):
+    """Sets of reachable states and the rounds between them."""
+
+    @abstractmethod
+    def before(self, states: S) -> S:
+        """Return from where a round may lead into the set."""
+
+    @abstractmethod
+    def after(self, states: S, joint: Joint) -> S:
+        """Return where a round in which these players do this may lead to."""
+
+    @abstractmethod
+    def keeping_out(self, states: S, may: May[S]) -> Forced[S]:
+        """Return where these players may do something after which no round leads into the set.
+
+        Only where everybody has something to do.
+        """
+
+
+@dataclass(frozen=True)
+class Goal(Generic[S]):
+    """What is to be enforced: the operator, and the states that it is about."""
+
+    operator: type[Next | Finally | Globally | Until]
+    through: S
+    """For ``Until``; everything otherwise."""
+    states: S
+
+
+class RoundGame(Generic[S]):
+    """The group against all others, on the states that count."""
+
+    def __init__(self, arena: RoundArena[S], system: System, group: Sequence[str], counting: S) -> None:
+        self.arena = arena
+        self.system = system
+        self.counting = counting
+        self.members = tuple(player for player in system.players if player.agent in group)
+        self.allowed: dict[tuple[str, str], S] = {
+            (player.choice, action.name): arena.where(action.allowed)
+            for player in self.members
+            for action in player.actions
+        }
+        self.playable = arena.where(
+            conj(disj(action.allowed for action in player.actions) for player in system.players)
+        )
+
+    @cached_property
+    def choosing(self) -> tuple[Player, ...]:
+        """The members who ever have a choice between two actions."""
+        return tuple(player for player in self.members if self._has_choice(player))
+
+    def _has_choice(self, player: Player) -> bool:
+        arena, before = self.arena, self.arena.nothing
+        for action in player.actions:
+            where = self.allowed[player.choice, action.name]
+            if not arena.is_empty(arena.both(before, where)):
+                return True
+            before = arena.either(before, where)
+        return False
+
+    @cached_property
+    def may(self) -> May[S]:
+        """Where those who have a choice may do what."""
+        return {
+            player.choice: {action.name: self.allowed[player.choice, action.name] for action in player.actions}
+            for player in self.choosing
+        }
+
+    # --- one round
+
+    def forced(self, goal: S, may: May[S] | None = None) -> Forced[S]:
+        """Return where some choice of the members has only the goal follow."""
+        arena = self.arena
+        found = arena.keeping_out(arena.without(self.counting, goal), self.may if may is None else may)
+        return Forced(arena.both(found.won, arena.both(self.playable, self.counting)), found.chosen)
+
+    # --- endless play, without conditions of fairness
+
+    def solve(self, goal: Goal[S], may: May[S] | None = None) -> Plan[S]:
+        """Return from where the goal is enforced, and how; ``may`` limits what the members choose."""
+        arena = self.arena
+        if goal.operator is Next:
+            forced = self.forced(goal.states, may)
+            return Plan(forced.won, chosen=forced.chosen(forced.won))
+        if goal.operator is Globally:
+            kept = arena.both(goal.states, self.counting)
+            while True:
+                forced = self.forced(kept, may)
+                safe = arena.both(kept, forced.won)
+                if arena.is_empty(arena.without(kept, safe)):
+                    return Plan(kept, chosen=forced.chosen(kept))
+                kept = safe
+        won, done = arena.both(goal.states, self.counting), list[tuple[Joint, S]]()
+        while True:
+            forced = self.forced(won, may)
+            new = arena.without(arena.both(forced.won, goal.through), won)
+            if arena.is_empty(new):
+                return Plan(won, chosen=tuple(done))
+            done += forced.chosen(new)
+            won = arena.either(won, new)
+
+    # --- with conditions of fairness
+
+    def cannot_keep_from(self, goal: S) -> S:
+        """Return where some round leads into the goal, and no choice of the group keeps it from that."""
+        arena = self.arena
+        some = arena.both(arena.before(arena.both(goal, self.counting)), self.counting)
+        return arena.without(some, self.forced(arena.without(self.counting, goal)).won)
+
+    def _led_to(self, through: S, goal: S) -> S:
+        """Return where the group cannot keep the goal from being reached by way of ``through``."""
+        arena, found = self.arena, goal
+        while True:
+            more = arena.without(arena.both(through, self.cannot_keep_from(found)), found)
+            if arena.is_empty(more):
+                return found
+            found = arena.either(found, more)
+
+    def _led_on(self, within: S, fairness: Sequence[S]) -> S:
+        """Return where the group cannot keep a fair run from staying in a set."""
+        arena, found = self.arena, within
+        while True:
+            stay = within
+            for condition in fairness:
+                stay = arena.both(stay, self.cannot_keep_from(self._led_to(within, arena.both(found, condition))))
+            if arena.is_empty(arena.without(found, stay)):
+                return found
+            found = arena.both(found, stay)
+
+    def fairly(self, goal: Goal[S], fairness: Sequence[S]) -> S:
+        """Return where the group has its way on fair runs."""
+        arena = self.arena
+        missing = arena.without(self.counting, goal.states)
+        if goal.operator is Globally:
+            return arena.without(self.counting, self._led_to(self.counting, missing))
+        fair = self._led_on(self.counting, fairness)
+        if goal.operator is Next:
+            lost = self.cannot_keep_from(arena.both(fair, missing))
+        elif goal.operator is Finally:
+            lost = self._led_on(arena.both(fair, missing), fairness)
+        else:
+            broken = arena.both(arena.without(missing, goal.through), fair)
+            lost = arena.either(self._led_to(missing, broken), self._led_on(missing, fairness))
+        return arena.without(self.counting, lost)

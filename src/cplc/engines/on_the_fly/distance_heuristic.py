@@ -1,0 +1,340 @@
+"""Which way to go: an estimate of the steps that a condition is away, where nothing that was reached is lost again.
+
+What a state lacks is traced back to the steps that can bring it about and to what these lack in turn; from there the
+cost of each fact follows (the additive heuristic of Bonet and Geffner, "Planning as heuristic search", 2001, on the
+facts that matter alone). An estimate can mislead a search but never make it wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import product
+
+from cplc.engines.on_the_fly.lazy_states import World
+from cplc.engines.on_the_fly.product import Node, Product
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr, Value
+from cplc.logic.formulas import (
+    And,
+    Atom,
+    Finally,
+    Formula,
+    Globally,
+    Iff,
+    Implies,
+    Not,
+    Once,
+    Or,
+    Taken,
+    Until,
+    children,
+)
+
+Fact = tuple[str, Value]
+"""A variable and a value of it."""
+
+_FAR = 1 << 20
+_PAIRS = 64
+"""Comparisons of two variables with more pairs of values than this are taken for true."""
+_ESTIMATES = 4000
+"""After so many different estimates a search goes on without."""
+_PER_UNIT = 2
+"""How many facts can be looked at once while a state is."""
+
+# Conditions in terms of facts: a fact, or "all" or "any" of several.
+_Tree = tuple[str, tuple["_Tree", ...]] | Fact
+_ALL: _Tree = ("all", ())
+_NEVER: _Tree = ("any", ())
+
+
+class Compass:
+    """Estimates for one system; what the steps can bring about is worked out where it is asked for."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.system = world.system
+        self._writers: dict[str, list[int]] = {}
+        for number, step in enumerate(self.system.steps):
+            for name in step.writes:
+                self._writers.setdefault(name, []).append(number)
+        self._achievers: dict[Fact, list[tuple[int, _Tree]]] = {}
+        self._trees: dict[tuple[Expr, bool], _Tree] = {}
+
+    def estimate(self, goal: _Tree, state: int) -> tuple[int, frozenset[int]]:
+        """Return how far the goal is from the state, and the steps on the way that need nothing more."""
+        value = self.world.packing.value
+
+        @cache
+        def is_so(fact: Fact) -> bool:
+            return value(fact[0], state) == fact[1]
+
+        needed: dict[Fact, list[tuple[int, _Tree]]] = {}
+        helps: dict[Fact, dict[Fact, None]] = {}
+        waiting = list(_lacking(goal, is_so))
+        while waiting:
+            fact = waiting.pop()
+            if fact not in needed:
+                needed[fact] = self._ways_to(fact)
+                for _, tree in needed[fact]:
+                    for lacking in _lacking(tree, is_so):
+                        waiting.append(lacking)
+                        helps.setdefault(lacking, {})[fact] = None
+        cost: dict[Fact, int] = {}
+        best: dict[Fact, tuple[int, _Tree]] = {}
+        stale = set(needed)
+        rounds = 0
+        while stale and rounds < len(needed) + 1:
+            rounds += 1
+            for fact in reversed(needed):
+                if fact not in stale:
+                    continue
+                stale.remove(fact)
+                for way in needed[fact]:
+                    length = 1 + _cost(way[1], is_so, cost)
+                    if length < cost.get(fact, _FAR):
+                        cost[fact] = length
+                        best[fact] = way
+                        stale.update(helps.get(fact, ()))
+        self.world.spend(rounds * len(needed) // _PER_UNIT)
+        return _cost(goal, is_so, cost), frozenset(_first_steps(goal, is_so, cost, best))
+
+    def tree(self, condition: Expr, value: bool = True) -> _Tree:
+        """Return the condition, or its negation, in terms of facts; what is too intricate is taken for true."""
+        known = self._trees.get((condition, value))
+        if known is None:
+            known = self._trees[condition, value] = self._tree(condition, value)
+        return known
+
+    def _tree(self, condition: Expr, value: bool) -> _Tree:
+        match condition:
+            case e.Not(operand):
+                return self.tree(operand, not value)
+            case e.And(operands):
+                return _joined("all" if value else "any", [self.tree(operand, value) for operand in operands])
+            case e.Or(operands):
+                return _joined("any" if value else "all", [self.tree(operand, value) for operand in operands])
+            case e.Ite(test, then, otherwise):
+                yes = _joined("all", [self.tree(test), self.tree(then, value)])
+                no = _joined("all", [self.tree(test, False), self.tree(otherwise, value)])
+                return _joined("any", [yes, no])
+            case _:
+                return self._enumerated(condition, value)
+
+    def _enumerated(self, condition: Expr, value: bool) -> _Tree:
+        """Return the combinations of values that make a comparison true."""
+        names = sorted(e.reads(condition))
+        domains = [self.system.variable[name].domain for name in names]
+        size = 1
+        for domain in domains:
+            size *= len(domain)
+        if size > _PAIRS:
+            return _ALL
+        packing = self.world.packing
+        holds = packing.condition(condition)
+        found: list[_Tree] = []
+        for values in product(*domains):
+            facts = list(zip(names, values, strict=True))
+            if holds(sum(packing.bits(name, one) for name, one in facts)) is value:
+                found.append(_joined("all", facts))
+        return _joined("any", found)
+
+    def _ways_to(self, fact: Fact) -> list[tuple[int, _Tree]]:
+        """Return the steps that can make it so, each with what that takes."""
+        known = self._achievers.get(fact)
+        if known is None:
+            known = self._achievers[fact] = []
+            name, value = fact
+            for number in self._writers.get(name, ()):
+                step = self.system.steps[number]
+                guard = self.tree(step.guard)
+                if name in step.free:
+                    if value in self.system.variable[name].initial:
+                        known.append((number, guard))
+                    continue
+                when = self._yields(dict(step.updates)[name], value)
+                if when != _NEVER and guard != _NEVER:
+                    known.append((number, _joined("all", [guard, when])))
+        return known
+
+    def _yields(self, assigned: Expr, value: Value) -> _Tree:
+        """Return when an expression has the value."""
+        match assigned:
+            case e.Const(constant):
+                return _ALL if constant == value else _NEVER
+            case e.Read(name):
+                return (name, value) if value in self.system.variable[name].domain else _NEVER
+            case e.Ite(test, then, otherwise):
+                yes = _joined("all", [self.tree(test), self._yields(then, value)])
+                no = _joined("all", [self.tree(test, False), self._yields(otherwise, value)])
+                return _joined("any", [yes, no])
+            case e.Arith():
+                return self._enumerated(e.Equal(assigned, e.Const(value)), True)
+            case _:
+                return self.tree(assigned, bool(value))
+
+
+def _joined(kind: str, operands: Iterable[_Tree]) -> _Tree:
+    neutral, final = (_ALL, _NEVER) if kind == "all" else (_NEVER, _ALL)
+    kept = tuple(dict.fromkeys(operand for operand in operands if operand != neutral))
+    if final in kept:
+        return final
+    if len(kept) == 1:
+        return kept[0]
+    return (kind, kept)
+
+
+def _lacking(tree: _Tree, is_so: Callable[[Fact], bool]) -> Iterator[Fact]:
+    """Yield the facts that are not so and would help; none where the condition holds."""
+    kind, operands = tree
+    if not isinstance(operands, tuple):
+        if not is_so((kind, operands)):
+            yield (kind, operands)
+        return
+    inner = [list(_lacking(operand, is_so)) for operand in operands]
+    if kind == "any" and any(not facts for facts in inner):
+        return
+    for facts in inner:
+        yield from facts
+
+
+def _cost(tree: _Tree, is_so: Callable[[Fact], bool], cost: dict[Fact, int]) -> int:
+    kind, operands = tree
+    if not isinstance(operands, tuple):
+        return 0 if is_so((kind, operands)) else cost.get((kind, operands), _FAR)
+    if kind == "all":
+        together = 0
+        for operand in operands:
+            together += _cost(operand, is_so, cost)
+            if together >= _FAR:
+                return _FAR
+        return together
+    least = _FAR
+    for operand in operands:
+        least = min(least, _cost(operand, is_so, cost))
+        if least == 0:
+            break
+    return least
+
+
+def _first_steps(
+    goal: _Tree, is_so: Callable[[Fact], bool], cost: dict[Fact, int], best: dict[Fact, tuple[int, _Tree]]
+) -> Iterator[int]:
+    """Yield the steps of the cheapest way to the goal that can be taken at once."""
+    waiting, seen = list(_cheapest(goal, is_so, cost)), set[Fact]()
+    while waiting:
+        fact = waiting.pop()
+        if fact in seen or fact not in best:
+            continue
+        seen.add(fact)
+        step, tree = best[fact]
+        before = list(_cheapest(tree, is_so, cost))
+        if not before:
+            yield step
+        waiting.extend(before)
+
+
+def _cheapest(tree: _Tree, is_so: Callable[[Fact], bool], cost: dict[Fact, int]) -> Iterator[Fact]:
+    """Yield the facts that are not so on the cheapest way to meet the condition."""
+    kind, operands = tree
+    if not isinstance(operands, tuple):
+        if not is_so((kind, operands)):
+            yield (kind, operands)
+    elif kind == "all":
+        for operand in operands:
+            yield from _cheapest(operand, is_so, cost)
+    elif operands:
+        yield from _cheapest(min(operands, key=lambda operand: _cost(operand, is_so, cost)), is_so, cost)
+
+
+# --- what a formula wants
+
+
+class Guide:
+    """How far a node of a product is from where its run ends well."""
+
+    def __init__(self, compass: Compass, runs: Product) -> None:
+        self._compass = compass
+        self._product = runs
+        self._stages = _stages(runs)
+        self._goals: dict[int, _Tree] = {}
+        self._masks: dict[int, int] = {}
+        self._known: dict[tuple[int, int], tuple[int, frozenset[int]]] = {}
+
+    def __call__(self, node: Node) -> tuple[int, int, frozenset[int]]:
+        state, place = self._product.split(node)
+        stage = self._stages.get(place)
+        if stage is None:
+            return len(self._stages), 0, frozenset()
+        goal = self._goals.get(place)
+        if goal is None:
+            goal = self._goals[place] = self._goal(place, stage)
+        if len(self._known) >= _ESTIMATES:
+            return stage, 0, frozenset()
+        key = (place, state)
+        if key not in self._known:
+            self._known[key] = self._compass.estimate(goal, state)
+        return stage, *self._known[key]
+
+    def _goal(self, place: int, stage: int) -> _Tree:
+        """Return what leads to a later stage, or to rest in the last."""
+        ways = []
+        for edge in self._product.tableau.edges(place):
+            if self._stages.get(edge.target, stage) < stage or (edge.target == place and stage == 0):
+                wants = [wish(self._compass, formula, value) for formula, value in edge.claims]
+                wants += [self._possible(taken) for taken, value in edge.demands if value]
+                ways.append(_joined("all", wants))
+        return _joined("any", ways)
+
+    def _possible(self, taken: Taken) -> _Tree:
+        steps = self._compass.system.steps
+        return _joined("any", [self._compass.tree(steps[step].guard) for step in self._product.steps_of(taken)])
+
+
+def _stages(runs: Product) -> dict[int, int]:
+    """Return how many edges each state of the automaton is from one in which a run may stay for ever."""
+    tableau = runs.tableau
+    states, waiting = {tableau.first}, [tableau.first]
+    before: dict[int, set[int]] = {}
+    while waiting and len(states) < 200:
+        state = waiting.pop()
+        for edge in tableau.edges(state):
+            before.setdefault(edge.target, set()).add(state)
+            if edge.target not in states:
+                states.add(edge.target)
+                waiting.append(edge.target)
+    last = {tableau.done} | {
+        state
+        for state in states - set(waiting)
+        if any(edge.target == state and edge.marks == tableau.all_marks for edge in tableau.edges(state))
+    }
+    stages = dict.fromkeys(last, 0)
+    ring, number = last, 0
+    while ring:
+        number += 1
+        ring = {state for target in ring for state in before.get(target, ()) if state not in stages}
+        stages.update(dict.fromkeys(ring, number))
+    return stages
+
+
+def wish(compass: Compass, formula: Formula, value: bool) -> _Tree:
+    """Return a condition that is often met where the formula has the value."""
+    match formula:
+        case Atom(condition):
+            return compass.tree(condition, value)
+        case Not(operand):
+            return wish(compass, operand, not value)
+        case And(operands):
+            return _joined("all" if value else "any", [wish(compass, operand, value) for operand in operands])
+        case Or(operands):
+            return _joined("any" if value else "all", [wish(compass, operand, value) for operand in operands])
+        case Implies(left, right):
+            return _joined("any" if value else "all", [wish(compass, left, not value), wish(compass, right, value)])
+        case Iff() | Taken():
+            return _ALL
+        case Finally(operand) | Globally(operand) | Once(operand):
+            return wish(compass, operand, value)
+        case Until(_, right):
+            return wish(compass, right, value)
+        case _:
+            return _joined("all", [wish(compass, child, value) for child in children(formula)])

@@ -1,0 +1,122 @@
+"""The third engine: it answers one question at a time and explores only as much as the answer needs.
+
+It is no `Engine` of sets of states. It decides a formula in the initial states and says why, with runs that come
+straight from the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cplc.engines.ctl_fragment import Plan, plan_for
+from cplc.engines.on_the_fly.checker import Checker, Realm
+from cplc.engines.on_the_fly.distance_heuristic import Compass
+from cplc.engines.on_the_fly.evidence import Explainer
+from cplc.engines.on_the_fly.indistinguishability import View, Views
+from cplc.engines.on_the_fly.lazy_states import World
+from cplc.engines.on_the_fly.reachable_states import Reached
+from cplc.engines.on_the_fly.stubborn_successors import Sparing
+from cplc.engines.on_the_fly.synchronous_states import RoundWorld
+from cplc.logic.formulas import Enforces, Formula, OnPaths, subformulas
+from cplc.runtime.limits import ResourceExhausted
+from cplc.system.model import State, System
+from cplc.system.trace import Evidence, Move, Run
+
+LIMIT = 2_000_000
+"""How many states all searches together may remember."""
+
+
+def supports(formula: Formula) -> bool:
+    """Whether this engine can decide it: everything but what groups can enforce."""
+    return not any(isinstance(part, Enforces) for part in subformulas(formula))
+
+
+class OnTheFlyEngine:
+    """One system, explored on demand. Its searches remember no more states than the limit.
+
+    With ``effort`` they also give up after so much work, counted in states and so the same every time.
+    """
+
+    name = "onthefly"
+
+    def __init__(self, system: System, limit: int = LIMIT, effort: int | None = None) -> None:
+        if system.recurring:
+            raise ResourceExhausted("the engine `onthefly` does not decide fairness that speaks of knowledge or paths")
+        self.system = system
+        world = (RoundWorld if system.is_synchronous else World)(system, limit, effort)
+        self._realm = Realm(world, Reached(world), Views(world), Compass(world))
+        self._checkers: dict[tuple[frozenset[str], Plan | None], Checker] = {}
+        self._may_spare = not (system.is_synchronous or system.conditions)
+
+    @property
+    def stored(self) -> int:
+        """How many states have been met so far, over all searches."""
+        return self._realm.world.stored
+
+    def is_valid(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> bool:
+        """Whether the formula holds in every initial state."""
+        return self._counterexample(formula, assuming) is None
+
+    def decide(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> tuple[bool, Evidence]:
+        """Return whether the formula holds in every initial state, and why."""
+        failing = self._counterexample(formula, assuming)
+        holds = failing is None
+        state = next(self._beginning(), next(self._realm.world.initial())) if failing is None else failing
+        return holds, Explainer(self._checker(assuming, formula)).evidence(formula, state, holds)
+
+    def holds(self, formula: Formula, state: State, assuming: frozenset[str] = frozenset()) -> bool:
+        """Whether a reachable state satisfies the formula."""
+        return self._checker(assuming).holds(formula, self._realm.world.packing.pack(state))
+
+    def example(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> State | None:
+        """Return a reachable state that satisfies the formula, if there is one."""
+        trail = self._checker(assuming).met(formula)
+        return None if trail is None else self._realm.world.state(trail[-1][1])
+
+    def count(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> tuple[int, int]:
+        """Return how many reachable states satisfy the formula, and how many there are."""
+        test = self._checker(assuming).test(formula)
+        values = [test(state) for state in self._realm.reached.alike(View(self._realm.views.nothing, 0))]
+        return sum(values), len(values)
+
+    def run_to_first(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Run | None:
+        """Return a shortest run to a reachable state that satisfies the formula, if there is one.
+
+        States are met breadth-first and apart from those of other questions, whose searches follow estimates.
+        """
+        world, test = self._realm.world, self._checker(assuming).test(formula)
+        reached = Reached(world)
+        state = next(filter(test, reached.alike(View(self._realm.views.nothing, 0))), None)
+        if state is None:
+            return None
+        (_, start), *steps = reached.way_to(state)
+        moves = (Move(step if world.rests else None, world.state(after)) for step, after in steps)
+        return Run(world.state(start), tuple(moves))
+
+    def _checker(self, assuming: frozenset[str], formula: Formula | None = None) -> Checker:
+        """Return what decides formulas in any state, or this one alone in the initial ones."""
+        plan = plan_for(formula) if formula is not None and self._may_spare else None
+        known = self._checkers.get((assuming, plan))
+        if known is None:
+            moves = None if plan is None else Sparing(self._realm.world, plan)
+            known = self._checkers[assuming, plan] = Checker(self._realm, assuming, moves)
+        return known
+
+    def _beginning(self) -> Iterator[int]:
+        """Yield the initial states that formulas are asked of."""
+        return filter(self._checker(frozenset()).counts, self._realm.world.initial())
+
+    @property
+    def begins(self) -> bool:
+        """Whether formulas are asked of any state."""
+        return next(self._beginning(), None) is not None
+
+    def _counterexample(self, formula: Formula, assuming: frozenset[str]) -> int | None:
+        """Return an initial state in which the formula does not hold."""
+        checker, initial = self._checker(assuming, formula), self._beginning()
+        match formula:
+            case OnPaths("A", path, along):
+                return checker.runs(path, False, along).some(initial)
+            case _:
+                test = checker.test(formula)
+                return next((state for state in initial if not test(state)), None)

@@ -1,0 +1,194 @@
+"""Why a formula has its value, from what the searches found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cplc.engines.on_the_fly.checker import Checker, Runs, Trail, is_plain
+from cplc.engines.on_the_fly.indistinguishability import View
+from cplc.engines.on_the_fly.product import End, Hop, Loop
+from cplc.engines.on_the_fly.tableau import Claim, Edge
+from cplc.logic.formulas import (
+    SOME_FAIR_RUN,
+    Adjacent,
+    And,
+    Atom,
+    Commits,
+    Conditional,
+    Formula,
+    Fulfils,
+    Iff,
+    Implies,
+    KnownFrom,
+    Knows,
+    Not,
+    OnPaths,
+    Or,
+    SociallyCommits,
+    meaning,
+)
+from cplc.system.trace import Evidence, Move, Run
+
+Part = tuple[int, Evidence]
+
+
+class Explainer:
+    """Makes evidence from what one checker knows."""
+
+    def __init__(self, checker: Checker) -> None:
+        self.checker = checker
+        self._world = checker.realm.world
+        self._known: dict[tuple[Formula, bool, int], Evidence] = {}
+
+    def evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
+        """Return why the formula has this value in a state; the checker has decided that it has."""
+        key = (formula, holds, state)
+        if key not in self._known:
+            self._known[key] = self._evidence(formula, state, holds)
+        return self._known[key]
+
+    def _evidence(self, formula: Formula, state: int, holds: bool) -> Evidence:
+        views = self.checker.realm.views
+        match formula:
+            case OnPaths(quantifier, path, along) if holds == (quantifier == "E"):
+                return self._run(formula, state, self.checker.runs(path, holds, along), holds)
+            case Knows("together", agents, operand) if not holds:
+                return self._pair(formula, state, (operand, False), views.alike(agents, state), agents)
+            case Knows("each", agents, operand) if not holds:
+                looks = [(agent, views.alike((agent,), state)) for agent in agents]
+                agent, view = next(
+                    one for one in looks if self.checker.other(operand, False, one[1], state) is not None
+                )
+                return self._pair(formula, state, (operand, False), view, (agent,))
+            case Knows() if not holds:
+                return self._chain(formula, state)
+            case KnownFrom(observed, operand) if not holds:
+                return self._pair(formula, state, (operand, False), views.agreeing(observed, state), ())
+            case Adjacent(back=False) if holds:
+                return self._round(formula, state)
+            case Adjacent(operand) if holds:
+                before = self.checker.behind(formula, state)
+                assert before is not None, "a round is said to have led here and none can be found"
+                return self._pair_with(before, formula, state, (operand, True), ())
+            case OnPaths() | KnownFrom() | Knows() | Adjacent():
+                return Evidence(formula, holds, self._here(state), exhaustive=True)
+            case _:
+                return Evidence(formula, holds, self._here(state), tuple(self._parts(0, state, [(formula, holds)])))
+
+    def _here(self, state: int) -> Run:
+        return Run(self._world.state(state), ())
+
+    # --- parts
+
+    def _parts(self, position: int, state: int, claims: Iterable[Claim]) -> list[Part]:
+        """Return the evidence that the claims need in this state beyond the values of the variables."""
+        needed = dict.fromkeys(need for claim in claims for need in self._needs(claim, state))
+        return [(position, self.evidence(formula, state, holds)) for formula, holds in needed]
+
+    def _needs(self, claim: Claim, state: int) -> list[Claim]:
+        formula, holds = claim
+        match formula:
+            case Atom():
+                return []
+            case Not(operand):
+                return self._needs((operand, not holds), state)
+            case Commits() | Fulfils() | Conditional() | SociallyCommits():
+                return self._needs((meaning(formula), holds), state)
+            case And(operands) | Or(operands) if holds == isinstance(formula, And):
+                return [need for operand in operands for need in self._needs((operand, holds), state)]
+            case And(operands) | Or(operands):
+                return self._first_true([(operand, holds) for operand in operands], state)
+            case Implies(left, right) if holds:
+                return self._first_true([(left, False), (right, True)], state)
+            case Implies(left, right):
+                return self._needs((left, True), state) + self._needs((right, False), state)
+            case Iff(left, right):
+                values = [(side, self.checker.holds(side, state)) for side in (left, right)]
+                return [need for value in values for need in self._needs(value, state)]
+            case _:
+                return [claim]
+
+    def _first_true(self, claims: list[Claim], state: int) -> list[Claim]:
+        """Return what one true claim among these needs, one of the variables alone if there is such."""
+        plain_first = sorted(claims, key=lambda claim: not is_plain(claim[0]))
+        return self._needs(
+            next(claim for claim in plain_first if self.checker.holds(claim[0], state) is claim[1]), state
+        )
+
+    # --- runs
+
+    def _run(self, formula: Formula, state: int, runs: Runs, holds: bool) -> Evidence:
+        """Follow the way that the search has found."""
+        runs.some((state,))
+        node = runs.product.node(state)
+        moves: list[Move] = []
+        parts: list[Part] = []
+        loop: int | None = None
+
+        def see(edge: Edge | None, state: int) -> None:
+            if edge is not None:
+                parts.extend(self._parts(len(moves), state, edge.claims))
+
+        def go(hop: Hop) -> int:
+            see(hop.edge, runs.product.split(node)[0])
+            moves.append(
+                Move(hop.step if self._world.rests else None, self._world.state(runs.product.split(hop.target)[0]))
+            )
+            return hop.target
+
+        while isinstance(way := runs.known.ways[node], Hop):
+            node = go(way)
+        match way:
+            case End(edge):
+                last, _ = runs.product.split(node)
+                see(edge, last)
+                if runs.product.endless is not None:
+                    parts.append((len(moves), self.evidence(SOME_FAIR_RUN, last, True)))
+            case Loop(hops):
+                loop = len(moves)
+                for hop in hops:
+                    node = go(hop)
+        return Evidence(formula, holds, Run(self._world.state(state), tuple(moves), loop), tuple(parts))
+
+    def _round(self, formula: Adjacent, state: int) -> Evidence:
+        target = self.checker.ahead(formula, state)
+        assert target is not None, "a round is said to be possible and none can be found"
+        run = Run(self._world.state(state), (Move(None, self._world.state(target)),))
+        lasting = [(SOME_FAIR_RUN, True)] if self.checker.some_do_not_count else []
+        return Evidence(formula, True, run, tuple(self._parts(1, target, [(formula.operand, True), *lasting])))
+
+    # --- pairs of states
+
+    def _pair(self, formula: Formula, state: int, claim: Claim, view: View, agents: tuple[str, ...]) -> Evidence:
+        other = self.checker.other(*claim, view, state)
+        assert other is not None, "two states are said to be related and the other one cannot be found"
+        return self._pair_with(other, formula, state, claim, agents)
+
+    def _pair_with(self, other: int, formula: Formula, state: int, claim: Claim, agents: tuple[str, ...]) -> Evidence:
+        holds = isinstance(formula, Adjacent)
+        there = self.evidence(claim[0], other, claim[1])
+        lasting, elsewhere = self._lasting(other), self._way_to(other)
+        return Evidence(
+            formula, holds, self._here(state), elsewhere=elsewhere, there=there, agents=agents, lasting=lasting
+        )
+
+    def _lasting(self, other: int) -> Evidence | None:
+        return self.evidence(SOME_FAIR_RUN, other, True) if self.checker.some_do_not_count else None
+
+    def _chain(self, formula: Knows, state: int) -> Evidence:
+        chain = self.checker.chain(formula, state)
+        assert chain is not None, "it is said not to be common knowledge and everybody knows"
+        here = [state, *(other for _, other in chain[:-1])]
+        there = self.evidence(formula.operand, chain[-1][1], False)
+        found = there
+        for before, (agent, other) in reversed(list(zip(here, chain, strict=True))):
+            lasting, elsewhere = self._lasting(other), self._way_to(other)
+            found = Evidence(
+                formula, False, self._here(before), elsewhere=elsewhere, there=found, agents=(agent,), lasting=lasting
+            )
+        return found
+
+    def _way_to(self, state: int) -> Run:
+        trail: Trail = self.checker.way_to(state)
+        moves = tuple(Move(step if self._world.rests else None, self._world.state(after)) for step, after in trail[1:])
+        return Run(self._world.state(trail[0][1]), moves)

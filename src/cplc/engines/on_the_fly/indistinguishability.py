@@ -1,0 +1,88 @@
+"""Which states matter to each other through what is observed of them: the other labels of the transition relation.
+
+Besides time there is one label for each agent, for agents who know together, and for each observer of the debtor's end
+of a channel: it leads to the states that look the same (the reduction of Bentahar, El-Menshawy, Qu and Dssouli,
+"Communicative commitments: model checking and complexity analysis", 2012, with one label in place of their two; see
+`cplc.logic.formulas.meaning`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cplc.engines.on_the_fly.lazy_states import World
+from cplc.logic.expressions import Const, Expr, Read, conj, equal, negate, reads
+from cplc.records import dataclass
+from cplc.system.model import System
+
+
+class Sight:
+    """What somebody observes of a state: the variables under a mask, and the values of some conditions."""
+
+    def __init__(self, world: World, mask: int, conditions: tuple[Expr, ...] = ()) -> None:
+        self.mask = mask
+        self.conditions = conditions
+        self._width = world.packing.width
+        self._tests = tuple(map(world.condition, conditions))
+
+    def of(self, state: int) -> int:
+        """Return what is observed of the state, as one number."""
+        pattern = state & self.mask
+        for bit, test in enumerate(self._tests, start=self._width):
+            pattern |= test(state) << bit
+        return pattern
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The states of which the same is observed."""
+
+    sight: Sight
+    pattern: int
+
+
+class Views:
+    """Where the labels lead, in one system."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.system: System = world.system
+        self._of_agents: dict[tuple[str, ...], Sight] = {}
+        self._of_observers: dict[tuple[Expr, ...], Sight] = {}
+        self.whole = Sight(world, (1 << world.packing.width) - 1)
+        self.nothing = Sight(world, 0)
+
+    def alike(self, agents: tuple[str, ...], state: int) -> View:
+        """Return the states that look the same to all of these agents together."""
+        sight = self._of_agents.get(agents)
+        if sight is None:
+            local = (name for agent in agents for name in self.system.agent[agent].local)
+            sight = self._of_agents[agents] = Sight(self.world, self.world.packing.mask(local))
+        return View(sight, sight.of(state))
+
+    def agreeing(self, observed: tuple[Expr, ...], state: int) -> View:
+        """Return the states in which these variables and conditions are as they are here."""
+        sight = self._of_observers.get(observed)
+        if sight is None:
+            mask = self.world.packing.mask(expr.variable for expr in observed if isinstance(expr, Read))
+            conditions = tuple(expr for expr in observed if not isinstance(expr, Read))
+            sight = self._of_observers[observed] = Sight(self.world, mask, conditions)
+        return View(sight, sight.of(state))
+
+    def condition(self, view: View) -> Expr:
+        """Return the view as a condition on the variables."""
+        packing, sight = self.world.packing, view.sight
+        values = [
+            equal(Read(name), Const(packing.value(name, view.pattern)))
+            for name in self.system.variable
+            if packing.mask((name,)) & sight.mask
+        ]
+        for bit, condition in enumerate(sight.conditions, start=packing.width):
+            values.append(condition if view.pattern >> bit & 1 else negate(condition))
+        return conj(values)
+
+    def determines(self, sight: Sight, observed: Iterable[Expr]) -> bool:
+        """Whether what is observed has one value in all states that look the same."""
+        return all(
+            expr in sight.conditions or self.world.packing.mask(reads(expr)) & ~sight.mask == 0 for expr in observed
+        )

@@ -1,0 +1,147 @@
+"""The states of a system as they are met, and what may come next: nothing is computed before it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from math import prod
+
+from cplc.logic.expressions import Expr, reads
+from cplc.runtime import progress
+from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.work_budget import charge
+from cplc.statespace.packing import Packing, Table
+from cplc.system.model import State, System
+
+Moves = tuple[tuple[int, int], ...]
+"""The step and the state after it, for each way to go; the idle step is not among them. Rounds have the number 0."""
+
+_REMEMBERED = 1 << 15
+_TOGETHER = 24
+"""Guards that read no more bits than this between them are looked up together."""
+_READS = 64
+"""So many variables are read in the time that it takes to look at a state."""
+
+
+class World:
+    """One system on packed states; it counts what its users store and do, and stops them at the limits."""
+
+    def __init__(self, system: System, limit: int, effort: int | None = None) -> None:
+        self.system = system
+        self.packing = Packing(system)
+        self._limit = limit
+        self.stored = 0
+        """States in somebody's memory."""
+        self._effort = effort
+        self._groups = _groups(self.packing, system, self.spend)
+        self._effects = [_Effect(self.packing, system, number) for number in range(len(system.steps))]
+        self._known: dict[int, Moves] = {}
+
+    def store(self, number: int = 1) -> None:
+        """Account for so many states more in somebody's memory."""
+        self.stored += number
+        progress.say(progress.Met(self.stored))
+        self.spend(number)
+        if self.stored > self._limit:
+            raise ResourceExhausted(f"the search on the fly has met more than {self._limit:,} states")
+
+    def spend(self, effort: int) -> None:
+        """Account for work; the unit is what it takes to look at a state."""
+        charge(effort)
+        if self._effort is not None:
+            self._effort -= effort
+            if self._effort < 0:
+                raise ResourceExhausted("a quick search did not find the answer")
+
+    @property
+    def rests(self) -> bool:
+        """Whether there is an idle step in every state."""
+        return not self.system.is_synchronous
+
+    def initial(self) -> Iterator[int]:
+        if prod(len(set(variable.initial)) for variable in self.system.variables) > self._limit:
+            raise ResourceExhausted(f"more than {self._limit:,} initial states")
+        choices = [
+            dict.fromkeys(self.packing.bits(variable.name, value) for value in variable.initial)
+            for variable in self.system.variables
+        ]
+        return map(sum, product(*choices))
+
+    def state(self, packed: int) -> State:
+        return self.packing.unpack(packed)
+
+    def moves(self, state: int) -> Moves:
+        """Return every step that is possible and where it leads, in the order of the steps."""
+        known = self._known.get(state)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            effects = self._effects
+            enabled = sorted(step for mask, table in self._groups for step in table[state & mask])
+            known = tuple((step, target) for step in enabled for target in effects[step].targets(state))
+            self._known[state] = known
+        return known
+
+    def condition(self, expr: Expr) -> Callable[[int], bool]:
+        """Return the condition as a function of the state that remembers what it saw."""
+        mask = self.packing.mask(reads(expr))
+        holds = Table(self.packing.condition(expr))
+        return lambda state: holds[state & mask]
+
+
+def _groups(packing: Packing, system: System, spend: Callable[[int], None]) -> list[tuple[int, Table[tuple[int, ...]]]]:
+    """Return which steps are enabled as few functions, each of few bits of the state."""
+    masks = {number: packing.mask(reads(step.guard)) for number, step in enumerate(system.steps)}
+    together: list[tuple[int, list[int]]] = []
+    for number in sorted(masks, key=lambda number: -masks[number].bit_count()):
+        mask = masks[number]
+        for at, (seen, members) in enumerate(together):
+            union = seen | mask
+            if union == seen or (seen & mask and union.bit_count() <= _TOGETHER):
+                together[at] = union, [*members, number]
+                break
+        else:
+            together.append((mask, [number]))
+    return [(mask, _enabled(packing, system, members, spend)) for mask, members in together]
+
+
+def _enabled(
+    packing: Packing, system: System, members: Sequence[int], spend: Callable[[int], None]
+) -> Table[tuple[int, ...]]:
+    """Return the enabled steps as a function of the bits they read; evaluating wide guards is accounted for as work."""
+    guards = [(number, packing.condition(system.steps[number].guard)) for number in members]
+    effort = sum(len(reads(system.steps[number].guard)) for number in members) // _READS
+
+    def enabled(pattern: int) -> tuple[int, ...]:
+        spend(effort)
+        return tuple(number for number, holds in guards if holds(pattern))
+
+    return Table(enabled)
+
+
+class _Effect:
+    """What one step writes, as a function of the bits that its updates read."""
+
+    def __init__(self, packing: Packing, system: System, number: int) -> None:
+        self._step = step = system.steps[number]
+        self._packing = packing
+        self._updates = [(name, packing.evaluator(value)) for name, value in step.updates]
+        self._mask = packing.mask(name for _, value in step.updates for name in reads(value))
+        self._kept = ~packing.mask(step.writes)
+        choices = (
+            dict.fromkeys(packing.bits(name, value) for value in system.variable[name].initial) for name in step.free
+        )
+        self._freed = tuple(map(sum, product(*choices)))
+        self._written = Table(self._write)
+
+    def targets(self, state: int) -> tuple[int, ...]:
+        """Return where the step leads from a state in which it is enabled."""
+        kept = state & self._kept
+        return tuple(kept | bits for bits in self._written[state & self._mask])
+
+    def _write(self, pattern: int) -> tuple[int, ...]:
+        try:
+            bits = sum(self._packing.bits(name, value(pattern)) for name, value in self._updates)
+        except ValueError as error:
+            raise ValueError(f"step `{self._step.name}` goes wrong: {error}") from None
+        return tuple(bits | freed for freed in self._freed)

@@ -1,0 +1,90 @@
+"""The reachable states, found by one search that all questions share and that goes on when one of them needs more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cplc.engines.on_the_fly.indistinguishability import Sight, View
+from cplc.engines.on_the_fly.lazy_states import World
+
+_CHUNK = 64
+
+
+class Reached:
+    """Reachable states in breadth-first order, as many as have been asked for, and by what can be seen of them."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.states: list[int] = []
+        self._came: dict[int, tuple[int, int] | None] = {}
+        self._next = 0
+        self._views: dict[Sight, tuple[dict[int, list[int]], list[int]]] = {}
+        self._begun = False
+        self._attempts = 0
+
+    def may_guess(self, effort: int) -> bool:
+        """Whether a state may be looked for by other means: not for longer than by this search all in all."""
+        if self._begun and self._next == len(self.states):
+            return False
+        if self._attempts * effort > len(self.states) + 8 * effort:
+            return False
+        self._attempts += 1
+        return True
+
+    def note(self, trail: list[tuple[int | None, int]]) -> None:
+        """Remember a run from an initial state."""
+        before: int | None = None
+        for step, state in trail:
+            self._add(state, None if before is None or step is None else (before, step))
+            before = state
+
+    def more(self) -> bool:
+        """Find some states more; return whether there may be any."""
+        if not self._begun:
+            self._begun = True
+            for state in self.world.initial():
+                self._add(state, None)
+        if self._next == len(self.states):
+            return False
+        for state in self.states[self._next : self._next + _CHUNK]:
+            self._next += 1
+            for step, target in self.world.moves(state):
+                self._add(target, (state, step))
+        return True
+
+    def _add(self, state: int, came: tuple[int, int] | None) -> None:
+        if state not in self._came:
+            self.world.store()
+            self._came[state] = came
+            self.states.append(state)
+
+    def alike(self, view: View) -> Iterator[int]:
+        """Yield every reachable state of the view, those that have been reached already first."""
+        position = 0
+        while True:
+            while position < len(members := self.known(view)):
+                yield members[position]
+                position += 1
+            if not self.more():
+                return
+
+    def known(self, view: View) -> list[int]:
+        """Return the states of the view that have been reached so far."""
+        views, done = self._views.setdefault(view.sight, ({}, [0]))
+        for state in self.states[done[0] :]:
+            views.setdefault(view.sight.of(state), []).append(state)
+        done[0] = len(self.states)
+        return views.get(view.pattern, [])
+
+    def way_to(self, state: int) -> list[tuple[int | None, int]]:
+        """Return a run to a state that was found: the initial state, then each step and where it leads."""
+        found: list[tuple[int | None, int]] = []
+        while (came := self._came[state]) is not None:
+            before, step = came
+            found.append((step, state))
+            state = before
+        found.append((None, state))
+        return found[::-1]
+
+    def has(self, state: int) -> bool:
+        return state in self._came

@@ -1,0 +1,68 @@
+"""Fewer ways to go on, where all that is asked is what can be reached: those by stubborn sets of steps.
+
+To follow every step from a state never does harm. So a search begins with all of them, and only one that takes longer
+chooses; and if choosing leaves out little it stops to choose.
+"""
+
+from __future__ import annotations
+
+from cplc.engines.ctl_fragment import Plan
+from cplc.engines.on_the_fly.lazy_states import Moves, World
+from cplc.reductions.dependency_relation import Interference
+from cplc.reductions.stubborn_sets import Stubborn
+
+_AT_ONCE = 1024
+"""From so many states all steps are followed: choosing them takes preparations."""
+_SAMPLE = 1024
+_LITTLE = 0.7
+_PER_UNIT = 32
+"""So many combinations of values can be gone through while a state is looked at."""
+_REMEMBERED = 1 << 15
+
+
+class Sparing:
+    """The moves from each state that are enough for what a plan looks for."""
+
+    def __init__(self, world: World, plan: Plan) -> None:
+        self._world = world
+        self._plan = plan
+        self._known: dict[int, Moves] = {}
+        self._asked = self._possible = self._followed = self._paid = 0
+        self._interference: Interference | None = None
+        self._stubborn: Stubborn | None = None
+
+    def __call__(self, state: int) -> Moves:
+        known = self._known.get(state)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            known = self._known[state] = self._chosen(state)
+        return known
+
+    def _chosen(self, state: int) -> Moves:
+        moves = self._world.moves(state)
+        self._asked += 1
+        if self._asked <= _AT_ONCE or len(moves) < 2 or not self._pays:
+            return moves
+        if self._stubborn is None or self._interference is None:
+            self._interference = Interference(self._world.system)
+            self._stubborn = Stubborn(self._interference, self._plan.goals)
+        enabled = 0
+        for step, _ in moves:
+            enabled |= 1 << step
+        steps = self._stubborn(state, enabled, range(len(self._plan.goals)))
+        self._pay(self._interference.effort)
+        self._possible += enabled.bit_count()
+        self._followed += steps.bit_count()
+        return moves if steps == enabled else tuple(move for move in moves if steps >> move[0] & 1)
+
+    @property
+    def _pays(self) -> bool:
+        return self._asked <= _AT_ONCE + _SAMPLE or self._followed <= _LITTLE * self._possible
+
+    def _pay(self, effort: int) -> None:
+        """Account for what it took to see which steps get in each other's way."""
+        units = (effort - self._paid) // _PER_UNIT
+        if units:
+            self._paid += units * _PER_UNIT
+            self._world.spend(units)

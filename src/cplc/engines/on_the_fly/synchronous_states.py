@@ -1,0 +1,47 @@
+"""The states of a synchronous system as they are met: a round is worked out where a search comes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from cplc.engines.explicit.synchronous_graph import Restriction, Rounds, agreeing, initial_states
+from cplc.engines.on_the_fly.lazy_states import Moves, World
+from cplc.logic.formulas import Adjacent
+from cplc.system.model import System
+
+_ROUNDS = 8
+"""For each state of the limit so many rounds may be possible in one state."""
+_REMEMBERED = 1 << 15
+
+
+class RoundWorld(World):
+    """A synchronous system on packed states."""
+
+    def __init__(self, system: System, limit: int, effort: int | None = None) -> None:
+        super().__init__(system, limit, effort)
+        self._rounds: dict[Restriction | None, Rounds] = {}
+        self._after: dict[int, Moves] = {}
+
+    def initial(self) -> Iterator[int]:
+        return iter(initial_states(self.packing, self.system, self._limit))
+
+    def moves(self, state: int) -> Moves:
+        known = self._after.get(state)
+        if known is None:
+            if len(self._after) >= _REMEMBERED:
+                self._after.clear()
+            known = self._after[state] = tuple((0, target) for target in self.after(state))
+            self.spend(len(known))
+        return known
+
+    def after(self, state: int, only: Restriction | None = None) -> list[int]:
+        """Return where rounds lead, or those in which a player does this."""
+        rounds = self._rounds.get(only)
+        if rounds is None:
+            rounds = self._rounds[only] = Rounds(self.system, only)
+        return rounds.after(state, _ROUNDS * self._limit)
+
+    def neighbours(self, formula: Adjacent) -> Callable[[int], Iterator[int]]:
+        """Return what gives the states after a round that the formula may be about, whatever its operand."""
+        agree = agreeing(self.packing, formula.same)
+        return lambda state: (one for one in self.after(state, formula.choice) if agree(state, one))

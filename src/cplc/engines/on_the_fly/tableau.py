@@ -1,0 +1,440 @@
+"""The rules by which a path formula is taken apart: an automaton that is made as far as a search walks on it.
+
+A state is a set of goals for the rest of the path, and which of the formulas that the past is asked for were so one
+step before. An edge says what must hold now, what the next step must (not) be, and which goals are left for after it;
+it is *marked* with every until that it does not put off. A path satisfies the formula iff it has a walk from the first
+state that meets every mark infinitely often: where nothing is left to prove, all is well.
+
+The rules are those of the tableaux for CTL* (Bhat, Cleaveland and Grumble, "Efficient on-the-fly model checking for
+CTL*", 1995) with the marks on edges (Couvreur, "On-the-fly verification of linear temporal logic", 1999). For the
+past, a formula below ``Y`` or ``S`` is decided at every step for the next one to know, by proving it or its negation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from cplc.logic.expressions import TRUE, is_false, is_true
+from cplc.logic.formulas import (
+    And,
+    Atom,
+    Finally,
+    Formula,
+    Globally,
+    Historically,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Once,
+    Or,
+    Previous,
+    Release,
+    Shorthand,
+    Since,
+    Taken,
+    Until,
+    WeakUntil,
+    is_state_formula,
+)
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+
+Claim = tuple[Formula, bool]
+"""A state formula and the value it must have."""
+Demand = tuple[Taken, bool]
+"""What the next step must be, or must not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    claims: tuple[Claim, ...]
+    """What must be so in the present state, the easiest to see first."""
+    demands: tuple[Demand, ...]
+    marks: int
+    """A bit for each until that is not put off."""
+    target: int
+
+    @property
+    def may_idle(self) -> bool:
+        return not any(value for _, value in self.demands)
+
+
+# --- path formulas in negation normal form, by number
+
+
+@dataclass(frozen=True, slots=True)
+class _Holds:
+    formula: Formula
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Takes:
+    taken: Taken
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Was:
+    """Whether the formula of this number, among those the past is asked for, was so one step before."""
+
+    number: int
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _All:
+    operands: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Any:
+    operands: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Soon:
+    operand: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Until:
+    left: int
+    right: int
+    bound: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Release:
+    left: int
+    right: int
+    bound: int | None
+
+
+_Goal = _Holds | _Takes | _Was | _All | _Any | _Soon | _Until | _Release
+
+_Place = tuple[frozenset[int], int]
+"""What is left to prove, and a bit for each formula that was so one step before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """One way to prove the goals, as far as it has been followed."""
+
+    todo: tuple[int, ...]
+    proven: frozenset[int] = frozenset()
+    claims: tuple[Claim, ...] = ()
+    demands: tuple[Demand, ...] = ()
+    later: frozenset[int] = frozenset()
+    put_off: int = 0
+    decided: int = 0
+    now: int = 0
+    """Of the formulas that the past is asked for: those decided, and those that are so."""
+
+
+class Tableau:
+    """The automaton of a path formula, or of its negation."""
+
+    def __init__(self, path: Formula, value: bool, plain: Callable[[Formula], bool], limit: int = 1 << 14) -> None:
+        self._plain = plain
+        self._limit = limit
+        self._goals: list[_Goal] = []
+        self._number_of: dict[_Goal, int] = {}
+        self._asked: dict[Formula, int] = {}
+        self._sides: list[tuple[int, int]] = []
+        self._mark_of: dict[int, int] = {}
+        self._past: dict[int, int] = {}
+        self._true, self._false = self._number(_All(())), self._number(_Any(()))
+        root = self._goal(path, value)
+        self.marks = len(self._mark_of)
+        self.all_marks = (1 << self.marks) - 1
+        self.ends = not any(isinstance(goal, _Release) and goal.bound is None for goal in self._goals)
+        """Whether whatever satisfies it does so by a finite beginning."""
+        self._places: list[_Place] = []
+        self._state_of: dict[_Place, int] = {}
+        self._edges: list[tuple[Edge, ...] | None] = []
+        self.done = self._state((frozenset(), 0))
+        self.first = self._state((self._simplified((root,)), 0))
+
+    def edges(self, state: int) -> tuple[Edge, ...]:
+        known = self._edges[state]
+        if known is None:
+            known = self._edges[state] = self._made(self._places[state])
+        return known
+
+    # --- building
+
+    def _number(self, goal: _Goal) -> int:
+        number = self._number_of.get(goal)
+        if number is None:
+            number = self._number_of[goal] = len(self._goals)
+            self._goals.append(goal)
+            if isinstance(goal, _Until) and goal.bound is None:
+                self._mark_of[number] = 1 << len(self._mark_of)
+        return number
+
+    def _all(self, operands: Iterable[int]) -> int:
+        kept = tuple(dict.fromkeys(operand for operand in operands if operand != self._true))
+        if self._false in kept:
+            return self._false
+        return kept[0] if len(kept) == 1 else self._number(_All(kept))
+
+    def _any(self, operands: Iterable[int]) -> int:
+        kept = tuple(dict.fromkeys(operand for operand in operands if operand != self._false))
+        if self._true in kept:
+            return self._true
+        return kept[0] if len(kept) == 1 else self._number(_Any(kept))
+
+    def _goal(self, formula: Formula, value: bool) -> int:
+        """Return the number of the formula, or of its negation where ``value`` is false."""
+        if is_state_formula(formula):
+            return self._state_goal(formula, value)
+        match formula:
+            case Not(operand):
+                return self._goal(operand, not value)
+            case And(operands) | Or(operands):
+                inner = [self._goal(operand, value) for operand in operands]
+                return self._all(inner) if isinstance(formula, And) == value else self._any(inner)
+            case Implies(left, right):
+                sides = (self._goal(left, not value), self._goal(right, value))
+                return self._any(sides) if value else self._all(sides)
+            case Iff(left, right):
+                return self._any(
+                    self._all((self._goal(left, side), self._goal(right, side == value))) for side in (True, False)
+                )
+            case Shorthand(operand):
+                return self._goal(operand, value)
+            case Taken():
+                return self._number(_Takes(formula, value))
+            case Next(operand):
+                return self._number(_Soon(self._worth_a_step(self._goal(operand, value))))
+            case Finally(operand, bound):
+                return self._until(self._true, self._goal(operand, True), bound, value, self._goal(operand, False))
+            case Globally(operand, bound):
+                return self._until(self._true, self._goal(operand, False), bound, not value, self._goal(operand, True))
+            case Until(left, right, bound) if value:
+                return self._number(_Until(self._goal(left, True), self._goal(right, True), bound))
+            case Until(left, right, bound):
+                return self._number(_Release(self._goal(left, False), self._goal(right, False), bound))
+            case WeakUntil(left, right):
+                one, other = self._goal(left, value), self._goal(right, value)
+                if value:
+                    return self._number(_Release(other, self._any((one, other)), None))
+                return self._number(_Until(other, self._all((one, other)), None))
+            case Release(left, right):
+                one, other = self._goal(left, value), self._goal(right, value)
+                return self._number(_Release(one, other, None) if value else _Until(one, other, None))
+            case Previous(operand):
+                return self._was(formula, value, lambda side: self._goal(operand, side))
+            case Once(operand):
+                return self._since(formula, self._true, operand, value)
+            case Historically(operand):
+                return self._since(formula, self._true, Not(operand), not value)
+            case Since(left, right):
+                return self._since(formula, left, right, value)
+            case _:
+                raise AssertionError(f"decided by states: {formula}")
+
+    def _state_goal(self, formula: Formula, value: bool) -> int:
+        match formula:
+            case Not(operand):
+                return self._state_goal(operand, not value)
+            case Atom(condition) if is_true(condition) or is_false(condition):
+                return self._true if is_true(condition) == value else self._false
+            case _:
+                return self._number(_Holds(formula, value))
+
+    def _worth_a_step(self, goal: int) -> int:
+        """Return the goal; what is always so becomes one that takes a step to see."""
+        return self._number(_Holds(Atom(TRUE, "true"), True)) if goal == self._true else goal
+
+    def _until(self, left: int, right: int, bound: int | None, value: bool, not_right: int) -> int:
+        return self._number(_Until(left, right, bound) if value else _Release(self._false, not_right, bound))
+
+    def _was(self, formula: Formula, value: bool, side: Callable[[bool], int]) -> int:
+        """Return whether what is asked of the past was so; before the first state nothing was."""
+        number = self._asked.get(formula)
+        if number is None:
+            number = self._asked[formula] = len(self._sides)
+            self._sides.append((self._true, self._true))
+            self._sides[number] = (side(True), side(False))
+        return self._number(_Was(number, value))
+
+    def _since(self, formula: Formula, left: Formula | int, right: Formula, value: bool) -> int:
+        def goal(operand: Formula | int, side: bool) -> int:
+            if isinstance(operand, int):
+                return operand if side else self._false
+            return self._goal(operand, side)
+
+        def since(side: bool) -> int:
+            before = self._was(formula, side, since)
+            if side:
+                return self._any((self._goal(right, True), self._all((goal(left, True), before))))
+            return self._all((self._goal(right, False), self._any((goal(left, False), before))))
+
+        return since(value)
+
+    # --- states
+
+    def _state(self, place: _Place) -> int:
+        state = self._state_of.get(place)
+        if state is None:
+            if len(self._places) >= self._limit:
+                raise ResourceExhausted(f"a formula about paths comes down to more than {self._limit:,} sets of goals")
+            state = self._state_of[place] = len(self._places)
+            self._places.append(place)
+            self._edges.append(None)
+        return state
+
+    def _simplified(self, goals: Iterable[int]) -> frozenset[int]:
+        """Return goals that say the same: conjunctions taken apart, and of bounds the one that implies the others."""
+        kept: set[int] = set()
+        strictest: dict[tuple[type, int, int], tuple[float, int]] = {}
+        todo = list(goals)
+        while todo:
+            number = todo.pop()
+            match self._goals[number]:
+                case _All(operands):
+                    todo.extend(operands)
+                case _Until(left, right, bound) | _Release(left, right, bound) as goal:
+                    length = float("inf") if bound is None else float(bound)
+                    rank = (length if isinstance(goal, _Until) else -length, number)
+                    key = (type(goal), left, right)
+                    strictest[key] = min(strictest.get(key, rank), rank)
+                case _:
+                    kept.add(number)
+        return frozenset(kept.union(number for _, number in strictest.values()))
+
+    def _past_of(self, number: int) -> int:
+        """Return what the goal will want to know of the past, a bit for each formula."""
+        found, todo, seen = 0, [number], {number}
+        if number in self._past:
+            return self._past[number]
+        while todo:
+            match self._goals[todo.pop()]:
+                case _Was(asked, _):
+                    found |= 1 << asked
+                    inner: tuple[int, ...] = self._sides[asked]
+                case _All(operands) | _Any(operands):
+                    inner = operands
+                case _Soon(operand):
+                    inner = (operand,)
+                case _Until(left, right, _) | _Release(left, right, _):
+                    inner = (left, right)
+                case _:
+                    inner = ()
+            todo.extend(one for one in inner if one not in seen)
+            seen.update(inner)
+        self._past[number] = found
+        return found
+
+    # --- edges
+
+    def _made(self, place: _Place) -> tuple[Edge, ...]:
+        goals, before = place
+        found: dict[Edge, None] = {}
+        waiting = [_Branch(tuple(sorted(goals, reverse=True)))]
+        while waiting:
+            branch = waiting.pop()
+            if branch.todo:
+                waiting.extend(self._proofs(branch, before))
+            elif open_past := self._undecided(branch):
+                bit = open_past & -open_past
+                yes, no = self._sides[bit.bit_length() - 1]
+                decided = branch.decided | bit
+                waiting.append(replace(branch, todo=(no,), decided=decided))
+                waiting.append(replace(branch, todo=(yes,), decided=decided, now=branch.now | bit))
+            else:
+                found[self._edge(branch)] = None
+            if len(found) + len(waiting) > self._limit:
+                raise ResourceExhausted(f"a formula about paths can be met in more than {self._limit:,} ways")
+        return self._leading(list(found))
+
+    def _undecided(self, branch: _Branch) -> int:
+        wanted = 0
+        for number in branch.later:
+            wanted |= self._past_of(number)
+        return wanted & ~branch.decided
+
+    def _edge(self, branch: _Branch) -> Edge:
+        claims = sorted(branch.claims, key=lambda claim: not self._plain(claim[0]))
+        goals = self._simplified(branch.later)
+        wanted = 0
+        for number in goals:
+            wanted |= self._past_of(number)
+        target = self._state((goals, branch.now & wanted))
+        return Edge(tuple(claims), branch.demands, self.all_marks & ~branch.put_off, target)
+
+    def _leading(self, edges: list[Edge]) -> tuple[Edge, ...]:
+        """Leave out what another edge does as well under fewer conditions, with fewer goals left."""
+        if len(edges) > 256:
+            return tuple(edges)
+        kept: list[Edge] = []
+        for edge in sorted(edges, key=lambda one: (len(one.claims), len(self._places[one.target][0]))):
+            if not any(self._covers(other, edge) for other in kept):
+                kept.append(edge)
+        return tuple(kept)
+
+    def _covers(self, one: Edge, other: Edge) -> bool:
+        (goals, before), (more, other_before) = self._places[one.target], self._places[other.target]
+        return (
+            set(one.claims) <= set(other.claims)
+            and set(one.demands) <= set(other.demands)
+            and other.marks & ~one.marks == 0
+            and goals <= more
+            and (one.target == self.done or before == other_before)
+        )
+
+    def _proofs(self, branch: _Branch, before: int) -> Iterator[_Branch]:
+        """Yield the ways to go on after the next goal has been looked at; the last is followed first."""
+        number, rest = branch.todo[0], branch.todo[1:]
+        if number in branch.proven:
+            yield replace(branch, todo=rest)
+            return
+        on = replace(branch, todo=rest, proven=branch.proven | {number})
+        match self._goals[number]:
+            case _Holds(formula, value):
+                if (formula, not value) not in branch.claims:
+                    yield replace(on, claims=(*branch.claims, (formula, value)))
+            case _Takes(taken, value):
+                if (taken, not value) not in branch.demands:
+                    yield replace(on, demands=(*branch.demands, (taken, value)))
+            case _Was(asked, value):
+                if bool(before >> asked & 1) == value:
+                    yield on
+            case _All(operands):
+                yield replace(on, todo=(*operands, *rest))
+            case _Any(operands):
+                if any(operand in branch.proven for operand in operands):
+                    yield on
+                else:
+                    yield from (replace(on, todo=(operand, *rest)) for operand in reversed(operands))
+            case _Soon(operand):
+                yield replace(on, later=branch.later | {operand})
+            case _Until(left, right, bound):
+                if right in branch.proven:
+                    yield on
+                    return
+                if bound != 0:
+                    put_off = branch.put_off | self._mark_of.get(number, 0)
+                    again = branch.later | {self._shorter(number)}
+                    yield replace(on, todo=(left, *rest), later=again, put_off=put_off)
+                yield replace(on, todo=(right, *rest))
+            case _Release(left, right, bound):
+                if bound == 0 or left in branch.proven:
+                    yield replace(on, todo=(right, *rest))
+                    return
+                yield replace(on, todo=(right, *rest), later=branch.later | {self._shorter(number)})
+                if left != self._false:
+                    yield replace(on, todo=(left, right, *rest))
+
+    def _shorter(self, number: int) -> int:
+        match self._goals[number]:
+            case _Until(left, right, int(bound)):
+                return self._number(_Until(left, right, bound - 1))
+            case _Release(left, right, int(bound)):
+                return self._number(_Release(left, right, bound - 1))
+            case _:
+                return number

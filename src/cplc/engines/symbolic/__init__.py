@@ -1,0 +1,1 @@
+"""The symbolic engine: sets of states and transition relations as binary decision diagrams."""

@@ -1,0 +1,139 @@
+"""Decision diagrams as an arena: sets are not cut down to the reachable states, so that they speak of few variables.
+
+What a group can enforce from a reachable state does not depend on unreachable ones, since all steps lead to reachable
+states. A step that writes nothing that a set speaks of does not lead out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from cplc.engines.games.fixpoints import Arena, Joint, Moves, Sets
+from cplc.engines.games.synchronous import Forced, May, RoundArena
+from cplc.engines.symbolic.bdd import Node
+from cplc.engines.symbolic.encoding import Encoding
+from cplc.engines.symbolic.reachability import Sweeps
+from cplc.engines.symbolic.synchronous_relation import Round
+from cplc.logic.expressions import Expr
+from cplc.system.model import State
+
+
+class SymbolicSets(Sets[Node]):
+    def __init__(self, encoding: Encoding, sweeps: Sweeps) -> None:
+        self._encoding = encoding
+        self._sweeps = sweeps
+        self.everything = encoding.true
+
+    @property
+    def reachable(self) -> Node:
+        return self._sweeps.reachable
+
+    def both(self, left: Node, right: Node) -> Node:
+        return left & right
+
+    def either(self, left: Node, right: Node) -> Node:
+        return left | right
+
+    def without(self, left: Node, right: Node) -> Node:
+        return left & ~right
+
+    def is_empty(self, states: Node) -> bool:
+        return states == self._encoding.false or states & self._sweeps.reachable == self._encoding.false
+
+    def where(self, condition: Expr) -> Node:
+        return self._encoding.condition(condition)
+
+    def pick(self, states: Node) -> State:
+        return self._encoding.first(states & self._sweeps.reachable)
+
+    def single(self, state: State) -> Node:
+        return self._encoding.state(state)
+
+    def alike(self, variables: Sequence[str], states: Node) -> Node:
+        support = self._encoding.variables_in(states)
+        around = states & self._sweeps.reachable_around(None if support is None else support.union(variables))
+        hidden = self._encoding.cube(self._encoding.system.variable.keys() - set(variables))
+        return self._encoding.diagrams.exists(around, hidden)
+
+
+class SymbolicArena(SymbolicSets, Arena[Node]):
+    def depends_on(self, states: Node) -> frozenset[str] | None:
+        return self._encoding.variables_in(states)
+
+    def after(self, states: Node, steps: Iterable[int]) -> Node:
+        found = self._encoding.false
+        for step in steps:
+            found = found | self._sweeps.transitions[step].after(states)
+        self._encoding.diagrams.tidy()
+        return found
+
+    def before(self, states: Node, steps: Iterable[int]) -> Node:
+        found = self._encoding.false
+        for step in steps:
+            found = found | self._sweeps.transitions[step].before(states)
+        self._encoding.diagrams.tidy()
+        return found
+
+    def enabled(self, steps: Iterable[int]) -> Node:
+        found = self._encoding.false
+        for step in steps:
+            found = found | self._sweeps.transitions[step].guard
+        return found
+
+    def staying(self, keep: Node, goal: Node, moves: Moves[Node]) -> Node:
+        """Drop what one step after the other leads out of the set, until none does."""
+        transitions, true = self._sweeps.transitions, self._encoding.true
+        taken = [(step, true) for step in moves.steps] + list(moves.insisted)
+        keep, before = self._limited(keep), true
+        while keep != before:
+            support = self._encoding.variables_in(keep | goal)
+            before = keep
+            for step, where in taken:
+                transition = transitions[step]
+                if support is None or not support.isdisjoint(transition.writes):
+                    keep = keep & ~(where & transition.before(~(keep | goal)))
+            self._encoding.diagrams.tidy()
+        return keep
+
+    def _limited(self, states: Node) -> Node:
+        """Keep what may be reachable of a set; only that where the diagram has grown large."""
+        if self._encoding.diagrams.size(states) > self._sweeps.budget:
+            return states & self._sweeps.reachable
+        return states
+
+
+class SymbolicRoundArena(SymbolicSets, RoundArena[Node]):
+    def __init__(self, encoding: Encoding, sweeps: Sweeps, round_: Round) -> None:
+        super().__init__(encoding, sweeps)
+        self._round = round_
+
+    def before(self, states: Node) -> Node:
+        return self._round.before(states)
+
+    def after(self, states: Node, joint: Joint) -> Node:
+        return self._round.after_playing(states, joint)
+
+    def keeping_out(self, states: Node, may: May[Node]) -> Forced[Node]:
+        """The choices of these players stay in the preimage: one set has the states with what to choose there."""
+        ways = self._round.keeping_out(states, may)
+
+        def chosen(within: Node) -> tuple[tuple[Joint, Node], ...]:
+            found = self._split(ways & within, may, list(may))
+            self._encoding.diagrams.tidy()
+            return tuple((joint, where) for joint, where in found if not self.is_empty(where))
+
+        return Forced(self._round.without_choices(ways, may), chosen)
+
+    def _split(self, ways: Node, may: May[Node], left: list[str]) -> Iterator[tuple[Joint, Node]]:
+        """Yield what to choose and where, of all that is in the set one choice for each state."""
+        if not left:
+            yield (), ways
+            return
+        choice, *others = left
+        for action, where in may[choice].items():
+            some = ways & where & self._round.doing(choice, action)
+            if some != self._encoding.false:
+                states = self._round.without_choices(some, may)
+                ways = ways & ~states
+                for joint, there in self._split(self._round.without_choices(some, (choice,)), may, others):
+                    yield ((choice, action), *joint), there

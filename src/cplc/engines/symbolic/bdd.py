@@ -1,0 +1,443 @@
+"""Binary decision diagrams: one small interface of our own over three libraries.
+
+Diagrams are functions of Boolean variables that are numbered by level, 0 at the top. They are canonical within one
+manager, so equality of functions is equality of nodes; nodes are combined with ``&``, ``|`` and ``~``. Nothing is
+ever reordered. Operations raise MemoryError when the manager is full and `tidy` raises ResourceExhausted when more
+nodes are alive than allowed.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from time import sleep
+from typing import TYPE_CHECKING, Generic, NewType, Protocol, Self, TypeVar, cast
+
+from cplc.runtime.limits import ResourceExhausted, memory_limit
+from cplc.runtime.work_budget import charge
+
+if TYPE_CHECKING:
+    from oxidd.bcdd import BCDDFunction, BCDDSubstitution
+
+
+class Node(Protocol):
+    """A Boolean function."""
+
+    def __and__(self, other: Self, /) -> Self: ...
+    def __or__(self, other: Self, /) -> Self: ...
+    def __invert__(self, /) -> Self: ...
+    def __hash__(self) -> int: ...
+
+
+Substitution = NewType("Substitution", object)
+"""What `Diagrams.substitution` returns; of one manager only."""
+
+N = TypeVar("N", bound=Node)
+U = TypeVar("U")
+
+NODE_LIMIT = 16_000_000
+"""Nodes alive where no memory limit is known."""
+_SHARE = 0.7
+"""Of the memory limit, for the nodes of one manager, dead ones included."""
+_BYTES = {"oxidd": 40, "dd.cudd": 64, "dd.autoref": 800}
+"""Memory that a node takes, its place in the table of its level included (oxidd: 36 to 38 measured)."""
+_BYTES_OF_CACHE = 20
+_SHARE_OF_CACHE = 64
+"""At most one part in so many of the memory limit is for the cache of operations."""
+_FIRST_COLLECTION = 1 << 20
+_LEAST_CAPACITY = 1 << 20
+_SUPPORT_EFFORT = 4000
+NODES_PER_UNIT = 16
+"""Nodes that are made in the time of one unit of work."""
+_PAUSE = 0.001
+"""Seconds until another look at a collector at work."""
+_SETTLING = 1000
+"""Looks, after a collection, for the number of nodes to be right."""
+
+
+class Diagrams(ABC, Generic[N, U]):
+    """A manager with a fixed number of levels."""
+
+    name: str
+    true: N
+    false: N
+
+    def __init__(self, levels: int, node_limit: int) -> None:
+        self.levels = levels
+        self.node_limit = node_limit
+        self.memory_limit: int | None = None
+        """What the node limit was derived from, in bytes; None if it was given."""
+        self.is_exhausted = False
+        """Whether it was too small for something."""
+        self.peak = 0
+        self._charged = 0
+        """The nodes that work was charged for already."""
+        self._next_collection = min(_FIRST_COLLECTION, node_limit)
+
+    @abstractmethod
+    def literal(self, level: int) -> N:
+        """Return the function that is true where this variable is."""
+
+    @abstractmethod
+    def exists(self, function: N, cube: N) -> N:
+        """Quantify the variables of a cube away."""
+
+    @abstractmethod
+    def and_exists(self, left: N, right: N, cube: N) -> N:
+        """Return ``exists(left & right, cube)`` without building the conjunction."""
+
+    @abstractmethod
+    def substitution(self, pairs: Iterable[tuple[int, N]]) -> U:
+        """Prepare the simultaneous replacement of variables by functions."""
+
+    @abstractmethod
+    def substitute(self, function: N, substitution: U) -> N: ...
+
+    @abstractmethod
+    def branches(self, function: N) -> tuple[int, N, N]:
+        """Return the top level of a function that is not constant, and what is left where it is false and true."""
+
+    def level(self, function: N) -> int:
+        """Return the top level of a function that is not constant."""
+        return self.branches(function)[0]
+
+    @abstractmethod
+    def nodes(self) -> int:
+        """Return how many nodes the manager holds, dead ones included."""
+
+    @abstractmethod
+    def collect(self) -> None:
+        """Drop dead nodes."""
+
+    @abstractmethod
+    def size(self, function: N) -> int:
+        """Return how many nodes a function has."""
+
+    def cube(self, levels: Iterable[int]) -> N:
+        """Return the conjunction of variables."""
+        result = self.true
+        for level in sorted(levels, reverse=True):
+            result = self.literal(level) & result
+        return result
+
+    def conjunction(self, literals: Iterable[tuple[int, bool]]) -> N:
+        """Return the conjunction of variables and negated variables."""
+        result = self.true
+        for level, value in sorted(literals, reverse=True):
+            literal = self.literal(level)
+            result = (literal if value else ~literal) & result
+        return result
+
+    def tidy(self) -> None:
+        """Drop dead nodes if there are many; raise ResourceExhausted if too many are alive or too much work is done."""
+        held = self.nodes()
+        charge(1 + max(0, held - self._charged) // NODES_PER_UNIT)
+        self._charged = held
+        self.peak = max(self.peak, held)
+        if held <= self._next_collection:
+            return
+        self.collect()
+        alive = self._charged = self.nodes()
+        if alive > self.node_limit:
+            raise self.exhausted()
+        self._next_collection = min(max(_FIRST_COLLECTION, 2 * alive), self.node_limit)
+
+    def exhausted(self) -> ResourceExhausted:
+        """Note that the manager is too small; return the error that names the limit in force."""
+        self.is_exhausted = True
+        reason = f"the decision diagrams need more than {self.node_limit:,} nodes"
+        if self.memory_limit is not None:
+            size = f"{self.memory_limit // 2**20} MB"
+            reason += f", as many as the memory limit of {size} leaves room for; a larger `--memory` raises it"
+        return ResourceExhausted(reason)
+
+    def count(self, function: N) -> int:
+        """Return the exact number of assignments to all levels that satisfy it."""
+        below: dict[N, int] = {self.false: 0, self.true: 1}
+        top: dict[N, int] = {self.false: self.levels, self.true: self.levels}
+        stack = [function]
+        while stack:
+            node = stack[-1]
+            if node in below:
+                stack.pop()
+                continue
+            level, low, high = self.branches(node)
+            missing = [child for child in (low, high) if child not in below]
+            if missing:
+                stack.extend(missing)
+                continue
+            below[node] = sum(below[child] << (top[child] - level - 1) for child in (low, high))
+            top[node] = level
+            stack.pop()
+        return below[function] << top[function]
+
+    def pick(self, function: N) -> dict[int, bool]:
+        """Return the first satisfying assignment, false before true from the top; what is left out is false."""
+        chosen: dict[int, bool] = {}
+        while function != self.true:
+            level, low, high = self.branches(function)
+            chosen[level] = low == self.false
+            function = high if low == self.false else low
+        return chosen
+
+    def value(self, function: N, assignment: Mapping[int, bool]) -> bool:
+        """Return the value of a function under an assignment to all levels it depends on."""
+        while function not in (self.true, self.false):
+            level, low, high = self.branches(function)
+            function = high if assignment[level] else low
+        return function == self.true
+
+    def support(self, function: N) -> frozenset[int] | None:
+        """Return the levels that a function depends on, or None if it is too large to say quickly."""
+        if self.size(function) > _SUPPORT_EFFORT:
+            return None
+        found: set[int] = set()
+        seen: set[N] = {self.true, self.false}
+        stack = [function]
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            level, low, high = self.branches(node)
+            found.add(level)
+            stack += (low, high)
+        return frozenset(found)
+
+
+class _Oxidd(Diagrams["BCDDFunction", "BCDDSubstitution"]):
+    """Diagrams with complement edges of the oxidd library, in one thread.
+
+    The library collects garbage by itself only when the manager is nearly full, in a thread of its own, and operations
+    may then fail although there is room; so twice the allowed number of nodes is reserved and `tidy` collects. Memory
+    for nodes is taken as they are made; that for the cache at once, so its size follows the number of levels.
+    """
+
+    name = "oxidd"
+
+    def __init__(self, levels: int, node_limit: int) -> None:
+        from oxidd.bcdd import BCDDFunction, BCDDManager
+        from oxidd.util import BooleanOperator
+
+        super().__init__(levels, node_limit)
+        cache = 1 << (14 if levels <= 32 else 16 if levels <= 96 else 18)
+        memory = memory_limit()
+        while memory is not None and cache * _BYTES_OF_CACHE * _SHARE_OF_CACHE > memory:
+            cache //= 2
+        self._capacity = max(_LEAST_CAPACITY, 2 * node_limit)
+        self._manager = BCDDManager(self._capacity, cache, 1)
+        self._manager.add_vars(levels)
+        self._and = BooleanOperator.AND
+        self._make_substitution = BCDDFunction.make_substitution
+        self.true = self._manager.true()
+        self.false = self._manager.false()
+
+    def literal(self, level: int) -> BCDDFunction:
+        return self._manager.var(level)
+
+    def exists(self, function: BCDDFunction, cube: BCDDFunction) -> BCDDFunction:
+        return function.exists(cube)
+
+    def and_exists(self, left: BCDDFunction, right: BCDDFunction, cube: BCDDFunction) -> BCDDFunction:
+        return left.apply_exists(self._and, right, cube)
+
+    def substitution(self, pairs: Iterable[tuple[int, BCDDFunction]]) -> BCDDSubstitution:
+        return self._make_substitution(pairs)
+
+    def substitute(self, function: BCDDFunction, substitution: BCDDSubstitution) -> BCDDFunction:
+        return function.substitute(substitution)
+
+    def branches(self, function: BCDDFunction) -> tuple[int, BCDDFunction, BCDDFunction]:
+        cofactors = function.cofactors()
+        if cofactors is None:
+            raise ValueError("a constant has no branches")
+        return self.level(function), cofactors[1], cofactors[0]
+
+    def level(self, function: BCDDFunction) -> int:
+        level = function.node_level()
+        if level is None:
+            raise ValueError("a constant has no level")
+        return level
+
+    def nodes(self) -> int:
+        return self._manager.approx_num_inner_nodes()
+
+    def collect(self) -> None:
+        """Drop dead nodes.
+
+        The library's own collector starts when the manager is nearly full. While it is at work `gc` returns at once,
+        having dropped nothing, and is not counted; what the collector drops can be used, and leaves the approximate
+        number of nodes, when it has come to its end. That number may be some nodes off once the manager was full.
+        """
+        manager = self._manager
+        while True:
+            collections = manager.gc_count()
+            dropped = manager.gc()
+            if manager.gc_count() != collections and not dropped:
+                break
+            if not dropped:
+                sleep(_PAUSE)
+        for _ in range(_SETTLING):
+            if manager.approx_num_inner_nodes() <= manager.num_inner_nodes() + self._capacity // 100:
+                break
+            sleep(_PAUSE)
+
+    def size(self, function: BCDDFunction) -> int:
+        return function.node_count()
+
+    def count(self, function: BCDDFunction) -> int:
+        return function.sat_count(self.levels)
+
+    def value(self, function: BCDDFunction, assignment: Mapping[int, bool]) -> bool:
+        return function.eval(assignment.items())
+
+
+class _DDFunction(Node, Protocol):
+    """A function of the dd library; its low and high branches disregard the negation of the edge to it."""
+
+    level: int
+    low: _DDFunction
+    high: _DDFunction
+    negated: bool
+    dag_size: int
+
+
+class _DDManager(Protocol):
+    true: _DDFunction
+    false: _DDFunction
+
+    def configure(self, **options: bool) -> object: ...
+    def declare(self, *names: str) -> None: ...
+    def var(self, name: str) -> _DDFunction: ...
+    def apply(self, operator: str, left: _DDFunction, right: _DDFunction) -> _DDFunction: ...
+    def let(self, definitions: dict[str, _DDFunction], function: _DDFunction) -> _DDFunction: ...
+    def support(self, function: _DDFunction) -> set[str]: ...
+    def exist(self, names: set[str], function: _DDFunction) -> _DDFunction: ...
+    def __len__(self) -> int: ...
+
+
+class _DD(Diagrams[_DDFunction, dict[str, _DDFunction]]):
+    """What the two managers of the dd library have in common."""
+
+    def __init__(self, levels: int, node_limit: int, manager: _DDManager) -> None:
+        super().__init__(levels, node_limit)
+        manager.configure(reordering=False)
+        self._manager = manager
+        self._names = tuple(f"b{level}" for level in range(levels))
+        manager.declare(*self._names)
+        self.true = manager.true
+        self.false = manager.false
+
+    def literal(self, level: int) -> _DDFunction:
+        return self._manager.var(self._names[level])
+
+    def exists(self, function: _DDFunction, cube: _DDFunction) -> _DDFunction:
+        return self._manager.exist(self._manager.support(cube), function)
+
+    def and_exists(self, left: _DDFunction, right: _DDFunction, cube: _DDFunction) -> _DDFunction:
+        return self.exists(left & right, cube)
+
+    def substitution(self, pairs: Iterable[tuple[int, _DDFunction]]) -> dict[str, _DDFunction]:
+        return {self._names[level]: function for level, function in pairs}
+
+    def substitute(self, function: _DDFunction, substitution: dict[str, _DDFunction]) -> _DDFunction:
+        return self._manager.let(substitution, function) if substitution else function
+
+    def branches(self, function: _DDFunction) -> tuple[int, _DDFunction, _DDFunction]:
+        if function.negated:
+            return function.level, ~function.low, ~function.high
+        return function.level, function.low, function.high
+
+    def level(self, function: _DDFunction) -> int:
+        return function.level
+
+    def nodes(self) -> int:
+        return len(self._manager)
+
+    def collect(self) -> None:
+        """Nothing to do: the library collects by itself."""
+
+    def size(self, function: _DDFunction) -> int:
+        return function.dag_size
+
+
+class _Cudd(_DD):
+    """CUDD by way of dd."""
+
+    name = "dd.cudd"
+
+    def __init__(self, levels: int, node_limit: int) -> None:
+        library = import_module("dd.cudd")
+        super().__init__(levels, node_limit, library.BDD())
+        self._and_exists = library.and_exists
+        self._cubes: dict[_DDFunction, set[str]] = {}
+
+    def exists(self, function: _DDFunction, cube: _DDFunction) -> _DDFunction:
+        return self._manager.apply(r"\E", cube, function)
+
+    def and_exists(self, left: _DDFunction, right: _DDFunction, cube: _DDFunction) -> _DDFunction:
+        names = self._cubes.get(cube)
+        if names is None:
+            names = self._cubes[cube] = self._manager.support(cube)
+        return cast(_DDFunction, self._and_exists(left, right, names))
+
+
+class _Autoref(_DD):
+    """Diagrams in plain Python, for places without compiled libraries."""
+
+    name = "dd.autoref"
+
+    def __init__(self, levels: int, node_limit: int) -> None:
+        library = import_module("dd.autoref")
+        manager = library.BDD()
+        # When a manager and its functions go at once, in any order, the library complains of functions that are left.
+        silent = type("Manager", (import_module("dd.bdd").BDD,), {"__del__": lambda _: None})
+        manager._bdd = silent()
+        manager.vars = manager._bdd.vars
+        super().__init__(levels, node_limit, manager)
+        # Operations call themselves once or twice for each level.
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + 4 * levels))
+        self._collect = library.BDD.collect_garbage
+
+    def collect(self) -> None:
+        self._collect(self._manager)
+
+
+BACKENDS = ("oxidd", "dd.cudd", "dd.autoref")
+"""In order of preference."""
+
+
+def diagrams(levels: int, *, backend: str | None = None, node_limit: int | None = None) -> Diagrams[Node, Substitution]:
+    """Return a manager of the backend asked for, or of the first that is installed.
+
+    Without a limit on nodes the memory limit in force decides how many there may be.
+    """
+    if backend is not None and backend not in BACKENDS:
+        raise ValueError(f"no decision diagrams are called {backend}; there are {', '.join(BACKENDS)}")
+    for name in BACKENDS if backend is None else (backend,):
+        try:
+            return _manager(name, levels, node_limit)
+        except ImportError:
+            if backend is not None:
+                raise
+    raise ResourceExhausted("no library for decision diagrams is installed")
+
+
+def _manager(name: str, levels: int, node_limit: int | None) -> Diagrams[Node, Substitution]:
+    kinds = {"oxidd": _Oxidd, "dd.cudd": _Cudd, "dd.autoref": _Autoref}
+    memory = memory_limit() if node_limit is None else None
+    if node_limit is None:
+        node_limit = NODE_LIMIT if memory is None else nodes_within(memory, name)
+    manager = cast("Diagrams[Node, Substitution]", kinds[name](levels, node_limit))
+    manager.memory_limit = memory
+    return manager
+
+
+def nodes_within(memory: int, backend: str) -> int:
+    """Return how many nodes may be alive under this memory limit: half of those that there is room for.
+
+    The other half are nodes that are dead, or needed by one operation alone.
+    """
+    return max(1, int(memory * _SHARE) // (2 * _BYTES[backend]))

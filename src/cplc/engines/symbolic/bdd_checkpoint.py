@@ -1,0 +1,134 @@
+"""Sets of states as bytes and back: the nodes of a decision diagram, each after those that it leads to.
+
+A search for what is reachable may go on from any set that holds the initial states and reachable states alone: it ends
+with the same set. What is read is believed as far as it can be seen: that it is a diagram over the variables there are,
+in their order. That it holds nothing but what can be reached rests on the digest of the file.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Container, Iterator
+from hashlib import sha256
+
+from cplc.engines.symbolic.bdd import Diagrams, Node, Substitution
+from cplc.engines.symbolic.encoding import Encoding
+from cplc.runtime import checkpointing
+from cplc.runtime.limits import make_room
+from cplc.system.fingerprint import fingerprint
+
+_HEAD = struct.Struct("<II")
+_A_NODE = 400
+"""About so many bytes a node takes while it is written or read."""
+_FEW = 2000
+"""So many nodes are quicker found than read."""
+
+
+class SoFar:
+    """What is found in each component of a system; as far as an earlier run has come, and from now on kept."""
+
+    def __init__(self, encoding: Encoding, components: int) -> None:
+        self._encoding = encoding
+        self._diagrams = encoding.diagrams
+        self._found: list[Node | None] = [None] * components
+        self._changes = 0
+        self._keeper = checkpointing.keeper()
+        if self._keeper is None:
+            return
+        self._name = _name(encoding)
+        content = self._keeper.found(self._name)
+        if content is not None:
+            known = _read(self._diagrams, content, encoding.variable_at)
+            if known is None or len(known) != components:
+                self._keeper.useless(self._name)
+            else:
+                self._found = known
+        self._keeper.hold(checkpointing.Search(self._name, lambda: self._changes, self._written, self._said))
+
+    def begun(self, number: int, initial: Node) -> Node:
+        """Return where to begin in a component."""
+        found = self._found[number]
+        return initial if found is None else initial | found
+
+    def more(self, number: int, states: Node) -> None:
+        """Take note of what is found so far; this is a good moment."""
+        if self._keeper is not None and states != self._found[number]:
+            self._found[number] = states
+            self._changes += 1
+        checkpointing.moment()
+
+    def ended(self) -> None:
+        """Take note that everything is found: little is not kept."""
+        if self._keeper is not None and sum(map(self._diagrams.size, self._known())) < _FEW:
+            self._keeper.release(self._name)
+
+    def suspended(self) -> None:
+        """Let nobody keep this search, which is given up for another one, any longer."""
+        if self._keeper is not None:
+            self._keeper.suspend(self._name)
+
+    def _known(self) -> list[Node]:
+        return [found for found in self._found if found is not None]
+
+    def _written(self) -> Iterator[checkpointing.Buffer]:
+        size = sum(map(self._diagrams.size, self._known()))
+        make_room(_A_NODE * size, f"writing {size:,} nodes of decision diagrams")
+        yield _written(self._diagrams, self._found)
+
+    def _said(self) -> str:
+        return f"states in decision diagrams of {sum(map(self._diagrams.size, self._known())):,} nodes"
+
+
+def _name(encoding: Encoding) -> str:
+    """Return what the diagrams of different runs have in common that can be exchanged."""
+    levels = repr(sorted(encoding.bits.items())).encode()
+    return f"diagrams {sys.byteorder} {fingerprint(encoding.system)} {sha256(levels).hexdigest()}"
+
+
+def _written(diagrams: Diagrams[Node, Substitution], roots: list[Node | None]) -> bytes:
+    """Return the diagrams: level, low and high of each node, by positions; 0 and 1 are the constants."""
+    position: dict[Node, int] = {diagrams.false: 0, diagrams.true: 1}
+    nodes = array("I")
+    for root in roots:
+        waiting = [] if root is None else [root]
+        while waiting:
+            node = waiting[-1]
+            if node in position:
+                waiting.pop()
+                continue
+            level, low, high = diagrams.branches(node)
+            missing = [child for child in (low, high) if child not in position]
+            if missing:
+                waiting += missing
+                continue
+            nodes.extend((level, position[low], position[high]))
+            position[node] = len(position)
+            waiting.pop()
+    found = array("I", [0 if root is None else 1 + position[root] for root in roots])
+    return _HEAD.pack(len(roots), len(nodes) // 3) + found.tobytes() + nodes.tobytes()
+
+
+def _read(diagrams: Diagrams[Node, Substitution], content: bytes, states: Container[int]) -> list[Node | None] | None:
+    """Return the diagrams again; None if this is not what was written, over the levels of states alone."""
+    if len(content) < _HEAD.size:
+        return None
+    roots, count = _HEAD.unpack_from(content)
+    if len(content) != _HEAD.size + 4 * roots + 12 * count:
+        return None
+    make_room(_A_NODE * count, f"reading {count:,} nodes of decision diagrams")
+    numbers = array("I")
+    numbers.frombytes(content[_HEAD.size :])
+    found, parts = numbers[:roots], iter(numbers[roots:])
+    nodes, levels = [diagrams.false, diagrams.true], array("I", (diagrams.levels, diagrams.levels))
+    literals = [diagrams.literal(level) for level in range(diagrams.levels)]
+    for level, low, high in zip(parts, parts, parts, strict=True):
+        if max(low, high) >= len(nodes) or level not in states or level >= min(levels[low], levels[high]):
+            return None
+        literal = literals[level]
+        nodes.append((literal & nodes[high]) | (~literal & nodes[low]))
+        levels.append(level)
+    if any(one > len(nodes) for one in found):
+        return None
+    return [None if one == 0 else nodes[one - 1] for one in found]

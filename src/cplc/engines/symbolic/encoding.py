@@ -1,0 +1,344 @@
+"""Variables as bits, expressions as decision diagrams.
+
+A variable with n values has as many bits as it takes to number them; a value is coded by its position in the domain,
+the most significant bit on top. Codes that are no value satisfy no comparison with a constant; no initial state and
+no step leads to one, so sets of reachable states never contain them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from functools import cached_property
+
+from cplc.engines.symbolic.bdd import Node, diagrams
+from cplc.logic.expressions import (
+    And,
+    Arith,
+    ArithOp,
+    Const,
+    Equal,
+    Expr,
+    Ite,
+    Less,
+    Not,
+    Or,
+    Read,
+    Value,
+    arithmetic,
+    reads,
+)
+from cplc.runtime.limits import ResourceExhausted
+from cplc.system.model import State, System
+
+Cases = dict[Value, Node]
+"""For each value that an expression may have, where it has it; the conditions exclude each other."""
+
+
+class Unchanged(Enum):
+    """What a case distinction assigns where it leaves the variable alone."""
+
+    KEPT = "kept"
+
+
+SPARE = 64
+_PAIRS_LIMIT = 1 << 18
+
+
+class Encoding:
+    """A manager of diagrams, and what its levels mean for one system.
+
+    ``doubled`` variables have a second row of bits, each right below the one it belongs to, for relations between the
+    value before a step and after it. Levels of no variable's, for who needs bits beside a state, are on top: a set of
+    such pairs takes no more nodes there than the sets of states that belong to each value of the bits. ``choices`` are
+    read like variables, with these values, and are no part of a state.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        order: tuple[str, ...],
+        doubled: frozenset[str] = frozenset(),
+        choices: Mapping[str, tuple[str, ...]] | None = None,
+        *,
+        backend: str | None = None,
+        node_limit: int | None = None,
+    ) -> None:
+        self.system = system
+        self.bits: dict[str, tuple[int, ...]] = {}
+        self.next_bits: dict[str, tuple[int, ...]] = {}
+        self.variable_at: dict[int, str] = {}
+        self.spare = range(SPARE)
+        self._domains: dict[str, tuple[Value, ...]] = {one.name: one.domain for one in system.variables}
+        self._domains.update(choices or {})
+        levels = len(self.spare)
+        for name in order:
+            width = (len(self._domains[name]) - 1).bit_length()
+            stride = 2 if name in doubled else 1
+            self.bits[name] = tuple(range(levels, levels + stride * width, stride))
+            if name in doubled:
+                self.next_bits[name] = tuple(level + 1 for level in self.bits[name])
+            if name in system.variable:
+                self.variable_at.update(dict.fromkeys(self.bits[name], name))
+            levels += stride * width
+        self._unused = levels - len(self.variable_at)
+        self.diagrams = diagrams(levels, backend=backend, node_limit=node_limit)
+        self.true = self.diagrams.true
+        self.false = self.diagrams.false
+        self.ceiling: int | None = None
+        """Conditions are given up when the manager holds more nodes than that."""
+        self._coded: State = {}
+        self._bits_of_coded: dict[int, bool] = {}
+        self._values: dict[str, Cases] = {}
+        self._seen: dict[int, tuple[Expr, Node]] = {}
+        self._sums: dict[Expr, Cases] = {}
+
+    # --- states
+
+    def is_value(self, variable: str, value: Value) -> Node:
+        return self._cases_of_variable(variable).get(value, self.false)
+
+    def becomes(self, variable: str, value: Value) -> Node | None:
+        """Return where the second row of bits has the value, or None if it is not one of the variable's."""
+        domain = self.system.variable[variable].domain
+        return self._code(self.next_bits[variable], domain.index(value)) if value in domain else None
+
+    def stays(self, variable: str) -> Node:
+        """Return where both rows of bits are equal."""
+        result = self.true
+        for now, then in zip(reversed(self.bits[variable]), reversed(self.next_bits[variable]), strict=True):
+            result = self._same(now, then) & result
+        return result
+
+    def equal_after(self, before: str, after: str) -> Node:
+        """Return where a variable has the value that another has after the step; what is not doubled stays."""
+        there = self.next_bits.get(after, self.bits[after])
+        if self._domains[before] == self._domains[after]:
+            result = self.true
+            for one, other in sorted(zip(self.bits[before], there, strict=True), reverse=True):
+                result = self._same(one, other) & result
+            return result
+        result = self.false
+        for value in self._domains[before]:
+            if value in self._domains[after]:
+                result = result | (self.is_value(before, value) & self._code(there, self._domains[after].index(value)))
+        return result
+
+    def _same(self, one: int, other: int) -> Node:
+        left, right = self.diagrams.literal(one), self.diagrams.literal(other)
+        return (left & right) | (~left & ~right)
+
+    def cube(self, variables: Iterable[str]) -> Node:
+        return self.diagrams.cube(level for name in variables for level in self.bits[name])
+
+    def variables_in(self, function: Node) -> frozenset[str] | None:
+        """Return the variables whose present values a function depends on, or None if it is too large to say."""
+        levels = self.diagrams.support(function)
+        if levels is None:
+            return None
+        return frozenset(self.variable_at[level] for level in levels if level in self.variable_at)
+
+    def initial(self, variables: Iterable[str]) -> Node:
+        """Return where each of these variables has one of its initial values."""
+        result = self.true
+        for name in sorted(variables, key=self._depth, reverse=True):
+            allowed = self.false
+            for value in self.system.variable[name].initial:
+                allowed = allowed | self.is_value(name, value)
+            result = allowed & result
+        return result
+
+    def beginning(self, variables: frozenset[str]) -> Node:
+        """Return where a run may begin, as far as these variables go: no condition is about some of them and others."""
+        start = self.system.start
+        return self.initial(variables) & (self.condition(start) if reads(start) <= variables else self.true)
+
+    def _depth(self, variable: str) -> int:
+        return self.bits[variable][0] if self.bits[variable] else -1
+
+    def state(self, assignment: State) -> Node:
+        """Return the set of one state."""
+        result = self.true
+        for name in sorted(self.system.variable, key=self._depth, reverse=True):
+            result = self.is_value(name, assignment[name]) & result
+        return result
+
+    def contains(self, states: Node, state: State) -> bool:
+        """Return whether a state is in a set; the next one asked about mostly differs from it in little."""
+        if state != self._coded:
+            for name, value in state.items():
+                if self._coded.get(name) != value:
+                    self._bits_of_coded.update(self._codes[name][value])
+                    self._coded[name] = value
+        return self.diagrams.value(states, self._bits_of_coded)
+
+    @cached_property
+    def _codes(self) -> dict[str, dict[Value, dict[int, bool]]]:
+        """Each variable to its values, each with the bits that stand for it."""
+        return {
+            variable.name: {
+                value: {
+                    level: bool(position >> shift & 1) for shift, level in enumerate(reversed(self.bits[variable.name]))
+                }
+                for position, value in enumerate(variable.domain)
+            }
+            for variable in self.system.variables
+        }
+
+    def first(self, states: Node) -> State:
+        """Return the first state of a set that is not empty."""
+        chosen = self.diagrams.pick(states)
+        state: State = {}
+        for variable in self.system.variables:
+            code = 0
+            for level in self.bits[variable.name]:
+                code = 2 * code + chosen.get(level, False)
+            state[variable.name] = variable.domain[code]
+        return state
+
+    def count(self, states: Node) -> int:
+        """Return the exact number of states; the set must speak of nothing but the first rows of bits."""
+        return self.diagrams.count(states) >> self._unused
+
+    # --- expressions
+
+    def condition(self, expr: Expr) -> Node:
+        """Return where an expression over truth values is true."""
+        known = self._seen.get(id(expr))
+        if known is not None:
+            return known[1]
+        found = self._condition(expr)
+        self._seen[id(expr)] = expr, found
+        return found
+
+    def _condition(self, expr: Expr) -> Node:
+        match expr:
+            case Const(value):
+                return self.true if value else self.false
+            case Read(variable):
+                return self.is_value(variable, True)
+            case Not(operand):
+                return ~self.condition(operand)
+            case And(operands):
+                result = self.true
+                for part in self._from_the_bottom(operands):
+                    result = part & result
+                    self._check_effort()
+                return result
+            case Or(operands):
+                result = self.false
+                for part in self._from_the_bottom(operands):
+                    result = part | result
+                    self._check_effort()
+                return result
+            case Equal(Read(variable), Const(value)) | Equal(Const(value), Read(variable)):
+                return self.is_value(variable, value)
+            case Equal(left, right):
+                return self._equal(self.cases(left), self.cases(right))
+            case Less(left, right):
+                return self._less(self.cases(left), self.cases(right))
+            case Ite(test, then, otherwise):
+                chosen = self.condition(test)
+                return (chosen & self.condition(then)) | (~chosen & self.condition(otherwise))
+            case Arith():
+                return self.cases(expr).get(True, self.false)
+
+    def _from_the_bottom(self, operands: Iterable[Expr]) -> list[Node]:
+        """Return the conditions, the deepest first: local ones are then put together in linear time."""
+        constants = self.true, self.false
+        level = self.diagrams.level
+        conditions = map(self.condition, operands)
+        return sorted(conditions, key=lambda one: -1 if one in constants else level(one), reverse=True)
+
+    def _check_effort(self) -> None:
+        if self.ceiling is not None and self.diagrams.nodes() > self.ceiling:
+            raise ResourceExhausted(
+                f"under this order of the variables a condition takes more than {self.ceiling:,} nodes"
+            )
+
+    def cases(self, expr: Expr) -> Cases:
+        """Return for each value where the expression has it."""
+        match expr:
+            case Const(value):
+                return {value: self.true}
+            case Read(variable):
+                return self._cases_of_variable(variable)
+            case Not() | And() | Or() | Equal() | Less():
+                holds = self.condition(expr)
+                return {value: where for value, where in ((True, holds), (False, ~holds)) if where != self.false}
+            case Arith(op, left, right):
+                # The same sum is often compared with many numbers.
+                known = self._sums.get(expr)
+                if known is None:
+                    known = self._sums[expr] = self._arithmetic(op, self.cases(left), self.cases(right))
+                return known
+            case Ite(test, then, otherwise):
+                chosen = self.condition(test)
+                result: Cases = {}
+                for branch, side in ((then, chosen), (otherwise, ~chosen)):
+                    for value, where in self.cases(branch).items():
+                        result[value] = result.get(value, self.false) | (side & where)
+                return {value: where for value, where in result.items() if where != self.false}
+
+    def updates(self, variable: str, expr: Expr, guard: Node) -> dict[Value | Unchanged, Node]:
+        """Return, within the guard, where each value is assigned, and where the variable keeps its own."""
+        if guard == self.false:
+            return {}
+        match expr:
+            case Read(read) if read == variable:
+                return {Unchanged.KEPT: guard}
+            case Ite(test, then, otherwise):
+                chosen = self.condition(test)
+                result = self.updates(variable, then, guard & chosen)
+                for value, where in self.updates(variable, otherwise, guard & ~chosen).items():
+                    result[value] = result.get(value, self.false) | where
+                return result
+            case _:
+                within = {value: guard & where for value, where in self.cases(expr).items()}
+                return {value: where for value, where in within.items() if where != self.false}
+
+    def define(self, choice: str, cases: Cases) -> None:
+        """Say what a choice is that the state decides, before anything reads it; its bits are not used then."""
+        self._values[choice] = cases
+
+    def _cases_of_variable(self, variable: str) -> Cases:
+        known = self._values.get(variable)
+        if known is None:
+            known = {value: self._code(self.bits[variable], code) for code, value in enumerate(self._domains[variable])}
+            self._values[variable] = known
+        return known
+
+    def _code(self, levels: tuple[int, ...], code: int) -> Node:
+        last = len(levels) - 1
+        return self.diagrams.conjunction((level, bool(code >> (last - i) & 1)) for i, level in enumerate(levels))
+
+    def _equal(self, left: Cases, right: Cases) -> Node:
+        result = self.false
+        for value, where in left.items():
+            if value in right:
+                result = result | (where & right[value])
+                self._check_effort()
+        return result
+
+    def _less(self, left: Cases, right: Cases) -> Node:
+        """Go through all numbers upwards, with the union of what the left side has been below."""
+        result = below = self.false
+        for number in sorted({*map(int, left), *map(int, right)}):
+            if number in right:
+                result = result | (below & right[number])
+            if number in left:
+                below = below | left[number]
+        return result
+
+    def _arithmetic(self, op: ArithOp, left: Cases, right: Cases) -> Cases:
+        if len(left) * len(right) > _PAIRS_LIMIT:
+            raise ResourceExhausted(f"an expression combines {len(left)} values with {len(right)}")
+        result: Cases = {}
+        for one, where in left.items():
+            for other, there in right.items():
+                both = where & there
+                if both != self.false:
+                    value = arithmetic(op, int(one), int(other))
+                    result[value] = result.get(value, self.false) | both
+                self._check_effort()
+        return result

@@ -1,0 +1,280 @@
+"""From where a fair run satisfies path formulas, by fixpoints over states wherever laws of the logic allow it.
+
+``E`` of a conjunction of path formulas is taken apart until what is left is met by searches backwards and fair cycles:
+
+* ``E(f | g) = E f | E g`` and ``E(p & f) = p & E f`` for a formula p on states;
+* ``E(f1 U f2 & rest)``, with state formulas to the left of each until: E[left of all U the first to be met], and there
+  ``E`` of what is left, as in the reduction of CTL+ to CTL;
+* ``E(X f & rest)``, or of the step taken next: by unfolding the rest one step; what follows is ``E`` of a conjunction;
+* ``E(G p & F G q & G F r & G F does(a))``: a run through p to a fair cycle in ``p & q`` that meets each demand.
+
+These laws put a new quantifier at a later state of the path. That is right because what is fair about a run is decided
+by any of its suffixes, and every such suffix is followed from its first state alone: each path quantifier begins a new
+past. So formulas that look back are never taken apart; they, and those with temporal operators below ``G`` or to the
+left of an until, go to the tableau. ``A f`` is ``!E !f``, so the laws of ``A`` are the duals: ``A G f = AG A f`` for
+an f that does not look back.
+
+Where no run is fair nothing holds: every search ends in states that are known to begin fair runs.
+
+References: Emerson and Halpern, "Decision procedures and expressiveness in the temporal logic of branching time", 1985;
+Emerson and Lei, "Modalities for model checking: branching time logic strikes back", 1987; Etessami and Holzmann,
+"Optimizing Büchi automata", 2000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import field
+from functools import reduce
+from itertools import product
+from math import prod
+from operator import and_, or_
+
+from cplc.engines.symbolic.bdd import Node
+from cplc.engines.symbolic.encoding import Encoding
+from cplc.engines.symbolic.fairness import Demand, FairRuns
+from cplc.engines.symbolic.tableau import Tableau
+from cplc.logic.formulas import Finally, Formula, Globally, Next, Not, Release, Taken, Until, is_state_formula
+from cplc.logic.nnf import alternatives, both, conjuncts, looks_back, normal, until
+from cplc.records import dataclass
+
+_BRANCHES = 64
+"""Conjunctions with more combinations of alternatives than this are left to the tableau as they are."""
+_PROMISES = 6
+"""With more things still to come than this, in any order, it is the tableau that keeps track."""
+
+Parts = tuple[Formula, ...]
+"""Of a conjunction."""
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """The parts of a conjunction, by how they can be met."""
+
+    now: list[Formula] = field(default_factory=list)
+    """On states."""
+    taken: list[Taken] = field(default_factory=list)
+    not_taken: list[Taken] = field(default_factory=list)
+    after: list[Next] = field(default_factory=list)
+    promises: list[Until | Finally] = field(default_factory=list)
+    """State formulas to the left."""
+    kept: list[Globally] = field(default_factory=list)
+    """State formulas for ever."""
+    paused: list[Globally] = field(default_factory=list)
+    """State formulas for a number of steps."""
+    settled: list[Finally] = field(default_factory=list)
+    """State formulas for ever from some time on."""
+    often: list[Globally] = field(default_factory=list)
+    """State formulas, or steps, again and again."""
+    others: list[Formula] = field(default_factory=list)
+
+    @property
+    def lasting(self) -> list[Formula]:
+        """What holds of every suffix of a path as soon as it holds of the path."""
+        return [*self.kept, *self.settled, *self.often]
+
+
+class SomeRun:
+    """The fair runs of a system, or those along some of its steps, with these roles going on."""
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        fair_runs: FairRuns,
+        numbers: dict[str, int],
+        allowed: frozenset[int],
+        assuming: frozenset[str],
+        holds: Callable[[Formula], Node],
+        *,
+        may_end: bool,
+    ) -> None:
+        """With ``may_end`` a run that cannot go on counts as well, where nothing is said of all that follows."""
+        self._encoding = encoding
+        self._may_end = may_end
+        self._sweeps = fair_runs.sweeps
+        self._fair_runs = fair_runs
+        self._numbers = numbers
+        self._allowed = allowed
+        self._assuming = assuming
+        self._holds = holds
+        self._known: dict[frozenset[Formula], Node] = {}
+
+    def satisfying(self, path: Formula) -> Node:
+        """Return from where some run satisfies it; of states that are not reachable this says nothing."""
+        return self._of(normal(path))
+
+    def failing(self, path: Formula) -> Node:
+        """Return from where some run does not satisfy it."""
+        return self._of(normal(Not(path)))
+
+    def satisfying_by_tableau(self, path: Formula) -> Node:
+        """Return the same without taking the formula apart."""
+        return self._by_tableau(conjuncts(normal(path)))
+
+    def _of(self, *formulas: Formula) -> Node:
+        """Return where ``E`` of the conjunction holds."""
+        parts = tuple(dict.fromkeys(part for formula in formulas for part in conjuncts(formula)))
+        key = frozenset(parts)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._split(parts)
+            self._encoding.diagrams.tidy()
+        return known
+
+    # --- taking apart
+
+    def _split(self, parts: Parts) -> Node:
+        """Go over the alternatives, each of which says more."""
+        choices = [_alternatives(part) for part in parts]
+        if 1 < prod(map(len, choices)) <= _BRANCHES:
+            return reduce(or_, (self._of(*choice) for choice in product(*choices)))
+        return self._combined(parts)
+
+    def _combined(self, parts: Parts) -> Node:
+        found = _sort(parts)
+        if found.now:
+            here = reduce(and_, map(self._holds, found.now))
+            return here & self._of(*(part for part in parts if not is_state_formula(part)))
+        if self._sweeps.idles and found.paused and len(found.paused) + len(found.lasting) == len(parts):
+            # A run may idle for as long before it goes on.
+            return self._of(*(part.operand for part in found.paused), *found.lasting)
+        if found.paused or found.others or len(found.promises) > _PROMISES:
+            return self._by_tableau(parts)
+        bounded = [promise for promise in found.promises if promise.bound is not None]
+        if bounded and len(parts) - len(found.lasting) > 1:
+            return self._by_tableau(parts)
+        if found.after or found.taken or found.not_taken:
+            return self._going_on(found)
+        if found.promises:
+            return self._keeping_promises(found)
+        return self._for_ever(found)
+
+    def _going_on(self, parts: _Sorted) -> Node:
+        """Take one step. What else is promised is met at once or later; every promise is one operator less deep."""
+        fixed = [*parts.taken, *map(Not, parts.not_taken), *parts.after, *parts.lasting]
+        found = self._encoding.false
+        through = self._kept(parts)
+        for promise in parts.promises:
+            others = (other for other in parts.promises if other is not promise)
+            found = found | self._of(_goal(promise), *others, *fixed)
+            through = through & self._left(promise)
+        goal = self._of(*(part.operand for part in parts.after), *parts.promises, *parts.lasting)
+        return found | (through & self._before(goal, parts.taken, parts.not_taken))
+
+    def _before(self, goal: Node, taken: Iterable[Taken], not_taken: Iterable[Taken]) -> Node:
+        """Return from where one of the steps, or no step if none must be taken, leads to the goal."""
+        steps, idle = self._allowed, self._sweeps.idles
+        for one in taken:
+            steps, idle = steps & self._steps(one), False
+        for one in not_taken:
+            steps = steps - self._steps(one)
+        before = self._sweeps.before(goal, sorted(steps))
+        return before | goal if idle else before
+
+    def _steps(self, taken: Taken) -> frozenset[int]:
+        return frozenset(self._numbers[name] for name in taken.steps if name in self._numbers)
+
+    def _keeping_promises(self, parts: _Sorted) -> Node:
+        """One promise is kept first; then the others still stand, and what lasts goes on."""
+        through = self._kept(parts)
+        goal = self._encoding.false
+        for promise in parts.promises:
+            others = (other for other in parts.promises if other is not promise)
+            goal = goal | self._of(_goal(promise), *others, *parts.lasting)
+            through = through & self._left(promise)
+        bound = parts.promises[0].bound
+        if bound is None:
+            return self._sweeps.backward(goal, through)
+        for _ in range(bound):
+            more = goal | (through & self._before(goal, (), ()))
+            if more == goal:
+                break
+            goal = more
+        return goal
+
+    def _kept(self, parts: _Sorted) -> Node:
+        return reduce(and_, (self._holds(part.operand) for part in parts.kept), self._encoding.true)
+
+    def _left(self, promise: Until | Finally) -> Node:
+        return self._holds(promise.left) if isinstance(promise, Until) else self._encoding.true
+
+    def _for_ever(self, parts: _Sorted) -> Node:
+        if not parts.lasting:
+            return self._fair_runs.beginning(self._assuming, may_end=self._may_end)
+        keep = self._kept(parts)
+        if not parts.settled and not parts.often:
+            return self._fair_runs.within(keep, self._assuming)
+        cycle = keep
+        for part in parts.settled:
+            match part.operand:
+                case Globally(operand):
+                    cycle = cycle & self._holds(operand)
+                case _:
+                    raise AssertionError(part)
+        found = self._fair_runs.within(cycle, self._assuming, tuple(map(self._demand, parts.often)))
+        return self._sweeps.backward(found, keep) if parts.settled else found
+
+    def _demand(self, part: Globally) -> Demand:
+        match part.operand:
+            case Finally(Taken() as taken):
+                return self._steps(taken) & self._allowed
+            case Finally(operand):
+                return self._holds(operand)
+            case _:
+                raise AssertionError(part)
+
+    # --- what is left
+
+    def _by_tableau(self, parts: Parts) -> Node:
+        tableau = Tableau(
+            self._encoding,
+            self._sweeps,
+            sorted(self._allowed),
+            self._steps,
+            self._fair_runs.conditions(),
+            self._fair_runs.justices(self._assuming),
+            self._holds,
+        )
+        return tableau.satisfying(parts)
+
+
+def _alternatives(part: Formula) -> tuple[Formula, ...]:
+    """Return one of which holds; ``p R q`` is ``G q | q U (p & q)``."""
+    match part:
+        case Release(left, right) if is_state_formula(right) and not looks_back(left):
+            return Globally(right), *alternatives(until(right, both((right, left)), None))
+        case _:
+            return alternatives(part)
+
+
+def _goal(promise: Until | Finally) -> Formula:
+    return promise.right if isinstance(promise, Until) else promise.operand
+
+
+def _sort(parts: Parts) -> _Sorted:
+    found = _Sorted()
+    for part in parts:
+        match part:
+            case _ if is_state_formula(part):
+                found.now.append(part)
+            case _ if looks_back(part):
+                found.others.append(part)
+            case Taken():
+                found.taken.append(part)
+            case Not(Taken() as taken):
+                found.not_taken.append(taken)
+            case Next():
+                found.after.append(part)
+            case Until(left) if is_state_formula(left):
+                found.promises.append(part)
+            case Finally(Globally(operand, None), None) if is_state_formula(operand):
+                found.settled.append(part)
+            case Finally():
+                found.promises.append(part)
+            case Globally(operand, bound) if is_state_formula(operand):
+                (found.kept if bound is None else found.paused).append(part)
+            case Globally(Finally(operand, None), None) if is_state_formula(operand) or isinstance(operand, Taken):
+                found.often.append(part)
+            case _:
+                found.others.append(part)
+    return found

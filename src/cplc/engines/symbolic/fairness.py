@@ -1,0 +1,216 @@
+"""Fair runs: on which every constraint is met infinitely often.
+
+A justice is met where none of its steps is enabled, or by taking one; a condition of fairness is met where it holds.
+What a path formula demands again and again (``G F``) is one constraint more. Where every state has an idle step, the
+states from which a fair run stays in a set are the greatest Z inside it from which each constraint can be met within Z
+(Emerson and Lei); in a synchronous system some runs end, and what meets a condition has to go on within Z. A
+constraint that can be met in every state of Z at once, because its steps, where enabled, stay in Z, asks for no search;
+that goes for all whose steps change nothing that Z depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from cplc.engines.symbolic.bdd import Node
+from cplc.engines.symbolic.encoding import Encoding
+from cplc.engines.symbolic.reachability import Sweeps
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import Regardless
+from cplc.records import dataclass
+from cplc.system.model import System
+
+_MANY_SEARCHES = 8
+
+Demand = Node | frozenset[int]
+"""A set to be met, or steps one of which is to be taken."""
+
+
+@dataclass(frozen=True)
+class _Constraint:
+    unmet: Callable[[Node], Node]
+    """The states of a set in which it is not met at once while staying in the set."""
+    idle: Node
+    """The states in which it is met by doing nothing."""
+    writes: frozenset[str] | None
+    """It is met at once in every state of a set that depends on none of these; None if that is not known."""
+
+
+class FairRuns:
+    """The fair runs of one system, or those of them that take only some of its steps and idle."""
+
+    def __init__(
+        self,
+        system: System,
+        encoding: Encoding,
+        sweeps: Sweeps,
+        recurrent: Callable[[Expr | Regardless], Node],
+        allowed: frozenset[int] | None = None,
+    ) -> None:
+        """Where a condition of fairness is met is asked of ``recurrent``."""
+        self._system = system
+        self._encoding = encoding
+        self.sweeps = sweeps
+        self._recurrent = recurrent
+        self._allowed = allowed
+        self._known: dict[tuple[Node, frozenset[str], tuple[Demand, ...]], Node] = {}
+
+    def beginning(self, assuming: frozenset[str], *, may_end: bool) -> Node:
+        """Return where a fair run begins: everywhere, unless there are conditions of fairness or runs that end.
+
+        These count as fair where there are no conditions and they may.
+        """
+        is_everywhere = not self._system.conditions and (self.sweeps.idles or may_end)
+        return self._encoding.true if is_everywhere else self.within(self._encoding.true, assuming)
+
+    def within(self, keep: Node, assuming: frozenset[str], demands: tuple[Demand, ...] = ()) -> Node:
+        """Return from where a fair run stays in the set; of states that are not reachable this says nothing.
+
+        Besides what is just and fair, the run meets every demand again and again.
+        """
+        roles = frozenset(justice.role for justice in self._system.constraints(assuming) if justice.role is not None)
+        key = keep, roles, demands
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._greatest(keep, self._constraints(assuming, demands))
+        return known
+
+    def conditions(self) -> list[Node]:
+        """Return the sets that every fair run meets again and again."""
+        return [self._recurrent(condition) for condition in self._system.conditions]
+
+    def justices(self, assuming: frozenset[str]) -> list[tuple[int, ...]]:
+        """Return, for each justice, its steps as far as they are allowed at all."""
+        taken = (
+            tuple(index for index in justice.steps if self._allowed is None or index in self._allowed)
+            for justice in self._system.constraints(assuming)
+        )
+        return [steps for steps in taken if steps]
+
+    def _constraints(self, assuming: frozenset[str], demands: tuple[Demand, ...]) -> list[_Constraint]:
+        conditions = [self._of_condition(condition) for condition in self.conditions()]
+        demanded = [
+            self._of_steps(demand) if isinstance(demand, frozenset) else self._of_condition(demand)
+            for demand in demands
+        ]
+        return conditions + demanded + [self._of_justice(steps) for steps in self.justices(assuming)]
+
+    def _of_condition(self, condition: Node) -> _Constraint:
+        if self.sweeps.idles:
+            return _Constraint(lambda states: states & ~condition, condition, None)
+        return _Constraint(lambda states: states & ~(condition & self._before(states)), self._encoding.false, None)
+
+    def _before(self, states: Node) -> Node:
+        return self.sweeps.before(states, self._allowed)
+
+    def _of_steps(self, steps: frozenset[int]) -> _Constraint:
+        taken = [self.sweeps.transitions[index] for index in sorted(steps)]
+
+        def unmet(states: Node) -> Node:
+            left = states
+            for step in taken:
+                left = left & ~step.before(states)
+            return left
+
+        return _Constraint(unmet, self._encoding.false, None)
+
+    def _of_justice(self, indices: Iterable[int]) -> _Constraint:
+        steps = [self.sweeps.transitions[index] for index in indices]
+        enabled = self._encoding.false
+        for step in steps:
+            enabled = enabled | step.guard
+
+        def unmet(states: Node) -> Node:
+            left = states & enabled
+            for step in steps:
+                left = left & ~step.before(states)
+            return left
+
+        return _Constraint(unmet, ~enabled, frozenset().union(*(step.writes for step in steps)))
+
+    def _greatest(self, states: Node, constraints: list[_Constraint]) -> Node:
+        """Meet the constraints in turn until all can be met, those first that are unmet in the simplest set of states.
+
+        A simple one often leaves nothing to do for others whose search would have been long. Those whose searches were
+        in vain so far come last: as soon as one more is, after another was not, who comes first is found anew. Where
+        many searches are needed, the states from which a run can come to rest, where doing nothing meets every
+        constraint, are found first: they are known to stay.
+        """
+        sweeps, size = self.sweeps, self._encoding.diagrams.size
+        states = self._simplest(states)
+        settled, searches = self._encoding.false, 0
+        in_vain = [0] * len(constraints)
+        while True:
+            before = states
+            if not sweeps.idles:
+                states = self._going_on(states)
+            waiting = [
+                (in_vain[number], size(missing), number)
+                for number in self._concerned(constraints, states)
+                if (missing := self._unmet(constraints[number], states, settled)) is not None
+            ]
+            for _, _, number in sorted(waiting):
+                searches += 1
+                if searches == _MANY_SEARCHES:
+                    settled = self._coming_to_rest(states, constraints)
+                found = self._met(constraints[number], states, settled)
+                if found != states:
+                    in_vain[number], states = 0, found
+                    if size(states) > sweeps.budget:
+                        states = states & sweeps.reachable
+                    continue
+                in_vain[number] += 1
+                if states != before:
+                    break
+            if states == before:
+                return states
+
+    def _going_on(self, states: Node) -> Node:
+        """Return from where a run, fair or not, stays in the set for ever.
+
+        Before unreachable states there are many others, however few of the reachable ones there are.
+        """
+        states = states & self.sweeps.reachable
+        while (found := states & self._before(states)) != states:
+            states = found
+        return states
+
+    def _simplest(self, states: Node) -> Node:
+        """Return a set with the same reachable states: these alone, if that takes no more nodes."""
+        size = self._encoding.diagrams.size
+        reachable = states & self.sweeps.reachable_around(self._encoding.variables_in(states))
+        return reachable if size(reachable) <= size(states) else self.sweeps.plausible(states)
+
+    def _concerned(self, constraints: list[_Constraint], states: Node) -> list[int]:
+        """Return the positions of those that may be unmet somewhere."""
+        support = self._encoding.variables_in(states)
+        return [
+            number
+            for number, one in enumerate(constraints)
+            if support is None or one.writes is None or not support.isdisjoint(one.writes)
+        ]
+
+    def _coming_to_rest(self, states: Node, constraints: list[_Constraint]) -> Node:
+        """Return from where a run reaches, within the set, a state in which it may stay idle for ever."""
+        rest = states & self.sweeps.reachable
+        for constraint in constraints:
+            rest = rest & constraint.idle
+        if rest == self._encoding.false:
+            return self._encoding.false
+        return self.sweeps.backward(rest, states, states & self.sweeps.reachable)
+
+    def _unmet(self, constraint: _Constraint, states: Node, settled: Node) -> Node | None:
+        """Return the unsettled states in which it is not met at once, or None if none of them is reachable."""
+        missing = constraint.unmet(states) & ~settled
+        self._encoding.diagrams.tidy()
+        return None if missing & self.sweeps.reachable == self._encoding.false else missing
+
+    def _met(self, constraint: _Constraint, states: Node, settled: Node) -> Node:
+        """Return the states from which it is met within the set, among them all that are settled."""
+        missing = self._unmet(constraint, states, settled)
+        if missing is None:
+            return states
+        # Who searches through what is missing alone, finds the same as within all the states, in smaller sets.
+        cover = missing & self.sweeps.reachable
+        meeting = self.sweeps.backward(states & ~missing, missing, cover)
+        return states if cover & ~meeting == self._encoding.false else self._simplest(meeting)

@@ -1,0 +1,430 @@
+"""Least fixpoints over steps: what can be reached from a set, and what can reach one.
+
+Steps are grouped by what they have to do with each other; each group is applied to its own fixpoint before the next,
+from the bottom of the variable order upwards, then downwards, and so on: what leads from one group to the next then
+goes all the way in one turn. A step is looked at again only when one that it depends on has changed the set: steps
+that write nothing the other reads or writes can be taken in either order, so a set that is closed under one of them
+stays so. Going backwards that holds of reachable states, where no limit of the search is about what is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property, partial
+
+from cplc.engines.symbolic.bdd import NODES_PER_UNIT, Diagrams, Node, Substitution
+from cplc.engines.symbolic.bdd_checkpoint import SoFar
+from cplc.engines.symbolic.encoding import Encoding
+from cplc.engines.symbolic.transitions import Transition
+from cplc.records import dataclass
+from cplc.runtime import checkpointing, progress
+from cplc.runtime.work_budget import charge
+
+Image = Callable[[int, Node], Node]
+"""Where the step of that position leads to, or from where it leads to the set."""
+
+
+BUDGET = 200_000
+"""Searches whose sets have more nodes than this go on among the reachable states only."""
+_WORTH = 4
+_SMALL = 2000
+"""So do those whose sets have more than `_SMALL` nodes and `_WORTH` times as many as the set of reachable states."""
+_BLOCK = 64
+"""Groups that write more variables than this say nothing of what is local,"""
+_WHOLE = 50_000
+"""unless the reachable states of their component take no more nodes than this."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Steps within one component of the system, by their positions."""
+
+    component: int
+    steps: tuple[int, ...]
+    writes: frozenset[str]
+    mask: int
+    """A bit for each step."""
+
+
+@dataclass(frozen=True)
+class _Search:
+    image: Image
+    is_free: Callable[[int], bool] = lambda number: True
+    """Whether the step does not cross a limit of the search."""
+    is_done: Callable[[Node], bool] | None = None
+    note: Callable[[Node], None] = lambda _: checkpointing.moment()
+    """Is told what is found, again and again."""
+    is_backward: bool = False
+    """What comes later in a group is then taken first."""
+
+
+class _TooLarge(Exception):
+    """A search has found a set that is too large to go on with unreachable states in it."""
+
+    def __init__(self, states: Node) -> None:
+        self.states = states
+
+
+class Sweeps:
+    """Fixpoints over the steps of one system.
+
+    A search backwards runs into states that are not reachable. To cut every set down to the reachable ones couples
+    all variables; not to cut at all lets in local states that no run ever produces. In between, the variables that a
+    group writes are a block, and a set is cut down to what is reachable in each block that it speaks of.
+    """
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        transitions: Sequence[Transition],
+        part: Mapping[str, int],
+        components: Sequence[frozenset[str]],
+        budget: int = BUDGET,
+    ) -> None:
+        self._budget = budget
+        self._encoding = encoding
+        self._diagrams = encoding.diagrams
+        self._transitions = transitions
+        self._components = components
+        self._component_of = {name: number for number, names in enumerate(components) for name in names}
+        self.groups = _grouped(encoding, transitions, part, self._component_of)
+        self._everything = _mask(number for group in self.groups for number in group.steps)
+        self._begun: dict[int, Node] = {}
+        """What was reached so far in each component."""
+
+    @property
+    def idles(self) -> bool:
+        """Whether every state has an idle step besides the transitions."""
+        return not self._encoding.system.is_synchronous
+
+    def among(self, allowed: Collection[int]) -> Sweeps:
+        """Return searches that take only these steps; what is reachable, and plausible, stays that of all steps."""
+        self._settle()
+        narrowed = copy(self)
+        narrowed.groups = tuple(
+            _group(self._transitions, steps, group.component)
+            for group in self.groups
+            if (steps := tuple(index for index in group.steps if index in allowed))
+        )
+        narrowed._everything = self._everything & _mask(allowed)
+        return narrowed
+
+    def _settle(self) -> None:
+        """Compute what copies share."""
+        _ = self.transitions, self._blocks, self._disturbed
+
+    # --- what is reachable
+
+    @cached_property
+    def _reachable_in(self) -> tuple[Node, ...]:
+        """What the initial states lead to in each component."""
+        return self._explored(None)
+
+    def reaches_within(self, budget: int) -> bool:
+        """Compute the reachable states; return False, without them, if a set on the way has more nodes than that.
+
+        A later call, with a larger budget, goes on from there.
+        """
+        if "_reachable_in" not in vars(self):
+            try:
+                vars(self)["_reachable_in"] = self._explored(budget)
+            except _TooLarge:
+                return False
+        return True
+
+    def _explored(self, budget: int | None) -> tuple[Node, ...]:
+        so_far = SoFar(self._encoding, len(self._components))
+        for number, component in enumerate(self._components):
+            start = self._begun.get(number)
+            if start is None:
+                start = so_far.begun(number, self._encoding.beginning(component))
+            steps = _mask(index for group in self.groups if group.component == number for index in group.steps)
+            search = _Search(self._forward, note=partial(so_far.more, number))
+            try:
+                self._begun[number] = self._close(start, steps, search, Limit(self._diagrams, budget))
+            except _TooLarge as reason:
+                self._begun[number] = reason.states
+                so_far.suspended()
+                raise
+        so_far.ended()
+        return tuple(self._begun[number] for number in range(len(self._components)))
+
+    def _forward(self, number: int, states: Node) -> Node:
+        return self._transitions[number].after(states)
+
+    @cached_property
+    def reachable(self) -> Node:
+        """The product of the components' reachable states."""
+        return self._product(range(len(self._components)))
+
+    def reachable_around(self, variables: Iterable[str] | None) -> Node:
+        """Return the product over the components of these variables; over all for None."""
+        if variables is None:
+            return self.reachable
+        return self._product({self._component_of[name] for name in variables})
+
+    def _product(self, components: Iterable[int]) -> Node:
+        found = self._encoding.true
+        for number in sorted(components, reverse=True):
+            found = self._reachable_in[number] & found
+        return found
+
+    @cached_property
+    def _blocks(self) -> tuple[tuple[frozenset[str], Node], ...]:
+        """Sets of variables, and the values that they have together in reachable states.
+
+        All players act at once: what they change belongs together, and depends on what never changes.
+        """
+        if not self.idles:
+            return ((frozenset(self._component_of), self.reachable),)
+        blocks = []
+        for variables in dict.fromkeys(group.writes for group in self.groups):
+            number = self._component_of[next(iter(variables))]
+            if len(variables) <= _BLOCK or self._diagrams.size(self._reachable_in[number]) <= _WHOLE:
+                hidden = self._encoding.cube(self._components[number] - variables)
+                blocks.append((variables, self._diagrams.exists(self._reachable_in[number], hidden)))
+        return tuple(blocks)
+
+    def plausible(self, states: Node) -> Node:
+        """Return a set with the same reachable states and, as a rule, fewer others."""
+        support = self._encoding.variables_in(states)
+        for variables, local in self._blocks:
+            if support is None or not support.isdisjoint(variables):
+                states = local & states
+        return states
+
+    @cached_property
+    def budget(self) -> int:
+        """How many nodes a set may have that is not cut down to the reachable states."""
+        return min(self._budget, _SMALL + _WORTH * self._diagrams.size(self.reachable))
+
+    @cached_property
+    def transitions(self) -> tuple[Transition, ...]:
+        """All steps, taken only where the blocks that they write have values of reachable states."""
+        return tuple(transition.within(self._care(transition)) for transition in self._transitions)
+
+    def _care(self, step: Transition) -> Node:
+        care = self._encoding.true
+        for variables, local in self._blocks:
+            if not variables.isdisjoint(step.writes):
+                care = local & care
+        return care
+
+    def before(self, states: Node, steps: Iterable[int] | None = None) -> Node:
+        """Return from where one of the steps (of all, for None) leads into the set; maybe without unreachable ones."""
+        found, limit = self._encoding.false, Limit(self._diagrams, self.budget)
+        for number in range(len(self.transitions)) if steps is None else steps:
+            found = found | self.transitions[number].before(states)
+            if limit.is_passed(found):
+                found = found & self.reachable
+        self._diagrams.tidy()
+        return found
+
+    # --- fixpoints
+
+    @cached_property
+    def _disturbed(self) -> _Disturbed:
+        return _Disturbed(self._transitions)
+
+    def backward(self, goal: Node, within: Node, cover: Node | None = None) -> Node:
+        """Return the states of ``within`` that lead to the goal inside of it, and the goal itself.
+
+        The answer may be wrong for states that are not reachable, and it may be incomplete where it contains all of
+        ``cover``.
+        """
+        goal = self.plausible(goal)
+        if within == self._encoding.true and len(factors := self._factors(goal)) > 1:
+            found = self._encoding.true
+            for factor in factors:
+                found = self.backward(factor, within) & found
+            return found
+        try:
+            return self._backward(goal, within, cover, self.budget)
+        except _TooLarge as reason:
+            found = reason.states & self.reachable
+        # Not inside the except clause, where the error keeps the frames with their nodes alive.
+        return self._backward(found, within & self.reachable, cover, None)
+
+    def _factors(self, states: Node) -> list[Node]:
+        """Return sets, each of one component, whose product this is; the set itself if it is no product.
+
+        What leads to the product is the product of what leads to each: components take their steps in any order.
+        """
+        support = self._encoding.variables_in(states)
+        concerned = set(
+            self._component_of.values() if support is None else map(self._component_of.__getitem__, support)
+        )
+        if len(concerned) < 2:
+            return [states]
+        factors = [
+            self._diagrams.exists(states, self._encoding.cube(self._component_of.keys() - self._components[number]))
+            for number in sorted(concerned, reverse=True)
+        ]
+        product = self._encoding.true
+        for factor in factors:
+            product = factor & product
+        return factors if product == states else [states]
+
+    def _backward(self, goal: Node, within: Node, cover: Node | None, budget: int | None) -> Node:
+        support, limits = self._encoding.variables_in(goal), self._encoding.variables_in(within)
+        pending = _mask(
+            number
+            for group in self.groups
+            for number in group.steps
+            if support is None or not support.isdisjoint(self._transitions[number].writes)
+        )
+        search = _Search(
+            lambda number, states: self.transitions[number].before(states) & within,
+            is_free=lambda number: limits is not None and limits.isdisjoint(self._transitions[number].writes),
+            is_done=None if cover is None else lambda states: cover & ~states == self._encoding.false,
+            is_backward=True,
+        )
+        return self._close(goal, pending, search, Limit(self._diagrams, budget))
+
+    def _close(self, states: Node, pending: int, search: _Search, limit: Limit) -> Node:
+        """Take the steps that are pending, a bit for each, until nothing new is found."""
+        groups = self.groups
+        while pending:
+            for group in groups:
+                if not pending & group.mask:
+                    continue
+                found, pending = self._exhausted(group, states, pending, search, limit)
+                if found != states and search.is_done is not None and search.is_done(found):
+                    return found
+                states = found
+            groups = groups[::-1]
+        return states
+
+    def _exhausted(self, group: Group, states: Node, pending: int, search: _Search, limit: Limit) -> tuple[Node, int]:
+        """Take the group's steps until nothing new is found: from all states, or from the new ones if these are few.
+
+        Return what is pending then. One that is not pending has nothing to find in what there was before.
+        """
+        size = self._diagrams.size
+        steps = group.steps[::-1] if search.is_backward else group.steps
+        front = states
+        while pending & group.mask:
+            before = states
+            for number in steps:
+                if not pending >> number & 1:
+                    continue
+                pending &= ~(1 << number)
+                more = search.image(number, front)
+                found = states | more
+                if found == states:
+                    continue
+                front, states = front | more, found
+                pending |= self._everything & (self._disturbed.by(number) if search.is_free(number) else -1)
+                if limit.is_passed(states):
+                    raise _TooLarge(states)
+            self._diagrams.tidy()
+            charge(size(states) // NODES_PER_UNIT)
+            progress.swept(self._diagrams.nodes())
+            search.note(states)
+            front = states & ~before
+            if size(front) * 2 > size(states):
+                front = states
+        return states, pending
+
+
+class Limit:
+    """Looks at the size of a set whenever so many nodes have been made that it may be too large."""
+
+    def __init__(self, diagrams: Diagrams[Node, Substitution], budget: int | None) -> None:
+        self._diagrams = diagrams
+        self._budget = budget
+        self._ceiling = 0 if budget is None else diagrams.nodes() + budget
+
+    def is_passed(self, states: Node) -> bool:
+        if self._budget is None:
+            return False
+        held = self._diagrams.nodes()
+        self._ceiling = min(self._ceiling, held + self._budget)  # dead nodes may have been dropped since
+        if held <= self._ceiling:
+            return False
+        self._ceiling = held + self._budget
+        return self._diagrams.size(states) > self._budget
+
+
+class _Disturbed:
+    """Which steps are to be looked at again when one has changed a set, a bit for each.
+
+    All others write nothing that it reads or writes, and read nothing that it writes.
+    """
+
+    def __init__(self, transitions: Sequence[Transition]) -> None:
+        self._transitions = transitions
+        self._touching: dict[str, int] = {}
+        self._writing: dict[str, int] = {}
+        self._known: dict[int, int] = {}
+        for number, step in enumerate(transitions):
+            for name in step.footprint:
+                self._touching[name] = self._touching.get(name, 0) | 1 << number
+            for name in step.writes:
+                self._writing[name] = self._writing.get(name, 0) | 1 << number
+
+    def by(self, number: int) -> int:
+        known = self._known.get(number)
+        if known is None:
+            step = self._transitions[number]
+            known = 0
+            for name in step.writes:
+                known |= self._touching[name]
+            for name in step.footprint:
+                known |= self._writing.get(name, 0)
+            self._known[number] = known
+        return known
+
+
+def _mask(numbers: Iterable[int]) -> int:
+    found = 0
+    for number in numbers:
+        found |= 1 << number
+    return found
+
+
+def _grouped(
+    encoding: Encoding, transitions: Sequence[Transition], part: Mapping[str, int], component_of: Mapping[str, int]
+) -> tuple[Group, ...]:
+    """Put the steps of each pair of agents and part of the order together, those furthest down in the order first.
+
+    Restarts go with the only pair whose variables they write, if there is only one.
+    """
+    pairs = {message.name: tuple(sorted((message.sender, message.receiver))) for message in encoding.system.messages}
+    members: dict[tuple[int, tuple[str, ...], frozenset[int]], list[int]] = {}
+    others: list[int] = []
+    for index, transition in enumerate(transitions):
+        if transition.event in pairs and transition.writes:
+            key = component_of[next(iter(transition.writes))], pairs[transition.event], _parts(transition, part)
+            members.setdefault(key, []).append(index)
+        elif transition.writes:
+            others.append(index)
+    together = list(members.values())
+    touched = [frozenset[str]().union(*(transitions[index].footprint for index in steps)) for steps in together]
+    for index in others:
+        fitting = [number for number, names in enumerate(touched) if transitions[index].writes <= names]
+        if len(fitting) == 1:
+            together[fitting[0]].append(index)
+        else:
+            together.append([index])
+
+    def group(steps: list[int]) -> Group:
+        found = _group(transitions, steps, 0)
+        return replace(found, component=component_of[next(iter(found.writes))])
+
+    def highest(group: Group) -> int:
+        return min((encoding.bits[name][0] for name in group.writes if encoding.bits[name]), default=0)
+
+    return tuple(sorted(map(group, together), key=highest, reverse=True))
+
+
+def _group(transitions: Sequence[Transition], steps: Sequence[int], component: int) -> Group:
+    taken = [transitions[index] for index in steps]
+    writes = frozenset[str]().union(*(step.writes for step in taken))
+    return Group(component, tuple(steps), writes, _mask(steps))
+
+
+def _parts(step: Transition, part: Mapping[str, int]) -> frozenset[int]:
+    return frozenset(part[name] for name in step.writes if name in part)

@@ -1,0 +1,444 @@
+"""Rounds of a synchronous system as one operation on sets of states: a relation in pieces.
+
+Each piece relates the state before a round, what players choose in it, and the state after it, in a second row of
+bits for what rules write; what no rule writes needs none. Choices are as simple as the system lets them be:
+
+* actions that no condition tells from one another are one, and a player with one such class has no choice;
+* where a player's classes exclude each other, what it chooses is a function of the state and needs no bits;
+* the bits of other choices are in no set of states. They are quantified away while the pieces are put together, or in
+  the course of an image where that would make a piece too large.
+
+Pieces that stand together in the order become one as long as it stays small. In an image a variable is quantified away
+once no piece after it speaks of it.
+
+References: Burch, Clarke and Long, "Symbolic model checking with partitioned transition relations", 1991; Ranjan, Aziz,
+Brayton, Plessier and Pixley, "Efficient BDD algorithms for FSM synthesis and verification", 1995.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cached_property
+
+from cplc.engines.games.fixpoints import Joint
+from cplc.engines.symbolic.bdd import Node
+from cplc.engines.symbolic.encoding import Encoding, Unchanged
+from cplc.engines.symbolic.transitions import Transition
+from cplc.logic.expressions import FALSE, Const, Equal, Expr, Read, children, disj, reads
+from cplc.records import dataclass
+from cplc.system.model import System
+from cplc.system.synchronous import Change, Player
+
+CLUSTER = 20_000
+"""Pieces are put together up to this many nodes."""
+NARROW = 200_000
+"""Between the reachable states they are up to so many, for that is built once and used in every search."""
+
+Row = tuple[tuple[int, int], ...]
+"""Bits before the round, each with the one after it."""
+
+
+# --- what players choose
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A player's actions as far as conditions tell them apart."""
+
+    name: str
+    allowed: dict[str, Expr]
+    """For each class of actions, by one of them, where one of it is allowed."""
+
+
+def choices(system: System) -> tuple[Choice, ...]:
+    """Return what each player may choose between."""
+    named: dict[str, set[str]] = {player.choice: set() for player in system.players}
+    for player in system.players:
+        for rule in player.rules:
+            for change in rule:
+                _name(change.guard, system.player, named)
+    return tuple(_choice(player, named[player.choice]) for player in system.players)
+
+
+def _name(condition: Expr, players: Mapping[str, Player], named: dict[str, set[str]]) -> None:
+    """Note which actions a condition speaks of."""
+    stack, seen = [condition], set[int]()
+    while stack:
+        top = stack.pop()
+        if id(top) in seen:
+            continue
+        seen.add(id(top))
+        match top:
+            case Equal(Read(choice), Const(str(action))) | Equal(Const(str(action)), Read(choice)) if choice in players:
+                named[choice].add(action)
+            case Read(choice) if choice in players:
+                named[choice].update(action.name for action in players[choice].actions)
+            case _:
+                stack += children(top)
+
+
+def _choice(player: Player, named: set[str]) -> Choice:
+    others = [action for action in player.actions if action.name not in named]
+    allowed = {action.name: action.allowed for action in player.actions if action.name in named}
+    if others:
+        allowed[others[0].name] = disj(action.allowed for action in others)
+    return Choice(player.choice, allowed)
+
+
+def class_of(choice: Choice, action: str) -> str:
+    """Return the action that stands for this one: the last, if no condition names it."""
+    return action if action in choice.allowed else list(choice.allowed)[-1]
+
+
+def written(system: System) -> frozenset[str]:
+    """Return the variables that some rule writes."""
+    return frozenset(name for change in _changes(system) for name, _ in change.updates)
+
+
+def used_together(system: System) -> Iterator[frozenset[str]]:
+    """Yield sets of variables, and names of choices, that go together: those of each change and of each choice."""
+    for choice in choices(system):
+        if len(choice.allowed) > 1:
+            yield frozenset({choice.name}).union(*map(reads, choice.allowed.values()))
+    for change in _changes(system):
+        for name, value in change.updates:
+            yield frozenset({name}) | reads(value) | reads(change.guard)
+
+
+def _changes(system: System) -> Iterator[Change]:
+    return (change for player in system.players for rule in player.rules for change in rule)
+
+
+# --- pieces
+
+
+@dataclass(frozen=True)
+class Piece:
+    relation: Node
+    levels: frozenset[int]
+    """Among which are all that it depends on."""
+
+
+class Round(Transition):
+    """One round of all players."""
+
+    name = "round"
+    event = ""
+
+    def __init__(self, encoding: Encoding, system: System) -> None:
+        self._encoding = encoding
+        self._diagrams = encoding.diagrams
+        self._system = system
+        self.writes = written(system)
+        self.footprint = frozenset(system.variable)
+        self.astray = encoding.false
+        self._care = encoding.true
+        self._choices = {choice.name: choice for choice in choices(system)}
+        self._open = frozenset(self._choices)
+        """Who has more than one choice in some state."""
+        self._allowed = {choice.name: self._decided(choice) for choice in self._choices.values()}
+        self._rules = [piece for player in system.players for rule in player.rules for piece in self._pieces(rule)]
+        self._row: Row = tuple(
+            pair for name in self.writes for pair in zip(encoding.bits[name], encoding.next_bits[name], strict=True)
+        )
+        self._forth = self._diagrams.substitution((now, self._diagrams.literal(then)) for now, then in self._row)
+        self._back = self._diagrams.substitution((then, self._diagrams.literal(now)) for now, then in self._row)
+        self._steered: dict[frozenset[str], _Images] = {}
+
+    def _decided(self, choice: Choice) -> dict[str, Node]:
+        """Return where each class is allowed; a choice that the state decides is read as a function of it."""
+        encoding = self._encoding
+        allowed = {action: encoding.condition(condition) for action, condition in choice.allowed.items()}
+        before = encoding.false
+        for where in allowed.values():
+            if before & where != encoding.false:
+                return allowed
+            before = before | where
+        encoding.define(choice.name, dict(allowed.items()))
+        self._open -= {choice.name}
+        return allowed
+
+    @cached_property
+    def choice_levels(self) -> frozenset[int]:
+        """The bits of what players choose."""
+        return frozenset(level for choice in self._choices for level in self._encoding.bits[choice])
+
+    # --- what rules say
+
+    def _pieces(self, rule: Sequence[Change]) -> Iterator[Piece]:
+        """Yield what a rule says: of each variable by itself, if never two of its changes are possible at once."""
+        guards = [self._encoding.condition(change.guard) for change in rule]
+        names = list(dict.fromkeys(name for change in rule for name, _ in change.updates))
+        if self._overlap(guards) and any(len(change.updates) < len(names) or len(names) > 1 for change in rule):
+            yield self._piece(self._joint(rule, guards, names), rule, names)
+        else:
+            yield from (self._piece(self._alone(rule, guards, name), rule, [name]) for name in names)
+
+    def _overlap(self, guards: Iterable[Node]) -> bool:
+        before = self._encoding.false
+        for guard in guards:
+            if before & guard != self._encoding.false:
+                return True
+            before = before | guard
+        return False
+
+    def _alone(self, rule: Sequence[Change], guards: Sequence[Node], name: str) -> Node:
+        found = changed = self._encoding.false
+        for change, guard in zip(rule, guards, strict=True):
+            for variable, value in change.updates:
+                if variable == name:
+                    changed = changed | guard
+                    found = found | self._assigned(name, value, guard)
+        return found | (self._encoding.stays(name) & ~changed)
+
+    def _joint(self, rule: Sequence[Change], guards: Sequence[Node], names: Sequence[str]) -> Node:
+        found = changed = self._encoding.false
+        for change, guard in zip(rule, guards, strict=True):
+            values = dict(change.updates)
+            changed = changed | guard
+            way = guard
+            for name in sorted(names, key=self._encoding.bits.__getitem__, reverse=True):
+                stays = name not in values
+                way = way & (self._encoding.stays(name) if stays else self._assigned(name, values[name], guard))
+            found = found | way
+        left = ~changed
+        for name in names:
+            left = left & self._encoding.stays(name)
+        return found | left
+
+    def _assigned(self, name: str, value: Expr, guard: Node) -> Node:
+        """Return where the guard holds and the variable becomes the value; nowhere if it has no such value."""
+        encoding, found = self._encoding, self._encoding.false
+        for one, where in encoding.updates(name, value, guard).items():
+            then = encoding.stays(name) if one is Unchanged.KEPT else encoding.becomes(name, one)
+            if then is not None:
+                found = found | (where & then)
+        return found
+
+    def _piece(self, relation: Node, rule: Iterable[Change], names: Iterable[str]) -> Piece:
+        """Return a piece with the bits it depends on; if it is too large to look at, those that it may depend on."""
+        encoding = self._encoding
+        levels = self._diagrams.support(relation)
+        if levels is None:
+            seen = frozenset(names).union(
+                *(reads(change.guard) for change in rule), *(reads(v) for change in rule for _, v in change.updates)
+            )
+            decided = (reads(allowed) for name in seen & self._choices.keys() for allowed in self._conditions(name))
+            seen = seen.union(*decided)
+            levels = frozenset(level for name in seen for level in encoding.bits[name])
+            levels |= {level for name in names for level in encoding.next_bits[name]}
+        return Piece(relation, levels)
+
+    def _conditions(self, choice: str) -> Iterable[Expr]:
+        return self._choices[choice].allowed.values()
+
+    def _playing(self, choice: str, allowed: Mapping[str, Node]) -> Piece:
+        """Return that something allowed is chosen."""
+        relation = self._encoding.false
+        for action, where in allowed.items():
+            relation = relation | (where & self._encoding.is_value(choice, action))
+        levels = self._diagrams.support(relation)
+        if levels is None:
+            seen = frozenset({choice}).union(*map(reads, self._conditions(choice)))
+            levels = frozenset(level for name in seen for level in self._encoding.bits[name])
+        return Piece(relation, levels)
+
+    # --- images
+
+    @cached_property
+    def _images(self) -> _Images:
+        return self._joined(frozenset())
+
+    def _joined(self, steered: frozenset[str]) -> _Images:
+        """Return images in which the choices of these players are given, or found."""
+        pieces = [self._playing(choice, where) for choice, where in self._allowed.items()]
+        pieces = [piece for piece in (*pieces, *self._rules) if piece.relation != self._encoding.true]
+        return _Images(self._encoding, self._row, pieces, self.choice_levels, self._levels(steered))
+
+    def _levels(self, steered: Iterable[str]) -> frozenset[int]:
+        return frozenset(level for choice in self._open.intersection(steered) for level in self._encoding.bits[choice])
+
+    def within(self, care: Node) -> Round:
+        narrowed = copy(self)
+        narrowed._care = self._care & care
+        narrowed._steered = {}
+        narrowed.__dict__["_images"] = self._images.within(narrowed._care)
+        narrowed.__dict__.pop("guard", None)
+        return narrowed
+
+    @cached_property
+    def guard(self) -> Node:  # type: ignore[override]
+        return self.before(self._encoding.true)
+
+    def after(self, states: Node) -> Node:
+        return self._diagrams.substitute(self._images.after(states & self._care), self._back)
+
+    def before(self, states: Node) -> Node:
+        return self._images.before(self._diagrams.substitute(states, self._forth)) & self._care
+
+    # --- rounds of one kind
+
+    def adjacent(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
+        """Return from where a round leads into the set in which these agree, and in which a player does this."""
+        joint = (choice,) if choice else ()
+        found = self._images_of(joint).before(self._diagrams.substitute(states, self._forth) & self._agreeing(same))
+        return self.without_choices(found & self._done(joint), dict(joint)) & self._care
+
+    def adjacent_back(self, states: Node, same: Iterable[tuple[str, str]], choice: tuple[str, str] | None) -> Node:
+        """Return where such a round leads to from the set."""
+        joint = (choice,) if choice else ()
+        found = self._images_of(joint).after(states & self._care & self._agreeing(same) & self._done(joint))
+        return self._diagrams.substitute(found, self._back)
+
+    def _agreeing(self, same: Iterable[tuple[str, str]]) -> Node:
+        found = self._encoding.true
+        for before, after in same:
+            found = found & self._encoding.equal_after(before, after)
+        return found
+
+    def after_playing(self, states: Node, joint: Joint) -> Node:
+        """Return where a round in which these players do this may lead to from the set."""
+        found = self._images_of(joint).after(states & self._care & self._done(joint))
+        return self._diagrams.substitute(found, self._back)
+
+    def keeping_out(self, states: Node, may: Mapping[str, Mapping[str, Node]]) -> Node:
+        """Return where these players may choose what, so that no round leads into the set: states with choices."""
+        found = self._care
+        for choice, actions in may.items():
+            ways = self._encoding.false
+            for action, where in actions.items():
+                ways = ways | (where & self.doing(choice, action))
+            found = found & ways
+        return found & ~self._images_of(may.items()).before(self._diagrams.substitute(states, self._forth))
+
+    def without_choices(self, ways: Node, choices: Iterable[str]) -> Node:
+        """Forget what these players choose."""
+        return self._diagrams.exists(ways, self._diagrams.cube(self._levels(choices)))
+
+    def doing(self, choice: str, action: str) -> Node:
+        """Return where a player chooses an action, or one that no condition tells from it."""
+        return self._encoding.is_value(choice, class_of(self._choices[choice], action))
+
+    def _done(self, joint: Joint) -> Node:
+        """Return where these players may do this, and do it."""
+        found = self._encoding.true
+        for choice, action in joint:
+            allowed = {one.name: one.allowed for one in self._system.player[choice].actions}.get(action, FALSE)
+            found = found & self._encoding.condition(allowed) & self.doing(choice, action)
+        return found
+
+    def _images_of(self, joint: Iterable[tuple[str, object]]) -> _Images:
+        """Return images in which the choices of these players are given, or found."""
+        steered = self._open.intersection(choice for choice, _ in joint)
+        if not steered:
+            return self._images
+        known = self._steered.get(steered)
+        if known is None:
+            known = self._steered[steered] = self._joined(steered).within(self._care)
+        return known
+
+
+class _Images:
+    """Images and preimages by the conjunction of some pieces; sets after a round are in the second row of bits."""
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        row: Row,
+        pieces: Sequence[Piece],
+        choices: frozenset[int],
+        steered: frozenset[int] = frozenset(),
+    ) -> None:
+        self._diagrams = encoding.diagrams
+        self._true = encoding.true
+        self._row = row
+        self._steered = steered
+        """Bits of choices that come with the states: they are given to an image, and in a preimage they stay."""
+        self._choices = choices = choices - steered
+        self._joined = _clusters(self, _without_choices(self, pieces, choices))
+        self._schedule()
+
+    def _schedule(self) -> None:
+        self._forwards = self._scheduled(
+            self._joined, self._choices.union(self._steered, (now for now, _ in self._row))
+        )
+        self._backwards = self._scheduled(self._joined, self._choices.union(then for _, then in self._row))
+
+    def within(self, care: Node) -> _Images:
+        """Return the same, from these states: in one piece, if that is a small one, else as it is.
+
+        Few states make few pairs of states, where a relation between all of them would be large.
+        """
+        one = Piece(care, frozenset())
+        for number, piece in enumerate(self._joined):
+            later = frozenset[int]().union(*(other.levels for other in self._joined[number + 1 :]))
+            one = self.conjunction(one, piece, (piece.levels & self._choices) - later)
+            if self.size(one) > NARROW:
+                return self
+        narrowed = copy(self)
+        narrowed._joined = [Piece(one.relation, self._steered.union(now for pair in self._row for now in pair))]
+        narrowed._schedule()
+        return narrowed
+
+    def conjunction(self, one: Piece, other: Piece, forgotten: frozenset[int] = frozenset()) -> Piece:
+        relation = self._diagrams.and_exists(one.relation, other.relation, self._diagrams.cube(forgotten))
+        return Piece(relation, (one.levels | other.levels) - forgotten)
+
+    def size(self, piece: Piece) -> int:
+        return self._diagrams.size(piece.relation)
+
+    def _scheduled(self, clusters: Sequence[Piece], forgotten: frozenset[int]) -> list[tuple[Node, Node]]:
+        """Return the relations in turn, each with the cube of the bits that nothing after it speaks of."""
+        steps: list[tuple[Node, Node]] = []
+        pending = forgotten
+        for piece in reversed(clusters):
+            steps.append((piece.relation, self._diagrams.cube(piece.levels & pending)))
+            pending -= piece.levels
+        steps.append((self._true, self._diagrams.cube(pending)))
+        return steps[::-1]
+
+    def after(self, states: Node) -> Node:
+        return self._applied(states, self._forwards)
+
+    def before(self, states: Node) -> Node:
+        return self._applied(states, self._backwards)
+
+    def _applied(self, states: Node, steps: Iterable[tuple[Node, Node]]) -> Node:
+        for relation, forgotten in steps:
+            states = self._diagrams.and_exists(states, relation, forgotten)
+        return states
+
+
+def _without_choices(images: _Images, pieces: Sequence[Piece], choices: frozenset[int]) -> list[Piece]:
+    """Put together the pieces that speak of one choice and quantify it away, where that leaves a small piece."""
+    left = list(pieces)
+    for level in sorted(choices, reverse=True):
+        concerned = sorted((piece for piece in left if level in piece.levels), key=images.size)
+        if not concerned or sum(map(images.size, concerned)) > CLUSTER:
+            continue
+        others = [piece for piece in left if level not in piece.levels]
+        *first, last = concerned
+        joined = Piece(images._true, frozenset())
+        for piece in first:
+            joined = images.conjunction(joined, piece)
+            if images.size(joined) > CLUSTER:
+                break
+        else:
+            joined = images.conjunction(joined, last, frozenset({level}))
+            if images.size(joined) <= CLUSTER:
+                left = [*others, joined]
+    return left
+
+
+def _clusters(images: _Images, pieces: Iterable[Piece]) -> list[Piece]:
+    """Put together what stands together in the order, from the bottom upwards."""
+    found: list[Piece] = []
+    for piece in sorted(pieces, key=lambda one: min(one.levels, default=0), reverse=True):
+        if found and images.size(found[-1]) + images.size(piece) <= CLUSTER:
+            joined = images.conjunction(found[-1], piece)
+            if images.size(joined) <= CLUSTER:
+                found[-1] = joined
+                continue
+        found.append(piece)
+    return found

@@ -1,0 +1,354 @@
+"""Any path formula on fair runs: a tableau of promises and memories beside the state, in the same diagrams.
+
+A product state is a state of the system with one bit for every formula that is promised of the next position, one for
+every formula remembered of the position before, and one for every set of steps that says whether the next step is one
+of them. What a position satisfies is then a condition on the product state alone:
+
+* ``f U g``: g here, or f here and ``f U g`` promised; the like for ``X``, ``F``, ``G`` and ``R``;
+* ``f S g``: g here, or f here and ``f S g`` remembered; the like for ``Y``, ``O`` and ``H``;
+* ``F<=k f``: f here, or ``F<=j f`` promised for some j < k, as a number j: the least one says it all. Dually the
+  greatest for ``G<=k``.
+
+The next position must satisfy what is promised. It need not have been promised all that it satisfies: formulas are
+free of negation but for states and steps, so promising less is always allowed, and what a position satisfies by its
+promises does hold of the run if the promise of an until is not there for ever while what it waits for never comes.
+Conversely a run together with the promises that come true on it is a run of the product.
+
+What leads into a set T of product states needs no relation between states of the system: first the positions whose
+promises T keeps, ``exists(then. T[now := then] & (promised -> satisfied[now := then]))``, which speaks of the new
+state alone; of these the steps' own predecessors; and then what is remembered there is what was satisfied before.
+
+References: Lichtenstein and Pnueli, "Checking that finite state concurrent programs satisfy their linear
+specification", 1985; Clarke, Grumberg and Hamaguchi, "Another look at LTL model checking", 1997; Kesten, Pnueli and
+Raviv, "Algorithmic verification of linear temporal logic specifications", 1998.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from operator import and_, or_
+
+from cplc.engines.symbolic.bdd import Node
+from cplc.engines.symbolic.encoding import Encoding
+from cplc.engines.symbolic.reachability import Sweeps
+from cplc.logic.formulas import (
+    And,
+    Finally,
+    Formula,
+    Globally,
+    Historically,
+    Next,
+    Not,
+    Once,
+    Or,
+    Previous,
+    Release,
+    Since,
+    Taken,
+    Until,
+    is_state_formula,
+)
+from cplc.logic.nnf import WENT_BEFORE
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+
+
+@dataclass(frozen=True)
+class _Memory:
+    level: int
+    at_first: bool
+    satisfied: Node
+    """Where it is so that the next position remembers it."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Steps that the formula does not tell from one another."""
+
+    steps: tuple[int, ...]
+    idle: bool
+    taken: Node
+    """What their bits say before such a step."""
+
+
+class Tableau:
+    """The product with the tableau of one conjunction of path formulas in normal form."""
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        sweeps: Sweeps,
+        allowed: Sequence[int],
+        steps_of: Callable[[Taken], frozenset[int]],
+        conditions: Iterable[Node],
+        justices: Iterable[tuple[int, ...]],
+        holds: Callable[[Formula], Node],
+    ) -> None:
+        self._encoding = encoding
+        self._diagrams = encoding.diagrams
+        self._sweeps = sweeps
+        self._allowed = allowed
+        self._steps_of = steps_of
+        self._conditions = list(conditions)
+        self._justices = list(justices)
+        self._holds = holds
+        self._free = list(reversed(encoding.spare))
+        self._satisfied: dict[Formula, Node] = {}
+        self._rows: list[tuple[int, int]] = []
+        self._duties: list[Node] = []
+        """What promises mean, over the row of promises made and the row of those at the next position."""
+        self._untils: list[Node] = []
+        """Conditions that a run must meet again and again."""
+        self._memories: list[_Memory] = []
+        self._bits: dict[frozenset[int], int] = {}
+
+    def satisfying(self, parts: Iterable[Formula]) -> Node:
+        """Return from where a fair run satisfies all these; of states that are not reachable this says nothing."""
+        keep, first = self._sweeps.reachable, self._encoding.true
+        for part in parts:
+            match part:
+                case Globally(Finally(operand, None), None):
+                    self._untils.append(self._of(operand))
+                case Globally(operand, None):
+                    keep = keep & self._of(operand)
+                case _:
+                    first = first & self._of(part)
+        self._prepare()
+        found = self._fair(keep) & first
+        start = self._diagrams.conjunction((memory.level, memory.at_first) for memory in self._memories)
+        return self._diagrams.and_exists(found, start, self._cube)
+
+    # --- what a position satisfies
+
+    def _of(self, formula: Formula) -> Node:
+        known = self._satisfied.get(formula)
+        if known is None:
+            known = self._satisfied[formula] = self._judged(formula)
+            self._diagrams.tidy()
+        return known
+
+    def _judged(self, formula: Formula) -> Node:
+        if is_state_formula(formula):
+            return self._holds(formula)
+        match formula:
+            case And(operands):
+                return reduce(and_, map(self._of, operands))
+            case Or(operands):
+                return reduce(or_, map(self._of, operands))
+            case Taken():
+                return self._taken(formula)
+            case Not(Taken() as taken):
+                return ~self._taken(taken)
+            case Not(operand) if operand == WENT_BEFORE:
+                return ~self._of(WENT_BEFORE)
+            case Next(operand):
+                return self._promise(self._of(operand))
+            case Finally(operand, None):
+                return self._waiting(self._encoding.true, self._of(operand))
+            case Until(left, right, None):
+                return self._waiting(self._of(left), self._of(right))
+            case Globally(operand, None):
+                return self._lasting(self._encoding.false, self._of(operand))
+            case Release(left, right):
+                return self._lasting(self._of(left), self._of(right))
+            case Finally(operand, int(bound)):
+                return self._hurried(self._encoding.true, self._of(operand), bound)
+            case Until(left, right, int(bound)):
+                return self._hurried(self._of(left), self._of(right), bound)
+            case Globally(operand, int(bound)):
+                return self._held(self._of(operand), bound)
+            case Previous(operand):
+                bit = self._spare()
+                self._memories.append(_Memory(bit, False, self._of(operand)))
+                return self._diagrams.literal(bit)
+            case Once(operand):
+                return self._remembered(False, lambda before: self._of(operand) | before)
+            case Historically(operand):
+                return self._remembered(True, lambda before: self._of(operand) & before)
+            case Since(left, right):
+                return self._remembered(False, lambda before: self._of(right) | (self._of(left) & before))
+            case _:
+                raise AssertionError(formula)
+
+    def _spare(self) -> int:
+        if not self._free:
+            raise ResourceExhausted(f"the path formula needs more than the {len(self._encoding.spare)} bits set aside")
+        return self._free.pop()
+
+    def _row(self) -> Node:
+        """Return a bit that will have a second one right below it for the next position."""
+        now, then = self._spare(), self._spare()
+        self._rows.append((now, then))
+        return self._diagrams.literal(now)
+
+    def _promise(self, kept: Node) -> Node:
+        promised = self._row()
+        self._duties.append(~promised | self._later(kept))
+        return promised
+
+    def _later(self, satisfied: Node) -> Node:
+        """Return the same condition on the promises of the next position."""
+        rows = self._diagrams.substitution((now, self._diagrams.literal(then)) for now, then in self._rows)
+        return self._diagrams.substitute(satisfied, rows) if self._rows else satisfied
+
+    def _waiting(self, left: Node, right: Node) -> Node:
+        promised = self._row()
+        satisfied = right | (left & promised)
+        self._duties.append(~promised | self._later(satisfied))
+        self._untils.append(~promised | right)
+        return satisfied
+
+    def _lasting(self, left: Node, right: Node) -> Node:
+        promised = self._row()
+        satisfied = right & (left | promised)
+        self._duties.append(~promised | self._later(satisfied))
+        return satisfied
+
+    def _remembered(self, at_first: bool, satisfied: Callable[[Node], Node]) -> Node:
+        bit = self._spare()
+        found = satisfied(self._diagrams.literal(bit))
+        self._memories.append(_Memory(bit, at_first, found))
+        return found
+
+    def _taken(self, taken: Taken) -> Node:
+        steps = self._steps_of(taken).intersection(self._allowed)
+        if not steps:
+            return self._encoding.false
+        if steps not in self._bits:
+            self._bits[steps] = self._spare()
+        return self._diagrams.literal(self._bits[steps])
+
+    # --- numbers as promises, the least significant bit first
+
+    def _number(self, limit: int) -> list[tuple[Node, Node]]:
+        """Return the bits of a number up to the limit, each with that of the next position."""
+        bits = []
+        for _ in range(limit.bit_length()):
+            now = self._row()
+            bits.append((now, self._diagrams.literal(self._rows[-1][1])))
+        return bits
+
+    def _hurried(self, left: Node, right: Node, bound: int) -> Node:
+        """A number below the bound promises ``left U<=number right``."""
+        bits = self._number(bound)
+        promised = self._below(bits, bound)
+        less = self._encoding.false
+        for now, then in bits:
+            less = (now & ~then) | (self._same(now, then) & less)
+        self._duties.append(~promised | self._later(right) | (self._later(left) & less))
+        return right | (left & promised)
+
+    def _held(self, operand: Node, bound: int) -> Node:
+        """A number promises the operand for so many positions."""
+        bits = self._number(bound)
+        more, equal, one_less = self._encoding.false, self._encoding.true, self._encoding.false
+        for now, then in bits:
+            more = (~now & then) | (self._same(now, then) & more)
+        for now, then in reversed(bits):
+            one_less = (now & ~then & equal) | (~now & then & one_less)
+            equal = equal & self._same(now, then)
+        none = reduce(and_, (~now for now, _ in bits))
+        self._duties.append(none | (self._later(operand) & (more | equal | one_less)))
+        return operand & ~self._below(bits, bound)
+
+    def _below(self, bits: Sequence[tuple[Node, Node]], limit: int) -> Node:
+        less = self._encoding.false
+        for position, (now, _) in enumerate(bits):
+            less = (~now | less) if limit >> position & 1 else (~now & less)
+        return less
+
+    def _same(self, one: Node, other: Node) -> Node:
+        return (one & other) | (~one & ~other)
+
+    # --- steps of the product
+
+    def _prepare(self) -> None:
+        diagrams = self._diagrams
+        self._to_then = diagrams.substitution((now, diagrams.literal(then)) for now, then in self._rows)
+        self._next_row = diagrams.cube([then for _, then in self._rows] + list(self._bits.values()))
+        self._cube = diagrams.cube(
+            [now for now, _ in self._rows] + list(self._bits.values()) + [memory.level for memory in self._memories]
+        )
+        self._recall = diagrams.substitution((memory.level, memory.satisfied) for memory in self._memories)
+        kinds: dict[frozenset[int], list[int]] = {frozenset(): []}
+        for index in self._allowed:
+            kinds.setdefault(frozenset(bit for steps, bit in self._bits.items() if index in steps), []).append(index)
+        self._kinds = tuple(
+            _Kind(
+                tuple(steps),
+                self._sweeps.idles and not bits,
+                diagrams.conjunction((level, level in bits) for level in self._bits.values()),
+            )
+            for bits, steps in kinds.items()
+        )
+        self._kind_of = {index: kind for kind in self._kinds for index in kind.steps}
+
+    def _arriving(self, states: Node) -> Node:
+        """Return the positions, with the promises made before, that keep them in a set of product states."""
+        found = self._diagrams.substitute(states, self._to_then) if self._rows else states
+        if not self._duties:
+            return self._diagrams.exists(found, self._next_row)
+        *duties, last = self._duties
+        for duty in duties:
+            found = found & duty
+        return self._diagrams.and_exists(found, last, self._next_row)
+
+    def _leaving(self, found: Node, kind: _Kind) -> Node:
+        """Let positions before such a step remember what they satisfy, and know what step it is."""
+        return (self._diagrams.substitute(found, self._recall) if self._memories else found) & kind.taken
+
+    def _before(self, states: Node, indices: Iterable[int] | None = None) -> Node:
+        """Return from where one of the steps, for None any or none, leads into the set."""
+        arriving = self._arriving(states)
+        found = self._encoding.false
+        wanted = None if indices is None else frozenset(indices)
+        for kind in self._kinds:
+            part = arriving if kind.idle and wanted is None else self._encoding.false
+            for index in kind.steps:
+                if wanted is None or index in wanted:
+                    part = part | self._sweeps.transitions[index].before(arriving)
+            found = found | self._leaving(part, kind)
+        self._diagrams.tidy()
+        return found
+
+    def _leading(self, goal: Node, within: Node) -> Node:
+        """Return the product states that lead to the goal within a set."""
+        found = goal & within
+        ways = [(None, kind) for kind in self._kinds if kind.idle]
+        groups = [index for group in self._sweeps.groups for index in group.steps]
+        others = [index for index in self._allowed if index not in set(groups)]
+        steps = [*ways, *((index, self._kind_of[index]) for index in (*groups, *others))]
+        unchanged, arriving = 0, self._arriving(found)
+        while True:
+            for index, kind in steps:
+                part = arriving if index is None else self._sweeps.transitions[index].before(arriving)
+                more = found | (self._leaving(part, kind) & within)
+                if more == found:
+                    unchanged += 1
+                    if unchanged >= len(steps):
+                        return found
+                else:
+                    found, unchanged = more, 0
+                    arriving = self._arriving(found)
+                    self._diagrams.tidy()
+
+    # --- fair runs
+
+    def _fair(self, states: Node) -> Node:
+        """Return from where a run stays in the set and meets every constraint again and again."""
+        conditions = [*self._conditions, *self._untils]
+        enabled = [reduce(or_, (self._sweeps.transitions[index].guard for index in steps)) for steps in self._justices]
+        while True:
+            before = states
+            states = states & self._before(states)
+            for condition in conditions:
+                states = self._meeting(states & condition & self._before(states), states)
+            for steps, somewhere in zip(self._justices, enabled, strict=True):
+                idle = states & ~somewhere & self._before(states)
+                states = self._meeting(idle | (states & self._before(states, steps)), states)
+            if states == before:
+                return states
+
+    def _meeting(self, goal: Node, states: Node) -> Node:
+        return states if states == goal else self._leading(goal, states)

@@ -1,0 +1,265 @@
+"""A static order of the variables for decision diagrams, read off who is read and written together.
+
+The hypergraph has one edge for each step (what it reads and writes) and one for each pair of copies of a shared
+variable; in a synchronous system, where choices are among its vertices, one for each change of a rule and one for each
+choice. Steps that touch many more variables than most, and variables of very high degree (hubs), say nothing about
+neighbourhood and are set aside. What is left falls into parts; each is laid out by reverse Cuthill-McKee and FORCE
+from several starts, the declared order among them, and the layout with the least sum of squared cut widths wins. Hubs
+go to the bottom. Equal parts (the instances of a family) are laid out once.
+
+How many more is many, and whether copies (of a shared variable, or the views of one commitment) had better count as
+one, differs from protocol to protocol: among agents round a table a wide step says who is next to whom, where one asks
+all the others it says nothing. Nor is it clear whether sends that wait for the same channel are neighbours: a channel
+holds one message, so the guard of each send reads every other message of its direction. Of unrelated exchanges between
+two roles that makes one knot; so steps are read with these channel conjuncts and without. Every reading yields a
+candidate order. The candidates are ranked by the sum of squared cut widths over the whole hypergraph, with the edges
+that were set aside, the best of each reading first; `cplc.engines.symbolic.representation` lets them race.
+
+References: Cuthill and McKee 1969; Aloul, Markov and Sakallah, "FORCE: a fast and easy-to-implement variable-ordering
+heuristic", 2003.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+
+from cplc.engines.symbolic.synchronous_relation import used_together
+from cplc.logic.expressions import And, Expr, negate, reads
+from cplc.records import dataclass
+from cplc.system.model import Step, System
+
+Edge = tuple[int, ...]
+"""Positions of variables, or of blocks of them, in increasing order."""
+Block = tuple[int, ...]
+"""Positions of variables that are laid out as one."""
+Layout = tuple[int, ...]
+
+_FORCE_ROUNDS = 12
+_STARTS = 2
+_WIDE = (2, 3)
+"""How many times as much as most a step must touch to be set aside."""
+
+
+@dataclass(frozen=True)
+class Order:
+    names: tuple[str, ...]
+    """All variables, and what players choose, the topmost first."""
+    part: dict[str, int]
+    """The number of the part that a variable lies in; hubs lie in none."""
+
+
+def variable_order(system: System) -> Order:
+    """Return the candidate with the smallest predicted diagrams."""
+    return variable_orders(system)[0]
+
+
+def variable_orders(system: System) -> tuple[Order, ...]:
+    """Return candidate orders in which variables that are used together stand together, the most promising first.
+
+    The best of each reading come before the second best of any.
+    """
+    names = [variable.name for variable in system.variables] + [player.choice for player in system.players]
+    position = {name: index for index, name in enumerate(names)}
+
+    def edges(groups: Iterable[Iterable[str]]) -> Counter[Edge]:
+        return Counter(tuple(sorted(position[name] for name in group)) for group in groups)
+
+    readings = _readings(system)
+    pairs = [frozenset((pair.at_first, pair.at_second)) for pair in system.shared]
+    copies = [*pairs, *(frozenset(known) & position.keys() for known in _views(system))]
+    alone = [(index,) for index in range(len(names))]
+    together = _merged(len(names), edges(copies))
+    everything = edges(group for group in (*readings[0], *pairs) if group)
+    layouts: dict[Layout, dict[int, int]] = {}
+    ranked: dict[Layout, tuple[int, int]] = {}
+    tried: list[Counter[Edge]] = []
+    for touched in readings:
+        most = median(map(len, touched)) if touched else 0
+        fresh: dict[Layout, int] = {}
+        for factor in _WIDE:
+            near = edges((*(group for group in touched if 1 < len(group) <= factor * most), *pairs))
+            if near in tried:
+                continue
+            tried.append(near)
+            for blocks in (alone, together):
+                layout, part = _laid_out(blocks, near)
+                if layout not in layouts:
+                    layouts[layout], fresh[layout] = part, _cost(layout, everything)
+        for rank, layout in enumerate(sorted(fresh, key=fresh.__getitem__)):
+            ranked[layout] = rank, fresh[layout]
+    choices = range(len(system.variables), len(names))
+
+    def order(layout: Layout) -> Order:
+        part = layouts[layout]
+        first = [index for index in choices if index not in part]
+        layout = (*first, *(index for index in layout if index not in first))
+        return Order(tuple(names[index] for index in layout), {names[index]: number for index, number in part.items()})
+
+    return tuple(order(layout) for layout in sorted(ranked, key=ranked.__getitem__))
+
+
+def _readings(system: System) -> list[list[frozenset[str]]]:
+    """Return what each step uses together: all that it touches; and without its channel conjuncts, if it has some."""
+    if system.is_synchronous:
+        return [list(used_together(system))]
+    whole = [step.footprint for step in system.steps]
+    free_channel = {negate(message.in_flight): message.name for message in system.messages}
+    without = [_without_channel(step, free_channel) for step in system.steps]
+    return [whole] if without == whole else [whole, without]
+
+
+def _without_channel(step: Step, free_channel: Mapping[Expr, str]) -> frozenset[str]:
+    """Return what a step touches, leaving out the conjuncts of its guard by which another message is not in flight."""
+    conjuncts = step.guard.operands if isinstance(step.guard, And) else (step.guard,)
+    own = [conjunct for conjunct in conjuncts if free_channel.get(conjunct, step.event) == step.event]
+    if len(own) == len(conjuncts):
+        return step.footprint
+    return step.writes.union(*map(reads, own), *(reads(value) for _, value in step.updates))
+
+
+def _views(system: System) -> Iterable[list[str]]:
+    """Yield, for each commitment and claim, the variables of its state: its own and that of each view."""
+    for commitment in system.commitments:
+        yield [commitment.variable, *(variable for _, variable in commitment.views)]
+    for claim in system.claims:
+        yield [claim.variable, *(variable for _, variable in claim.views)]
+
+
+def _laid_out(blocks: Sequence[Block], edges: Counter[Edge]) -> tuple[Layout, dict[int, int]]:
+    """Return a layout of all variables, and the part of each that is no hub."""
+    block_of = {index: number for number, block in enumerate(blocks) for index in block}
+    between: Counter[Edge] = Counter()
+    for edge, weight in edges.items():
+        between[tuple(sorted({block_of[index] for index in edge}))] += weight
+    hubs = _hubs((edge for edge in between if len(edge) > 1), len(blocks))
+    trimmed: Counter[Edge] = Counter()
+    for edge, weight in between.items():
+        trimmed[tuple(number for number in edge if number not in hubs)] += weight
+    order: list[int] = []
+    part_of: dict[int, int] = {}
+    known: dict[tuple[int, tuple[tuple[Edge, int], ...]], Layout] = {}
+    inner = [number for number in range(len(blocks)) if number not in hubs]
+    for part_number, (part, inside) in enumerate(_parts(inner, trimmed)):
+        local = {number: place for place, number in enumerate(part)}
+        shape = tuple(sorted((tuple(local[number] for number in edge), weight) for edge, weight in inside.items()))
+        key = len(part), shape
+        if key not in known:
+            known[key] = _best_layout(len(part), dict(shape))
+        order += [part[place] for place in known[key]]
+        part_of.update((index, part_number) for number in part for index in blocks[number])
+    return tuple(index for number in (*order, *sorted(hubs)) for index in blocks[number]), part_of
+
+
+def _merged(size: int, groups: Iterable[Sequence[int]]) -> list[Block]:
+    """Return the classes of the finest partition that tears no group apart, in the order of their first members."""
+    leader = list(range(size))
+
+    def find(index: int) -> int:
+        while leader[index] != index:
+            leader[index] = leader[leader[index]]
+            index = leader[index]
+        return index
+
+    for group in groups:
+        for index in group[1:]:
+            one, other = find(group[0]), find(index)
+            leader[max(one, other)] = min(one, other)
+    classes: dict[int, list[int]] = {}
+    for index in range(size):
+        classes.setdefault(find(index), []).append(index)
+    return [tuple(members) for members in classes.values()]
+
+
+def _hubs(edges: Iterable[Edge], variables: int) -> frozenset[int]:
+    degree = Counter(index for edge in edges for index in edge)
+    if not degree:
+        return frozenset()
+    limit = 4 * median(degree.values()) + 4
+    return frozenset(index for index in range(variables) if degree[index] > limit)
+
+
+def _parts(numbers: list[int], edges: dict[Edge, int]) -> list[tuple[list[int], dict[Edge, int]]]:
+    """Return the connected parts in the order of their first members, each with its edges."""
+    local = {number: place for place, number in enumerate(numbers)}
+    classes = _merged(len(numbers), (tuple(local[number] for number in edge) for edge in edges))
+    parts: list[tuple[list[int], dict[Edge, int]]] = [([numbers[place] for place in block], {}) for block in classes]
+    part_of = {number: inside for members, inside in parts for number in members}
+    for edge, weight in edges.items():
+        if len(edge) > 1:
+            part_of[edge[0]][edge] = weight
+    return parts
+
+
+def _best_layout(size: int, edges: dict[Edge, int]) -> Layout:
+    declared = tuple(range(size))
+    if not edges or size < 3:
+        return declared
+    neighbours: list[set[int]] = [set() for _ in range(size)]
+    for edge in edges:
+        for index in edge:
+            neighbours[index].update(edge)
+    starts = sorted(range(size), key=lambda index: (len(neighbours[index]), index))[:_STARTS]
+    candidates = [declared, *(_cuthill_mckee(start, neighbours) for start in starts)]
+    candidates += [_force(candidate, edges) for candidate in candidates]
+    return min(candidates, key=lambda layout: _cost(layout, edges))
+
+
+def _cost(layout: Layout, edges: dict[Edge, int]) -> int:
+    """Return the sum over all gaps of the squared number of edges that cross it."""
+    place = _places(layout)
+    change = [0] * (len(layout) + 1)
+    for edge, weight in edges.items():
+        spots = [place[index] for index in edge]
+        change[min(spots)] += weight
+        change[max(spots)] -= weight
+    cost = width = 0
+    for delta in change:
+        width += delta
+        cost += width * width
+    return cost
+
+
+def _places(layout: Layout) -> list[int]:
+    place = [0] * len(layout)
+    for spot, index in enumerate(layout):
+        place[index] = spot
+    return place
+
+
+def _cuthill_mckee(start: int, neighbours: list[set[int]]) -> Layout:
+    """Breadth first from a variable with few neighbours; from what is farthest from it once more; reversed."""
+    farthest = _breadth_first(start, neighbours)[-1]
+    return tuple(reversed(_breadth_first(farthest, neighbours)))
+
+
+def _breadth_first(start: int, neighbours: list[set[int]]) -> list[int]:
+    reached = [start]
+    seen = {start}
+    for index in reached:
+        fresh = sorted(neighbours[index] - seen, key=lambda other: (len(neighbours[other]), other))
+        reached += fresh
+        seen.update(fresh)
+    return reached
+
+
+def _force(layout: Layout, edges: dict[Edge, int]) -> Layout:
+    """Move every variable to the mean of its edges' centres of gravity as long as that helps."""
+    best, lowest = layout, _cost(layout, edges)
+    for _ in range(_FORCE_ROUNDS):
+        place = _places(layout)
+        pull = [0.0] * len(layout)
+        weights = [0] * len(layout)
+        for edge, weight in edges.items():
+            centre = sum(place[index] for index in edge) / len(edge)
+            for index in edge:
+                pull[index] += weight * centre
+                weights[index] += weight
+        wanted = [pull[i] / weights[i] if weights[i] else float(place[i]) for i in range(len(layout))]
+        layout = tuple(sorted(range(len(layout)), key=lambda index: (wanted[index], place[index])))
+        cost = _cost(layout, edges)
+        if cost >= lowest:
+            break
+        best, lowest = layout, cost
+    return best

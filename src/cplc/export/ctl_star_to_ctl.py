@@ -1,0 +1,135 @@
+"""CTL* formulas as CTL where simple laws do it: ``E (p & X (q | F r))`` is ``p & EX (q | EF r)``.
+
+A fair run from a state goes on as any fair run from a later one, so ``E`` passes through ``X``, ``F``, the right side
+of ``U``, disjunctions, and conjunctions whose other parts the present state decides. What remains is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cplc.logic import formulas as f
+from cplc.logic.formulas import Formula
+
+
+def branching(formula: Formula, *, always_goes_on: bool) -> Formula:
+    """Return an equivalent formula with as few quantifiers as can be over more than one operator.
+
+    ``always_goes_on``: a fair run begins in every state.
+    """
+    parts = tuple(branching(child, always_goes_on=always_goes_on) for child in f.children(formula))
+    rebuilt = f.with_children(formula, parts) if parts else formula
+    match rebuilt:
+        case f.OnPaths(quantifier, path, None) if f.ctl_path(rebuilt) is None:
+            if f.is_state_formula(path):
+                return path if always_goes_on else rebuilt
+            laws = _Laws(always_goes_on)
+            found = laws.some(path if quantifier == "E" else _not(path))
+            if found is None:
+                return rebuilt
+            return found if quantifier == "E" else f.Not(found)
+        case _:
+            return rebuilt
+
+
+class _Laws:
+    def __init__(self, always_goes_on: bool) -> None:
+        self._always_goes_on = always_goes_on
+
+    def some(self, path: Formula) -> Formula | None:
+        """Return that some fair run does this, in CTL; None if these laws do not do."""
+        match path:
+            case _ if f.is_state_formula(path):
+                return path if self._always_goes_on else f.OnPaths("E", path)
+            case f.Not(operand):
+                inside = _not(operand)
+                return None if isinstance(inside, f.Not) else self.some(inside)
+            case f.Implies(left, right):
+                return self.some(f.Or((f.Not(left), right)))
+            case f.Iff(left, right):
+                return self.some(f.Or((f.And((left, right)), f.And((f.Not(left), f.Not(right))))))
+            case f.Or(operands):
+                return _joined(f.Or, map(self.some, operands))
+            case f.And(operands):
+                return self._all(operands)
+            case f.Next(operand):
+                return self._over(path, (operand,))
+            case f.Finally(operand):
+                return self._over(path, (operand,))
+            case f.Globally(operand) if f.is_state_formula(operand):
+                return f.OnPaths("E", path)
+            case f.Until(left, right) if f.is_state_formula(left):
+                return self._over(path, (left, right))
+            case f.WeakUntil(left, right) if f.is_state_formula(left):
+                return _joined(f.Or, (self.some(f.Until(left, right)), f.OnPaths("E", f.Globally(left))))
+            case f.Release(left, right) if f.is_state_formula(right):
+                return self.some(f.WeakUntil(right, f.And((right, left))))
+            case _:
+                return None
+
+    def _over(self, path: Formula, operands: tuple[Formula, ...]) -> Formula | None:
+        """Return ``E`` over the operator, its last operand said of some run from there."""
+        last = self.some(operands[-1])
+        return None if last is None else f.OnPaths("E", f.with_children(path, (*operands[:-1], last)))
+
+    def _all(self, operands: tuple[Formula, ...]) -> Formula | None:
+        flat = [part for operand in operands for part in _conjuncts(operand)]
+        now = [part for part in flat if f.is_state_formula(part)]
+        nexts = [part.operand for part in flat if isinstance(part, f.Next)]
+        others = [part for part in flat if not f.is_state_formula(part) and not isinstance(part, f.Next)]
+        always = [part.operand for part in others if isinstance(part, f.Globally) and part.bound is None]
+        if len(always) == len(others) > 1:
+            others = [f.Globally(f.And(tuple(always)))]
+        match nexts, others:
+            case _, []:
+                later = self.some(f.Next(f.And(tuple(nexts))))
+            case [], [other]:
+                later = self.some(other)
+            case _:
+                later = None
+        return _joined(f.And, (*now, later))
+
+
+def _conjuncts(path: Formula) -> tuple[Formula, ...]:
+    """Return what must all be so, negations pushed inwards as far as these laws go."""
+    pushed = _not(path.operand) if isinstance(path, f.Not) and not f.is_state_formula(path) else path
+    if isinstance(pushed, f.And):
+        return tuple(part for operand in pushed.operands for part in _conjuncts(operand))
+    return (pushed,)
+
+
+def _joined(kind: type[f.And | f.Or], parts: Iterable[Formula | None]) -> Formula | None:
+    found = tuple(parts)
+    known = tuple(part for part in found if part is not None)
+    return kind(known) if len(known) == len(found) else None
+
+
+def _not(path: Formula) -> Formula:
+    """Return the negation, pushed below one operator; below none that it does not know."""
+    match path:
+        case _ if f.is_state_formula(path):
+            return f.Not(path)
+        case f.Not(operand):
+            return operand
+        case f.And(operands):
+            return f.Or(tuple(map(_not, operands)))
+        case f.Or(operands):
+            return f.And(tuple(map(_not, operands)))
+        case f.Implies(left, right):
+            return f.And((left, _not(right)))
+        case f.Iff(left, right):
+            return f.Or((f.And((left, _not(right))), f.And((_not(left), right))))
+        case f.Next(operand):
+            return f.Next(_not(operand))
+        case f.Finally(operand, bound):
+            return f.Globally(_not(operand), bound)
+        case f.Globally(operand, bound):
+            return f.Finally(_not(operand), bound)
+        case f.Until(left, right, None):
+            return f.WeakUntil(_not(right), f.And((_not(left), _not(right))))
+        case f.WeakUntil(left, right):
+            return f.Until(_not(right), f.And((_not(left), _not(right))))
+        case f.Release(left, right):
+            return f.Until(_not(left), _not(right))
+        case _:
+            return f.Not(path)

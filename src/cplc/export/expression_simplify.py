@@ -1,0 +1,89 @@
+"""Expressions with something put in place of variables, and whether they are ever true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr, Value
+
+Domains = Mapping[str, tuple[Value, ...]]
+
+
+def substitute(value: Expr, meanings: Mapping[str, Expr]) -> Expr:
+    """Return the expression with these in the place of variables, all at once, and simplified."""
+    return rewrite(value, lambda name: meanings.get(name))
+
+
+def rewrite(value: Expr, meaning: Callable[[str], Expr | None]) -> Expr:
+    """Return the expression with every variable replaced that has a meaning."""
+
+    def of(part: Expr) -> Expr:
+        match part:
+            case e.Const():
+                return part
+            case e.Read(name):
+                return meaning(name) or part
+            case e.Not(operand):
+                return e.negate(of(operand))
+            case e.And(operands):
+                return e.conj(map(of, operands))
+            case e.Or(operands):
+                return e.disj(map(of, operands))
+            case e.Equal(left, right):
+                return e.equal(of(left), of(right))
+            case e.Less(left, right):
+                return e.less(of(left), of(right))
+            case e.Arith(op, left, right):
+                return e.arith(op, of(left), of(right))
+            case e.Ite(condition, then, otherwise):
+                return e.ite(of(condition), of(then), of(otherwise))
+
+    return of(value)
+
+
+def never(condition: Expr, domains: Domains, cases: int = 2000) -> bool:
+    """Whether the condition is false whatever the values; with more cases than this it counts as possible."""
+    return _Search(domains, cases).refutes(condition)
+
+
+class _Search:
+    def __init__(self, domains: Domains, cases: int) -> None:
+        self._domains = domains
+        self._left = cases
+
+    def refutes(self, condition: Expr) -> bool:
+        condition = self._settled(condition)
+        if e.is_false(condition):
+            return True
+        choice = min(e.reads(condition), key=lambda name: (len(self._domains[name]), name), default=None)
+        if choice is None:
+            return False
+        for value in self._domains[choice]:
+            self._left -= 1
+            if self._left < 0 or not self.refutes(substitute(condition, {choice: e.Const(value)})):
+                return False
+        return True
+
+    def _settled(self, condition: Expr) -> Expr:
+        """Put what the conjunction demands of single variables into the rest of it."""
+        while isinstance(condition, e.And | e.Read | e.Not | e.Equal):
+            parts = condition.operands if isinstance(condition, e.And) else (condition,)
+            found = dict(fixed for part in parts if (fixed := _fixed(part)))
+            if not found:
+                break
+            condition = substitute(condition, found)
+        return condition
+
+
+def _fixed(part: Expr) -> tuple[str, Expr] | None:
+    """Return the one value that a variable must have for this to be true."""
+    match part:
+        case e.Read(name):
+            return name, e.TRUE
+        case e.Not(e.Read(name)):
+            return name, e.FALSE
+        case e.Equal(e.Read(name), e.Const() as value) | e.Equal(e.Const() as value, e.Read(name)):
+            return name, value
+        case _:
+            return None

@@ -1,0 +1,254 @@
+"""Synchronous systems in ISPL: what was read of it is written again, agent by agent.
+
+Numbers stay numbers, for they are counted with; so MCMAS counts reachable states too high where the range of one is no
+power of two, as it did in the original.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final, Literal
+
+from cplc.export.header import comment, header_lines
+from cplc.export.ispl import remarks_on, short_names, wrap
+from cplc.export.ispl_logic import ALWAYS, Ctl, Said, Star, Unsaid, is_ctl
+from cplc.export.ispl_synchronous_text import ENVIRONMENT, Names, Writer
+from cplc.export.ispl_text import Vocabulary
+from cplc.export.request import CannotExport, Export, ExportedFormula, Request
+from cplc.export.templating import render
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.logic.expressions import Expr
+from cplc.logic.formulas import Formula
+from cplc.records import dataclass
+from cplc.system.model import Agent, System
+from cplc.system.synchronous import Player
+
+_WRITTEN_OUT: Final = 10_000
+"""So many combinations of values a condition on initial states may be written out for."""
+
+
+def export(request: Request) -> Export:
+    """Return the system with everything asked of it that MCMAS 1.3 can say."""
+    file = _File(request.system, tuple(request.formulas))
+    asked, left_out = [], []
+    for one in request.formulas:
+        try:
+            asked.append((one, file.formula(one.formula)))
+        except Unsaid as problem:
+            left_out.append(f"`{one.name}`, for it has {problem}")
+    text = render(
+        "ispl_rounds.j2",
+        header=header_lines(request, (), left_out),
+        semantics=file.semantics,
+        agents=list(file.agents()),
+        propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for _, text in asked))),
+        initial=list(file.initial()),
+        coalitions=list(file.coalitions()),
+        fairness=list(file.fairness()),
+        formulas=[(remarks_on(one), text) for one, text in asked] or [(["nothing is asked"], ALWAYS)],
+        comment=comment,
+        wrap=wrap,
+    )
+    return Export(text, tuple(left_out), comment="--", written=tuple(one.name for one, _ in asked))
+
+
+@dataclass(frozen=True, slots=True)
+class _Agent:
+    original: str
+    name: str
+    observed: list[str]
+    variables: list[tuple[str, str, str]]
+    """What each was called, its name and type."""
+    actions: list[str]
+    protocol: list[tuple[str, str]]
+    """Conditions, and an action that each allows."""
+    other: list[str]
+    evolution: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class _File:
+    """Everything in the file, by name."""
+
+    system: System
+    asked: tuple[ExportedFormula, ...]
+
+    @cached_property
+    def names(self) -> Names:
+        return Names(self.system)
+
+    @cached_property
+    def semantics(self) -> Literal["MultiAssignment", "SingleAssignment"]:
+        players = self.system.players
+        if all(len(player.rules) <= 1 for player in players):
+            return "MultiAssignment"
+        changes = [change for player in players for rule in player.rules for change in rule]
+        targets = [{name for change in rule for name, _ in change.updates} for p in players for rule in p.rules]
+        if all(len(change.updates) == 1 for change in changes) and all(len(names) == 1 for names in targets):
+            return "SingleAssignment"
+        raise CannotExport("in ISPL either a whole agent changes by one rule or each of its variables does")
+
+    def agents(self) -> Iterator[_Agent]:
+        players = {player.agent: player for player in self.system.players}
+        if len(players) < len(self.system.players) or players.keys() != self.system.agent.keys():
+            raise CannotExport("in ISPL every agent makes one choice")
+        first = sorted(self.system.agents, key=lambda agent: agent.name != ENVIRONMENT)
+        return (self._agent(agent, players[agent.name]) for agent in first)
+
+    def _agent(self, agent: Agent, player: Player) -> _Agent:
+        writer = Writer(self.names, agent.name)
+        own = self.names.owned(agent)
+        if not own and agent.name != ENVIRONMENT:
+            raise CannotExport(f"in ISPL `{agent.name}` has to have a variable")
+        ours = {variable.name for variable in own}
+        if any(name not in ours for rule in player.rules for change in rule for name, _ in change.updates):
+            raise CannotExport(f"in ISPL `{agent.name}` cannot change what is not its own")
+        names = self.names.variables
+        protocol, other = self._protocol(player, writer)
+        return _Agent(
+            agent.name,
+            self.names.agents[agent.name],
+            [names[name] for name in agent.local if name not in ours],
+            [(v.name.removeprefix(f"{agent.name}."), names[v.name], self.names.type_of(v)) for v in own],
+            [self.names.actions[action.name] for action in player.actions],
+            protocol,
+            other,
+            list(self._evolution(player, writer)),
+        )
+
+    def _protocol(self, player: Player, writer: Writer) -> tuple[list[tuple[str, str]], list[str]]:
+        """Return the lines and what other states allow; with no line at all an environment could do anything."""
+        called = self.names.actions
+        if all(isinstance(action.allowed, e.Const) for action in player.actions):
+            allowed = [called[action.name] for action in player.actions if e.is_true(action.allowed)]
+            if allowed:
+                return [], allowed
+        return [
+            (writer.condition(action.allowed), called[action.name])
+            for action in player.actions
+            if len(player.actions) == 1 or not e.is_false(action.allowed)
+        ], []
+
+    def _evolution(self, player: Player, writer: Writer) -> Iterator[tuple[str, str]]:
+        for rule in player.rules:
+            for change in rule:
+                made = (f"{self.names.variables[name]} = {writer.value(value)}" for name, value in change.updates)
+                yield " and ".join(made), self._guard(change.guard, player, writer)
+
+    def _guard(self, guard: Expr, player: Player, writer: Writer) -> str:
+        if not isinstance(guard, e.Const):
+            return writer.condition(guard)
+        some = f"Action = {self.names.actions[player.actions[0].name]}"
+        return f"{some} or !({some})" if guard.value else f"{some} and !({some})"
+
+    # --- what is asked
+
+    def _formulas(self) -> Iterator[Formula]:
+        yield from (one.formula for one in self.asked)
+        yield from (condition.operand for condition in self.system.recurring)
+
+    def fairness(self) -> Iterator[str]:
+        """Yield the conditions of fairness; those that variables decide are propositions."""
+        yield from (self.said.propositions[condition] for condition in self.system.fairness)
+        for condition in self.system.recurring:
+            try:
+                yield self.formula(condition.operand)
+            except Unsaid as problem:
+                raise CannotExport(f"a condition of fairness has {problem}") from None
+
+    @cached_property
+    def _conditions(self) -> dict[Expr, str]:
+        """What propositions stand for, each with a text to remind of it."""
+        parts = (part for formula in self._formulas() for part in f.subformulas(formula))
+        found = {part.condition: part.text for part in parts if isinstance(part, f.Atom)}
+        for condition in self.system.fairness:
+            found.setdefault(condition, "fairness")
+        return found
+
+    @cached_property
+    def _coalitions(self) -> dict[frozenset[str], str]:
+        groups: dict[frozenset[str], str] = {}
+        for part in (part for formula in self._formulas() for part in f.subformulas(formula)):
+            match part:
+                case f.Knows(mode, agents) if agents and (mode != "each" or len(agents) > 1):
+                    groups[frozenset(agents)] = " and ".join(agents)
+                case f.Enforces(group):
+                    groups[frozenset(group)] = " and ".join(group)
+                case _:
+                    pass
+        return groups
+
+    @cached_property
+    def said(self) -> Said:
+        propositions = short_names(self._conditions, (ALWAYS, *self.names.taken))
+        taken = (ALWAYS, *self.names.taken, *propositions.values())
+        return Said(propositions, self.names.agents, short_names(self._coalitions, taken))
+
+    def formula(self, formula: Formula) -> str:
+        for part in f.subformulas(formula):
+            match part:
+                case f.Commits() | f.Fulfils():
+                    raise Unsaid("social commitment, which MCMAS 1.3 does not know")
+                case f.Adjacent():
+                    raise Unsaid("an operation on commitments, which MCMAS 1.3 does not know")
+                case f.Taken() | f.Previous() | f.Once() | f.Historically() | f.Since():
+                    raise Unsaid("something about steps or the past")
+                case f.Enforces(uniform=True):
+                    raise Unsaid("uniform strategies, which are an option of MCMAS: -atlk 2")
+                case f.Enforces() | f.Knows(_, ()) if not is_ctl(formula):
+                    raise Unsaid("in CTL* what a group can enforce or what is so in all states")
+                case _:
+                    pass
+        if is_ctl(formula):
+            return Ctl(self.said).text(formula)
+        return f"CTL* {Star(self.said, self.system).text(formula)}"
+
+    def evaluation(self, always: bool) -> Iterator[tuple[str, str, str]]:
+        """Yield the propositions; there must be one."""
+        writer = Writer(self.names, None)
+        if always or not self.said.propositions:
+            yield ALWAYS, ALWAYS, writer.condition(e.TRUE)
+        for condition, name in self.said.propositions.items():
+            yield self._conditions[condition], name, writer.condition(condition)
+
+    def coalitions(self) -> Iterator[tuple[str, list[str]]]:
+        for group, name in self.said.coalitions.items():
+            yield name, [text for agent, text in self.names.agents.items() if agent in group]
+
+    # --- how it begins
+
+    def initial(self) -> Iterator[str]:
+        """Yield conditions that all hold at first; there must be one."""
+        writer = Writer(self.names, None, says_unequal=False)
+        yielded = False
+        for variable in self.system.variables:
+            if set(variable.initial) != set(variable.domain):
+                text = writer.condition(e.one_of(e.Read(variable.name), variable.initial))
+                yield text if len(variable.initial) == 1 else f"({text})"
+                yielded = True
+        if not e.is_true(self.system.start):
+            yield f"({writer.condition(self._plainly(self.system.start))})"
+        elif not yielded:
+            yield writer.condition(e.TRUE)
+
+    def _plainly(self, condition: Expr) -> Expr:
+        """Return the condition in equalities alone: MCMAS takes nothing else there."""
+        match condition:
+            case e.Not(operand):
+                return e.negate(self._plainly(operand))
+            case e.And(operands):
+                return e.conj(map(self._plainly, operands))
+            case e.Or(operands):
+                return e.disj(map(self._plainly, operands))
+            case e.Equal(e.Read() | e.Const(), e.Read() | e.Const()) | e.Read() | e.Const():
+                return condition
+            case _:
+                cases = 1
+                for name in e.reads(condition):
+                    cases *= len(self.system.variable[name].domain)
+                if cases > _WRITTEN_OUT:
+                    raise CannotExport("ISPL counts with nothing in initial states, and this has too many cases")
+                return Vocabulary(self.system).condition(condition)

@@ -1,0 +1,123 @@
+"""The reachable states one by one, as many as somebody can want to look at."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice, product
+from typing import Final
+
+from cplc.export.request import CannotExport
+from cplc.logic import expressions as e
+from cplc.logic.expressions import Expr, Value
+from cplc.records import dataclass
+from cplc.system.model import State, Step, System
+from cplc.system.satisfying_assignments import solutions
+from cplc.system.synchronous import Change
+
+_MOST: Final = 1_000_000
+"""So many arrows are looked at."""
+
+Values = tuple[Value, ...]
+"""A state: the value of each variable, in the order of the system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """Reachable states in the order of their distance from the initial ones."""
+
+    initial: tuple[Values, ...]
+    states: tuple[Values, ...]
+    edges: tuple[tuple[Values, str, Values], ...]
+    """The steps out of these states, also to states that are not among them, and their names; no idle steps.
+
+    Of a round it is the actions of those who had a choice.
+    """
+    complete: bool
+    """Whether these are all states."""
+
+
+def explore(system: System, most: int) -> Explored:
+    """Return up to ``most`` states and the steps out of them."""
+    names = [variable.name for variable in system.variables]
+    initial = solutions({variable.name: variable.initial for variable in system.variables}, system.start)
+    starts = tuple(tuple(state.values()) for state in islice(initial, most + 1))
+    found = dict.fromkeys(starts[:most])
+    waiting = deque(found)
+    edges: list[tuple[Values, str, Values]] = []
+    complete = len(starts) <= most
+    while waiting:
+        values = waiting.popleft()
+        before = dict(zip(names, values, strict=True))
+        ahead = list(islice(_ahead(system, before), _MOST - len(edges) + 1))
+        if len(edges) + len(ahead) > _MOST:
+            raise CannotExport(f"there are more than {_MOST:,} arrows between the states, more than can be looked at")
+        for name, after in ahead:
+            target = tuple(after[name] for name in names)
+            edges.append((values, name, target))
+            if target not in found and len(found) < most:
+                found[target] = None
+                waiting.append(target)
+            complete = complete and target in found
+    return Explored(starts[:most], tuple(found), tuple(edges), complete)
+
+
+def _ahead(system: System, before: State) -> Iterator[tuple[str, State]]:
+    """Yield where steps or rounds lead, with their names."""
+    for step in system.steps:
+        yield from ((step.name, after) for after in _after(system, step, before))
+    if system.is_synchronous:
+        yield from _rounds(system, before)
+
+
+def _rounds(system: System, before: State) -> Iterator[tuple[str, State]]:
+    allowed = [[one.name for one in player.actions if value_of(one.allowed, before)] for player in system.players]
+    for actions in product(*allowed):
+        done = [
+            f"{player.agent}: {action}"
+            for player, action, others in zip(system.players, actions, allowed, strict=True)
+            if len(others) > 1
+        ]
+        seen = before | {player.choice: action for player, action in zip(system.players, actions, strict=True)}
+        ways = [_ways(rule, seen) for player in system.players for rule in player.rules]
+        for way in product(*ways):
+            after = before | {name: value for changes in way for name, value in changes.items()}
+            if all(value in system.variable[name].domain for changes in way for name, value in changes.items()):
+                yield ", ".join(done) or "next", after
+
+
+def _ways(rule: tuple[Change, ...], seen: State) -> list[State]:
+    """Return what the rule may write."""
+    made = [change for change in rule if value_of(change.guard, seen)]
+    return [{name: value_of(value, seen) for name, value in change.updates} for change in made] or [{}]
+
+
+def _after(system: System, step: Step, before: State) -> Iterator[State]:
+    if not value_of(step.guard, before):
+        return
+    after = before | {name: value_of(value, before) for name, value in step.updates}
+    for chosen in product(*(system.variable[name].initial for name in step.free)):
+        yield after | dict(zip(step.free, chosen, strict=True))
+
+
+def value_of(expr: Expr, state: State) -> Value:
+    """Return what the expression is worth in the state."""
+    match expr:
+        case e.Read(variable):
+            return state[variable]
+        case e.Const(value):
+            return value
+        case e.Not(operand):
+            return not value_of(operand, state)
+        case e.And(operands):
+            return all(value_of(operand, state) for operand in operands)
+        case e.Or(operands):
+            return any(value_of(operand, state) for operand in operands)
+        case e.Equal(left, right):
+            return value_of(left, state) == value_of(right, state)
+        case e.Less(left, right):
+            return int(value_of(left, state)) < int(value_of(right, state))
+        case e.Arith(op, left, right):
+            return e.arithmetic(op, int(value_of(left, state)), int(value_of(right, state)))
+        case e.Ite(condition, then, otherwise):
+            return value_of(then if value_of(condition, state) else otherwise, state)

@@ -1,0 +1,221 @@
+"""Lines as text: the parts of neighbouring declarations stand below each other, and so do comments behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+from cplc.formatter.lines import WIDEST, Line
+from cplc.formatter.spacing import joined
+from cplc.formatter.tokens import Marks, Node, Token
+from cplc.records import dataclass
+from cplc.syntax import ast
+
+_GAP: Final = 3
+_GAPS: Final = {"name": 1, "value": 1, "variable": 2}
+_AFTER_NAME: Final = 2
+_GUARDS: Final = {"After": "after", "Unless": "unless", "If": "if"}
+_OPTIONS: Final = ("within", "expires", "revocable")
+_ORDER: Final = (
+    "head", "name", "value", "variable", "after", "unless", "if", "within", "expires", "revocable", "expect", "effect",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A part of a line. Parts of one kind stand below each other; the effects of a message are counted."""
+
+    kind: str
+    number: int
+    text: str
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return _ORDER.index(self.kind), self.number
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    line: Line
+    cells: tuple[_Cell, ...]
+    comment: str
+    """The comment behind it, empty if there is none."""
+
+    @property
+    def kind(self) -> type | None:
+        """What is declared, if its parts may stand below those of another declaration."""
+        match self.line.declared:
+            case ast.Property(title=None, assuming=()) | ast.Message() | ast.Commitment() | ast.Claim() | ast.Fact():
+                in_order = all(left.rank < right.rank for left, right in pairwise(self.cells))
+                fits = len(_natural(self)) <= WIDEST and not any("\n" in cell.text for cell in self.cells)
+                return type(self.line.declared) if in_order and fits else None
+            case _:
+                return None
+
+
+def text_of(lines: Sequence[Line], marks: Marks) -> str:
+    """Return the lines as text."""
+    rows: list[_Row] = []
+    within: Node | None = None
+    for line in lines:
+        within = line.declared or within
+        rows.append(_row(line, within, marks))
+    texts = [_natural(row) for row in rows]
+    for block in _blocks(rows):
+        for index, text in zip(block, _aligned([rows[index] for index in block]), strict=True):
+            texts[index] = text
+    _add_comments(rows, texts)
+    return "".join("\n" * row.line.blank_before + text + "\n" for row, text in zip(rows, texts, strict=True))
+
+
+# --- the parts of a line
+
+
+def _row(line: Line, within: Node | None, marks: Marks) -> _Row:
+    tokens = [_settled(token, line.indent) for token in line.tokens]
+    comment = ""
+    if len(tokens) > 1 and tokens[-1].kind == "comment" and tokens[-2].kind != "comment":
+        comment = tokens.pop().text
+    starts = {0: "head", **dict(_parts(line, within, tokens, marks))}
+    cells: list[_Cell] = []
+    for first, end in pairwise([*sorted(starts), len(tokens)]):
+        kind = starts[first]
+        number = sum(cell.kind == kind for cell in cells) if kind in ("effect", "variable") else 0
+        cells.append(_Cell(kind, number, joined(tokens[first:end])))
+    return _Row(line, tuple(cells), comment)
+
+
+def _settled(token: Token, indent: int) -> Token:
+    """Return a comment of several lines as it stands at that indentation: asterisks below each other."""
+    if token.kind != "comment" or "\n" not in token.text:
+        return token
+    first, *rest = (line.rstrip() for line in token.text.split("\n"))
+    if all(line.lstrip().startswith("*") for line in rest):
+        rest = [f"{' ' * indent} {line.lstrip()}" for line in rest]
+    return replace(token, text="\n".join((first, *rest)))
+
+
+def _parts(line: Line, within: Node | None, tokens: Sequence[Token], marks: Marks) -> Iterator[tuple[int, str]]:
+    """Yield where parts of a line begin after the first, and their kinds."""
+    value = _value(line, tokens)
+    for index, token in enumerate(tokens[1:], 1):
+        is_keyword = token.kind == "word"
+        if index == value:
+            yield index, "value"
+        elif token.start in marks.clauses:
+            yield index, _GUARDS.get(marks.clauses[token.start], "effect")
+        elif token.sense == "of message" and isinstance(line.declared, ast.Message):
+            yield index, "name"
+        elif is_keyword and isinstance(within, ast.Commitment) and token.text in _OPTIONS:
+            yield index, token.text
+        elif is_keyword and isinstance(within, ast.Property) and token.text == "expect":
+            yield index, "expect"
+        elif isinstance(marks.declarations.get(token.start), ast.RoleVariable) and tokens[index - 1].text != "{":
+            yield index, "variable"
+
+
+def _value(line: Line, tokens: Sequence[Token]) -> int | None:
+    """Return where the value begins that a name is given: with the sign `=`, or after the colon of a property."""
+    texts = [token.text for token in tokens]
+    match line.declared:
+        case ast.Commitment() | ast.Claim() | ast.Fact() if "=" in texts:
+            return texts.index("=")
+        case ast.Property(title=None, assuming=()) if ":" in texts[:-1]:
+            return texts.index(":") + 1
+        case _:
+            return None
+
+
+# --- side by side
+
+
+def _natural(row: _Row) -> str:
+    """Return a line that stands below nothing."""
+    text = " " * row.line.indent + row.cells[0].text
+    for before, cell in pairwise(row.cells):
+        text += " " * _gap(before, cell) + cell.text
+    return text
+
+
+def _gap(before: _Cell, cell: _Cell) -> int:
+    return _GAPS.get(cell.kind) or (_AFTER_NAME if before.kind == "name" else _GAP)
+
+
+def _blocks(rows: Sequence[_Row]) -> Iterator[list[int]]:
+    """Yield the positions of rows that stand below each other: nothing else is declared between, no line is empty."""
+    block: list[int] = []
+    for index, row in enumerate(rows):
+        kind = row.kind
+        if row.line.blank_before or (row.line.declared is not None and not _goes_with(rows, block, row, kind)):
+            yield block
+            block = []
+        if kind is not None:
+            block.append(index)
+    yield block
+
+
+def _goes_with(rows: Sequence[_Row], block: Sequence[int], row: _Row, kind: type | None) -> bool:
+    """Tell whether a declaration leaves the block before it open; one that is too wide for columns does."""
+    if not block:
+        return True
+    first = rows[block[0]]
+    same = kind is first.kind if kind is not None else type(row.line.declared) is first.kind
+    return same and row.line.indent == first.line.indent
+
+
+def _aligned(rows: Sequence[_Row]) -> list[str]:
+    """Return rows with their parts below each other, but for the widest where lines would become too long."""
+    aligned = list(rows)
+    while True:
+        columns = _columns(aligned)
+        texts = {id(row): _placed(row, columns) for row in aligned}
+        if max(map(len, texts.values()), default=0) <= WIDEST:
+            return [texts.get(id(row)) or _natural(row) for row in rows]
+        aligned.sort(key=lambda row: len(_natural(row)))
+        del aligned[len(aligned) - len(aligned) // 8 - 1 :]
+
+
+def _placed(row: _Row, columns: dict[tuple[int, int], int]) -> str:
+    text = ""
+    for cell in row.cells:
+        text = text.ljust(columns[cell.rank]) + cell.text
+    return text
+
+
+def _columns(rows: Sequence[_Row]) -> dict[tuple[int, int], int]:
+    """Return where the parts of each kind begin. Kinds that no row has one after the other share a place."""
+    level: dict[tuple[int, int], int] = {}
+    for rank in sorted({cell.rank for row in rows for cell in row.cells}):
+        before = [left.rank for row in rows for left, right in pairwise(row.cells) if right.rank == rank]
+        level[rank] = max((level[each] + 1 for each in before), default=0)
+    starts = [0] * (max(level.values(), default=0) + 1)
+    starts[0] = rows[0].line.indent if rows else 0
+    for column in range(1, len(starts)):
+        for row in rows:
+            for left, right in pairwise(row.cells):
+                if level[left.rank] < column <= level[right.rank]:
+                    end = starts[level[left.rank]] + len(left.text)
+                    starts[column] = max(starts[column], end + _gap(left, right))
+    return {rank: starts[column] for rank, column in level.items()}
+
+
+def _add_comments(rows: Sequence[_Row], texts: list[str]) -> None:
+    """Put the comments behind their lines, those of neighbouring lines below each other."""
+    run: list[int] = []
+    for index in range(len(rows) + 1):
+        goes_on = index < len(rows) and rows[index].comment and not (run and rows[index].line.blank_before)
+        if not goes_on and run:
+            column = max(_width(texts[at]) for at in run) + _GAP
+            fits = all(column + len(rows[at].comment) <= WIDEST for at in run)
+            for at in run:
+                blank = column - _width(texts[at]) if fits else _GAP
+                texts[at] += " " * blank + rows[at].comment
+            run = []
+        if index < len(rows) and rows[index].comment:
+            run.append(index)
+
+
+def _width(text: str) -> int:
+    return len(text.rpartition("\n")[2])

@@ -1,0 +1,56 @@
+"""From a text to the same text well laid out, or to what keeps it from being read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cplc.diagnostics.core import Diagnostic
+from cplc.formatter.columns import text_of
+from cplc.formatter.lines import lines_of
+from cplc.formatter.tokens import comments_of, marks_of, nodes, tokens_of
+from cplc.records import dataclass
+from cplc.source import Source
+from cplc.syntax import ast
+from cplc.syntax.parser import parse
+
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """The text well laid out: the text itself where it has mistakes, which are the diagnostics."""
+
+    text: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def format_source(source: Source) -> Formatted:
+    """Lay out a text. Its line ends stay what the first of them is."""
+    tree, diagnostics = parse(source)
+    if any(diagnostic.is_error for diagnostic in diagnostics):
+        return Formatted(source.text, diagnostics)
+    marks = marks_of(tree)
+    text = text_of(lines_of(tokens_of(source, marks), marks), marks)
+    result = Source(source.name, text)
+    if _meaning(result) != (tree, _docs(tree), comments_of(source)):
+        raise AssertionError(f"the layout of `{source.name}` would change what it says; nothing was changed")
+    mark = _BYTE_ORDER_MARK if source.text.startswith(_BYTE_ORDER_MARK) else ""
+    return Formatted(mark + text.replace("\n", _line_end(source.text)))
+
+
+def _meaning(source: Source) -> tuple[ast.File | None, list[str | None], list[str]]:
+    """Return everything of a text that no layout may change; nothing for a text that has mistakes."""
+    tree, diagnostics = parse(source)
+    if any(diagnostic.is_error for diagnostic in diagnostics):
+        return None, [], []
+    return tree, _docs(tree), comments_of(source)
+
+
+def _docs(tree: ast.File) -> list[str | None]:
+    """Return what comments say of declarations: no part of equality between trees."""
+    return [getattr(node, "doc", None) for node in nodes(tree)]
+
+
+def _line_end(text: str) -> str:
+    first = text.find("\n")
+    return "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"

@@ -1,0 +1,183 @@
+"""From the tree of an `.ispl` file to its model, and everything that is wrong on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic, Note, did_you_mean
+from cplc.ispl.semantics import model
+from cplc.ispl.semantics.conditions import Conditions, Place
+from cplc.ispl.semantics.declarations import Declarations, Declared, declarations
+from cplc.ispl.semantics.formulas import Formulas
+from cplc.ispl.semantics.lints import lints
+from cplc.ispl.syntax import ast
+from cplc.records import dataclass
+from cplc.semantics.diagnostic_sink import Problems
+from cplc.source import Span
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a file means, unless it has errors, and what is to be said of it."""
+
+    model: model.Model | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def check(file: ast.File, *, unread: frozenset[str] | None = frozenset(), is_incomplete: bool = False) -> Checked:
+    """Resolve a file. Where parts of it could not be read, ``unread`` are the words in them; None if all was."""
+    problems = Problems()
+    problems.is_incomplete, problems.unread = is_incomplete, unread
+    found = _Checking(file, problems).result()
+    if found is not None and not problems.errors and not is_incomplete:
+        problems.extend(lints(found, {agent.name.text: agent.name.span for agent in file.agents}, file.initial))
+    return Checked(None if problems.errors else found, problems.sorted())
+
+
+def check_formula(node: ast.Specification, file: ast.File) -> tuple[model.Specification | None, tuple[Diagnostic, ...]]:
+    """Resolve a formula over what a file declares that has no errors."""
+    problems = Problems()
+    formula = Formulas(declarations(file, Problems()), problems).specification(node)
+    return None if formula is None or problems.errors else _specified(node, formula), problems.sorted()
+
+
+class _Checking:
+    def __init__(self, file: ast.File, problems: Problems) -> None:
+        self._file = file
+        self._problems = problems
+        self._declared: Declarations = declarations(file, problems)
+
+    def result(self) -> model.Model | None:
+        file, declared = self._file, self._declared
+        agents = [self._agent(agent) for agent in declared.agents.values()]
+        everywhere = Conditions(declared, None, "evaluation", self._problems)
+        propositions = [
+            None if (condition := everywhere.condition(one.condition)) is None else model.Proposition(name, condition)
+            for name, one in declared.propositions.items()
+        ]
+        for repeated in file.propositions:
+            if declared.propositions[repeated.name.text] is not repeated:
+                everywhere.condition(repeated.condition)
+        starting = Conditions(declared, None, "initial states", self._problems)
+        initial = None if file.initial is None else starting.condition(file.initial)
+        formulas = Formulas(declared, self._problems)
+        fairness = [formulas.fairness(one) for one in file.fairness]
+        specifications = [
+            None if (formula := formulas.specification(one)) is None else _specified(one, formula)
+            for one in file.specifications
+        ]
+        self._report_unused(formulas)
+        if initial is None:
+            return None
+        return model.Model(
+            file.semantics == "SA",
+            _present(agents),
+            _present(propositions),
+            initial,
+            tuple(declared.groups.items()),
+            _present(fairness),
+            _present(specifications),
+        )
+
+    # --- agents
+
+    def _agent(self, declared: Declared) -> model.Agent | None:
+        node = declared.node
+        protocol = [self._protocol_line(line, declared) for line in node.protocol if line.condition is not None]
+        other = next((line.actions for line in node.protocol if line.condition is None), ())
+        self._are_actions(other, declared)
+        red = None
+        if node.red is not None:
+            red = self._in(declared, "red states").condition(node.red)
+        evolution = [self._evolution_line(line, declared) for line in node.evolution]
+        return model.Agent(
+            declared.name,
+            tuple(declared.variables.values()),
+            tuple(declared.observed.values()),
+            red,
+            tuple(declared.actions),
+            _present(protocol),
+            tuple(dict.fromkeys(name.text for name in other)),
+            _present(evolution),
+            span=node.span,
+            protocol_span=_spanned([line.span for line in node.protocol]),
+        )
+
+    def _in(self, declared: Declared, place: Place) -> Conditions:
+        return Conditions(self._declared, declared, place, self._problems)
+
+    def _protocol_line(self, line: ast.ProtocolLine, declared: Declared) -> model.ProtocolLine | None:
+        self._are_actions(line.actions, declared)
+        if line.condition is None:
+            return None
+        condition = self._in(declared, "protocol").condition(line.condition)
+        names = tuple(dict.fromkeys(name.text for name in line.actions))
+        return None if condition is None else model.ProtocolLine(condition, names)
+
+    def _are_actions(self, names: Iterable[ast.Name], declared: Declared) -> None:
+        """Report what is no action of the agent, or is allowed twice in one line."""
+        seen: set[str] = set()
+        for name in names:
+            if name.text in seen:
+                self._problems.report(rules.REPEATED_NAME, name.span, f"`{name.text}` stands twice in this line")
+            elif name.text not in declared.actions:
+                message = f"`{declared.name}` has no action `{name.text}`"
+                notes = did_you_mean(name.text, declared.actions)
+                self._problems.report(rules.UNKNOWN_NAME, name.span, message, *notes)
+            seen.add(name.text)
+
+    def _evolution_line(self, line: ast.EvolutionLine, declared: Declared) -> model.EvolutionLine | None:
+        reading = self._in(declared, "evolution")
+        assignments = [reading.assignment(one) for one in line.assignments]
+        condition = reading.condition(line.condition)
+        seen: dict[str, Span] = {}
+        for one in line.assignments:
+            if one.variable.text in seen:
+                first = Note("the other value", seen[one.variable.text])
+                message = f"`{one.variable.text}` gets two values at once"
+                self._problems.report(rules.DUPLICATE_ASSIGNMENT, one.span, message, first)
+            seen.setdefault(one.variable.text, one.span)
+        if self._file.semantics == "SA" and len(seen) > 1:
+            hint = Note("write one line for each variable, or `Semantics = MA;`")
+            message = f"With `Semantics = SA` a line changes one variable, and this one changes {len(seen)}"
+            self._problems.report(rules.SEVERAL_ASSIGNMENTS, line.span, message, hint)
+        if condition is None or None in assignments:
+            return None
+        return model.EvolutionLine(_present(assignments), condition, span=line.span)
+
+    # --- what nothing refers to
+
+    def _report_unused(self, formulas: Formulas) -> None:
+        for name, proposition in self._declared.propositions.items():
+            if name not in formulas.used:
+                message = f"No formula is about `{name}`"
+                self._problems.report(rules.UNUSED, proposition.name.span, message)
+        for group in self._file.groups:
+            if group.name.text not in formulas.used_groups:
+                self._problems.report(rules.UNUSED, group.name.span, f"No formula is about `{group.name.text}`")
+        for declared in self._declared.agents.values():
+            allowed = {name.text for line in declared.node.protocol for name in line.actions}
+            if not declared.node.protocol:
+                continue
+            for action, span in declared.actions.items():
+                if action not in allowed:
+                    message = f"No line of the protocol of `{declared.name}` allows `{action}`"
+                    self._problems.report(rules.UNUSED, span, message)
+
+
+def _specified(node: ast.Specification, formula: model.Formula) -> model.Specification:
+    return model.Specification(node.logic, formula, " ".join(node.span.text.split()), span=node.span)
+
+
+def _spanned(spans: Sequence[Span]) -> Span | None:
+    """Return what reaches from the first to the last of them."""
+    return Span(spans[0].source, spans[0].start, spans[-1].end) if spans else None
+
+
+def _present(parts: Iterable[Part | None]) -> tuple[Part, ...]:
+    """Return what could be resolved."""
+    return tuple(part for part in parts if part is not None)

@@ -1,0 +1,408 @@
+"""Conditions and values in their place: what a protocol, an evolution, a proposition or the initial states may read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note, did_you_mean
+from cplc.ispl.semantics import model
+from cplc.ispl.semantics.declarations import Declarations, Declared
+from cplc.ispl.syntax import ast
+from cplc.ispl.syntax.reserved_words import ACTION, ENVIRONMENT
+from cplc.semantics.diagnostic_sink import Problems
+from cplc.source import Span
+
+Place = Literal["protocol", "evolution", "red states", "evaluation", "initial states"]
+
+_NUMBER: Final = "a number"
+Kind = Literal["a number", "a boolean"] | model.Enumeration
+"""What a value is."""
+
+Valued = tuple[model.Value, Kind]
+
+
+class Conditions:
+    """Reads the conditions of one agent, or of the whole system where ``agent`` is None."""
+
+    def __init__(self, declared: Declarations, agent: Declared | None, place: Place, problems: Problems) -> None:
+        self._declared = declared
+        self._agent = agent
+        self._place = place
+        self._problems = problems
+
+    def _error(self, span: Span, message: str, *notes: Note) -> None:
+        self._problems.report(rules.TYPE_MISMATCH, span, message, *notes)
+
+    # --- conditions
+
+    def condition(self, node: ast.Condition) -> model.Condition | None:
+        """Return what a condition says, or None if something is wrong with it, which is reported."""
+        match node:
+            case ast.Comparison():
+                return self._comparison(node)
+            case ast.Acts():
+                return self._acts(node)
+            case ast.Not(operand):
+                inner = self.condition(operand)
+                return None if inner is None else model.Not(inner)
+            case ast.Junction(op, operands):
+                read = [self.condition(operand) for operand in operands]
+                parts = tuple(part for part in read if part is not None)
+                if len(parts) < len(read):
+                    return None
+                return model.And(parts) if op == "and" else model.Or(parts)
+
+    def _acts(self, node: ast.Acts) -> model.Acts | None:
+        if self._place != "evolution" or self._agent is None:
+            where = {"protocol": "A protocol decides", "red states": "Red states are told"}
+            message = f"{where.get(self._place, 'This is decided')} by states, not by the step that is taken"
+            self._problems.report(rules.NOT_A_STATE_CONDITION, node.span, message)
+            return None
+        if node.agent is not None and node.agent.text == self._agent.name == ENVIRONMENT:
+            self._bare(node.span, f"Action={node.action.text}")
+        doer = self._agent if node.agent is None else self._declared.agent(node.agent, self._problems)
+        if doer is None:
+            return None
+        if node.action.text not in doer.actions:
+            notes = did_you_mean(node.action.text, doer.actions) or _listed("its actions are", doer.actions)
+            message = f"`{doer.name}` has no action `{node.action.text}`"
+            self._problems.report(rules.UNKNOWN_NAME, node.action.span, message, *notes)
+            return None
+        return model.Acts(doer.name, node.action.text)
+
+    def _bare(self, span: Span, written: str) -> None:
+        assert self._agent is not None
+        message = f"`{self._agent.name}` does not name itself in its own conditions"
+        self._problems.report(rules.SYNTAX, span, message, Note(f"write `{written}`"))
+
+    def _comparison(self, node: ast.Comparison) -> model.Condition | None:
+        if isinstance(node.left, ast.Ref) and node.left.name.text == ACTION:
+            message = "Actions are compared with `=` and the name of one"
+            hint = Note(f"write `!({node.left} = a)` for any other than `a`")
+            self._problems.report(rules.SYNTAX, node.span, message, *([hint] if node.op in ("<>", "!=") else []))
+            return None
+        if node.op == "!=":
+            message = "MCMAS 1.3 does not read `!=`"
+            self._problems.report(rules.OTHER_DIALECT, node.span, message, Note("it writes `<>`"))
+        if self._place == "initial states":
+            self._is_plain(node)
+        sides = self._sides(node)
+        if sides is None:
+            return None
+        (left, left_kind), (right, right_kind) = sides
+        if not self._are_comparable(node, left_kind, right_kind):
+            return None
+        if isinstance(left, model.Constant) and isinstance(right, model.Constant):
+            self._error(node.span, "This compares two constants: a comparison is about a variable")
+            return None
+        fits = self._fits(left, right, node.right.span) and self._fits(right, left, node.left.span)
+        return model.Comparison("<>" if node.op == "!=" else node.op, left, right) if fits else None
+
+    def _is_plain(self, node: ast.Comparison) -> None:
+        """Warn of what MCMAS does not take in the initial states."""
+        plain = isinstance(node.left, ast.Ref) and isinstance(node.right, ast.Ref | ast.Number | ast.Truth)
+        if node.op != "=" or not plain:
+            message = "MCMAS 1.3 reads only `Agent.x = value` and `Agent.x = Agent.y` in the initial states"
+            self._problems.report(rules.OTHER_DIALECT, node.span, message)
+
+    def _are_comparable(self, node: ast.Comparison, left: Kind, right: Kind) -> bool:
+        match left, right:
+            case model.Enumeration(ours), model.Enumeration(theirs):
+                if not (set(ours) <= set(theirs) or set(theirs) <= set(ours)):
+                    text = f"`{node.left.span.text}` and `{node.right.span.text}` have values that the other has not"
+                    self._error(node.span, text)
+                    return False
+            case str(), str() if left == right:
+                pass
+            case _:
+                text = f"This compares {_described(left)} with {_described(right)}"
+                self._error(node.span, text)
+                return False
+        if left != _NUMBER and node.op not in ("=", "<>", "!="):
+            self._error(node.span, f"Only numbers have an order, and this is {_described(left)}")
+            return False
+        return True
+
+    def _fits(self, variable: model.Value, value: model.Value, span: Span) -> bool:
+        """Report a constant that the variable it is compared with never has."""
+        if not isinstance(variable, model.Read) or not isinstance(value, model.Constant):
+            return True
+        return self.is_of(variable.variable, value, span)
+
+    def is_of(self, variable: model.Variable, value: model.Constant, span: Span) -> bool:
+        """Report a constant that is no value of the variable."""
+        match variable.type, value.value:
+            case model.Bounded(low, high), int() as number if not low <= number <= high:
+                message = f"`{variable.name}` is {variable.type}, and never {number}"
+            case model.Enumeration(values), str() as name if name not in values:
+                notes = did_you_mean(name, values)
+                message = f"`{name}` is no value of `{variable.name}`, which is {variable.type}"
+                self._problems.report(rules.VALUE_OUT_OF_RANGE, span, message, *notes)
+                return False
+            case _:
+                return True
+        self._problems.report(rules.VALUE_OUT_OF_RANGE, span, message)
+        return False
+
+    # --- values
+
+    def _sides(self, node: ast.Comparison) -> tuple[Valued, Valued] | None:
+        """Return both sides; a bare name beside a variable of an enumeration is meant to be a value of it."""
+        left, right = self._value_name(node.left), self._value_name(node.right)
+        if self._agent is not None and any(_declares(self._agent, one.text) for one in (left, right) if one):
+            return None
+        if left is not None and right is not None:
+            names = [name for name in (left, right) if not self._is_value(name.text)]
+            for name in names or [left]:
+                self._unknown(name)
+            return None
+        if left is not None:
+            meant = self.value(node.right)
+            return None if meant is None else self._swapped(self._beside(left, meant), meant)
+        first = self.value(node.left)
+        if right is not None:
+            return None if first is None else self._paired(first, self._beside(right, first))
+        second = self.value(node.right)
+        return None if first is None or second is None else (first, second)
+
+    def _paired(self, first: Valued, second: Valued | None) -> tuple[Valued, Valued] | None:
+        return None if second is None else (first, second)
+
+    def _swapped(self, first: Valued | None, second: Valued) -> tuple[Valued, Valued] | None:
+        return None if first is None else (first, second)
+
+    def _value_name(self, node: ast.Value) -> ast.Name | None:
+        """Return the name if a value is a bare name and no variable."""
+        if isinstance(node, ast.Ref) and node.owner is None and not self._own(node.name.text):
+            return node.name
+        return None
+
+    def _own(self, name: str) -> model.Variable | None:
+        return None if self._agent is None else self._agent.variables.get(name)
+
+    def _is_value(self, name: str) -> bool:
+        agents = self._declared.agents.values() if self._agent is None else [self._agent]
+        return any(name in agent.values for agent in agents)
+
+    def _beside(self, name: ast.Name, other: Valued) -> Valued | None:
+        """Return the value of that name, of the type of what it is compared with."""
+        _, kind = other
+        if isinstance(kind, model.Enumeration):
+            return model.Constant(name.text), kind
+        self._unknown(name)
+        return None
+
+    def _unknown(self, name: ast.Name) -> None:
+        """Report a bare name that stands for nothing here."""
+        text = name.text
+        if self._agent is not None and _declares(self._agent, text):
+            return
+        hidden = self._declared.environment
+        if self._agent is None:
+            owners = [agent.name for agent in self._declared.agents.values() if text in agent.variables]
+            hint = [Note(f"write `{owner}.{text}`") for owner in owners[:1]]
+            message = f"`{text}` stands without its agent" if owners else f"Nothing is called `{text}`"
+            notes = hint or list(did_you_mean(text, self._known()))
+        elif hidden is not None and hidden is not self._agent and text in hidden.variables:
+            message, notes = f"`{self._agent.name}` has no variable `{text}`", []
+            if text in self._agent.observed:
+                notes = [Note(f"that of the environment is written `{ENVIRONMENT}.{text}`")]
+        elif self._is_value(text):
+            owner = self._agent.values[text]
+            message, notes = f"`{text}` is a value of `{owner.name}`, and stands beside something else", []
+        else:
+            message = f"`{self._agent.name}` has no variable `{text}`"
+            notes = list(did_you_mean(text, self._known()))
+        self._problems.report(rules.UNKNOWN_NAME, name.span, message, *notes)
+
+    def _known(self) -> list[str]:
+        agents = self._declared.agents.values() if self._agent is None else [self._agent]
+        return [name for agent in agents for name in (*agent.variables, *agent.values)]
+
+    def value(self, node: ast.Value) -> Valued | None:
+        """Return what a value is, or None if something is wrong with it, which is reported."""
+        match node:
+            case ast.Number(number):
+                return model.Constant(number), "a number"
+            case ast.Truth(truth):
+                return model.Constant(truth), "a boolean"
+            case ast.Ref():
+                variable = self._variable(node)
+                return None if variable is None else (model.Read(variable), _kind(variable.type))
+            case ast.Complement(operand):
+                inner = self._operand(operand, "a boolean")
+                return None if inner is None else (model.Complement(inner), "a boolean")
+            case ast.Operation(op, left, right):
+                kind: Literal["a number", "a boolean"] = "a number" if op in "+-*/" else "a boolean"
+                first, second = self._operand(left, kind), self._operand(right, kind)
+                if op == "/" and second == model.Constant(0):
+                    self._problems.report(rules.DIVISION_BY_ZERO, node.span, "This divides by zero")
+                    return None
+                if first is None or second is None:
+                    return None
+                if op == "/":
+                    message = "MCMAS 1.3 divides exactly: there a half equals no value, and here division cuts off"
+                    self._problems.report(rules.OTHER_DIALECT, node.span, message)
+                return model.Operation(op, first, second), kind
+
+    def _operand(self, node: ast.Value, wanted: Kind) -> model.Value | None:
+        found = self.value(node)
+        if found is None:
+            return None
+        value, kind = found
+        if kind != wanted:
+            self._error(node.span, f"Expected {_described(wanted)}, and this is {_described(kind)}")
+            return None
+        return value
+
+    def _variable(self, node: ast.Ref) -> model.Variable | None:
+        """Return the variable that is read, if it may be read here."""
+        if self._agent is None:
+            return self._of_any(node)
+        if node.owner is None:
+            found = self._agent.variables.get(node.name.text)
+            if found is None:
+                self._unknown(node.name)
+            return found
+        if node.owner.text == self._agent.name:
+            self._bare(node.span, node.name.text)
+            return self._agent.variables.get(node.name.text)
+        owner = self._declared.agent(node.owner, self._problems)
+        if owner is None:
+            return None
+        variable = owner.variables.get(node.name.text)
+        if variable is None:
+            self._unknown_of(owner, node.name)
+        elif node.owner.text != ENVIRONMENT:
+            message = f"`{self._agent.name}` does not see `{node}`"
+            hint = Note("an agent sees its own variables, and of other agents the action that they do")
+            self._problems.report(rules.UNSEEN, node.span, message, hint)
+        elif node.name.text not in self._agent.observed:
+            message = f"`{self._agent.name}` does not see `{node}`"
+            hint = Note(f"write `Lobsvars = {{{node.name.text}}};`, or put the variable into `Obsvars`")
+            self._problems.report(rules.UNSEEN, node.span, message, hint)
+        else:
+            return variable
+        return None
+
+    def _of_any(self, node: ast.Ref) -> model.Variable | None:
+        if node.owner is None:
+            self._unknown(node.name)
+            return None
+        owner = self._declared.agent(node.owner, self._problems)
+        if owner is None:
+            return None
+        variable = owner.variables.get(node.name.text)
+        if variable is None:
+            self._unknown_of(owner, node.name)
+        return variable
+
+    def _unknown_of(self, owner: Declared, name: ast.Name) -> None:
+        if _declares(owner, name.text):
+            return
+        message = f"`{owner.name}` has no variable `{name.text}`"
+        notes = did_you_mean(name.text, owner.variables)
+        self._problems.report(rules.UNKNOWN_NAME, name.span, message, *notes)
+
+    # --- assignments
+
+    def assignment(self, node: ast.Assignment) -> model.Assignment | None:
+        """Return what is assigned to a variable of the agent."""
+        assert self._agent is not None
+        variable = self._agent.variables.get(node.variable.text)
+        if variable is None:
+            self._not_assignable(node.variable)
+            return None
+        name = self._value_name(node.value)
+        found = self._beside(name, (model.Read(variable), _kind(variable.type))) if name else self.value(node.value)
+        if found is None:
+            return None
+        value, kind = found
+        ours = _kind(variable.type)
+        if isinstance(ours, model.Enumeration) and isinstance(kind, model.Enumeration):
+            if set(ours.values) != set(kind.values):
+                self._error(node.span, f"`{node.value.span.text}` does not have the values of `{variable.name}`")
+                return None
+        elif ours != kind:
+            self._error(node.span, f"`{variable.name}` is {_described(ours)}, and this is {_described(kind)}")
+            return None
+        if not self._may_have(variable, value, node.value.span):
+            return None
+        self._sees_only_observables(value, node.value.span)
+        return model.Assignment(variable, value)
+
+    def _may_have(self, variable: model.Variable, value: model.Value, span: Span) -> bool:
+        """Report a value that the variable never has."""
+        match variable.type, value:
+            case _, model.Constant():
+                return self.is_of(variable, value, span)
+            case model.Bounded(low, high), model.Read(model.Variable(type=model.Bounded(least, most)) as other):
+                if high < least or most < low:
+                    text = f"`{variable.name}` is {variable.type}, and `{other.name}` is {other.type}"
+                    self._problems.report(rules.VALUE_OUT_OF_RANGE, span, text)
+                    return False
+                return True
+            case _:
+                return True
+
+    def _not_assignable(self, name: ast.Name) -> None:
+        assert self._agent is not None
+        world = self._declared.environment
+        if world is not None and name.text in world.variables:
+            message = f"`{name.text}` belongs to the environment: only that changes it"
+            self._problems.report(rules.FOREIGN_VARIABLE, name.span, message)
+        elif not _declares(self._agent, name.text):
+            message = f"`{self._agent.name}` has no variable `{name.text}`"
+            notes = did_you_mean(name.text, self._agent.variables)
+            self._problems.report(rules.UNKNOWN_NAME, name.span, message, *notes)
+
+    def _sees_only_observables(self, value: model.Value, span: Span) -> None:
+        """Warn of an assigned value that MCMAS does not compute: from what one agent alone observes."""
+        assert self._agent is not None
+        for variable in reads(value):
+            if variable.agent != self._agent.name and not variable.is_observable:
+                message = f"MCMAS 1.3 reads `{variable.name}` in conditions only, for it stands in `Lobsvars`"
+                self._problems.report(rules.OTHER_DIALECT, span, message)
+
+
+def _declares(agent: Declared, name: str) -> bool:
+    """Whether the agent has such a variable, though perhaps with a type that is wrong and was reported."""
+    return any(one.name.text == name for one in (*agent.node.variables, *agent.node.obsvars))
+
+
+def reads(value: model.Value) -> Iterable[model.Variable]:
+    """Yield the variables that a value depends on."""
+    match value:
+        case model.Constant():
+            pass
+        case model.Read(variable):
+            yield variable
+        case model.Complement(operand):
+            yield from reads(operand)
+        case model.Operation(_, left, right):
+            yield from reads(left)
+            yield from reads(right)
+
+
+def _kind(type_: model.Type) -> Kind:
+    match type_:
+        case model.Boolean():
+            return "a boolean"
+        case model.Bounded():
+            return "a number"
+        case model.Enumeration():
+            return type_
+
+
+def _described(kind: Kind) -> str:
+    return str(kind)
+
+
+def _listed(said: str, names: Iterable[str]) -> tuple[Note, ...]:
+    found = list(names)
+    if not found:
+        return ()
+    more = ", …" if len(found) > 10 else ""
+    return (Note(f"{said} {', '.join(f'`{name}`' for name in found[:10])}{more}"),)

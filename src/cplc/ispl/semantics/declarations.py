@@ -1,0 +1,189 @@
+"""What an ISPL file declares: agents with their variables and actions, propositions, groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from typing import Final
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note, did_you_mean
+from cplc.ispl.semantics import model
+from cplc.ispl.syntax import ast
+from cplc.ispl.syntax.reserved_words import ACTION, ENVIRONMENT
+from cplc.records import dataclass
+from cplc.semantics.diagnostic_sink import Problems
+from cplc.source import Span
+
+MOST_VALUES: Final = 1_000_000
+"""How many values a variable may have."""
+
+_SPECIAL: Final = frozenset({ACTION, ENVIRONMENT})
+"""Words that are read like names."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An agent by its names."""
+
+    node: ast.Agent
+    variables: Mapping[str, model.Variable]
+    actions: Mapping[str, Span]
+    values: Mapping[str, model.Variable]
+    """The values of its enumerations, each with a variable that has it."""
+    observed: Mapping[str, model.Variable]
+    """The environment's variables that it sees."""
+
+    @property
+    def name(self) -> str:
+        return self.node.name.text
+
+
+@dataclass
+class Declarations:
+    """Everything that has a name."""
+
+    agents: dict[str, Declared] = field(default_factory=dict)
+    propositions: dict[str, ast.Proposition] = field(default_factory=dict)
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> Declared | None:
+        return self.agents.get(ENVIRONMENT)
+
+    def agent(self, name: ast.Name, problems: Problems) -> Declared | None:
+        """Return the agent of that name, or report that there is none."""
+        found = self.agents.get(name.text)
+        if found is None:
+            notes = did_you_mean(name.text, self.agents)
+            if name.text in self.groups:
+                notes = (Note(f"`{name.text}` is a group"),)
+            problems.report(rules.UNKNOWN_NAME, name.span, f"No agent is called `{name.text}`", *notes)
+        return found
+
+
+def declarations(file: ast.File, problems: Problems) -> Declarations:
+    """Return what a file declares, and report what is declared twice or makes no sense by itself."""
+    found = Declarations()
+    environment = next((agent for agent in file.agents if agent.is_environment), None)
+    world = _variables(environment, problems) if environment else {}
+    if environment is not None and file.agents[0] is not environment:
+        problems.report(rules.SYNTAX, environment.name.span, "`Environment` is the first agent, if there is one")
+    for agent in file.agents:
+        _is_new(agent.name, found.agents, "agent", problems, {name: d.node.name for name, d in found.agents.items()})
+        if agent.name.text and agent.name.text not in found.agents:
+            variables = world if agent is environment else _variables(agent, problems)
+            observed = {} if agent.is_environment else _observed(agent, environment, world, problems)
+            found.agents[agent.name.text] = _declared(agent, variables, observed, problems)
+    named = {one.name.text: one.name for one in reversed(file.propositions)}
+    for proposition in file.propositions:
+        _is_new(proposition.name, found.propositions, "proposition", problems, named)
+        found.propositions.setdefault(proposition.name.text, proposition)
+    named = {one.name.text: one.name for one in reversed(file.groups)}
+    for group in file.groups:
+        _is_new(group.name, found.groups, "group", problems, named)
+        _repeated(group.members, f"the group `{group.name.text}`", problems)
+        members = [name.text for name in group.members if found.agent(name, problems)]
+        found.groups.setdefault(group.name.text, tuple(dict.fromkeys(members)))
+    return found
+
+
+def _is_new(
+    name: ast.Name, seen: Iterable[str], what: str, problems: Problems, earlier: Mapping[str, ast.Name]
+) -> None:
+    """Report a name that is declared already, or that no name may be."""
+    if name.text in seen and name.text:
+        first = Note("it is declared here first", earlier[name.text].span)
+        problems.report(rules.DUPLICATE_NAME, name.span, f"There is another {what} `{name.text}`", first)
+    elif name.text in _SPECIAL and what != "agent":
+        problems.report(rules.RESERVED_NAME, name.span, f"`{name.text}` is a word of ISPL, and no name")
+
+
+def _repeated(names: Iterable[ast.Name], where: str, problems: Problems) -> None:
+    """Warn of names that stand twice in one set."""
+    seen: set[str] = set()
+    for name in names:
+        if name.text in seen:
+            problems.report(rules.REPEATED_NAME, name.span, f"`{name.text}` stands twice in {where}")
+        seen.add(name.text)
+
+
+def _variables(agent: ast.Agent, problems: Problems) -> dict[str, model.Variable]:
+    found: dict[str, model.Variable] = {}
+    names = {one.name.text: one.name for one in (*reversed(agent.variables), *reversed(agent.obsvars))}
+    for index, variable in enumerate((*agent.obsvars, *agent.variables)):
+        _is_new(variable.name, found, f"variable of `{agent.name.text}` called", problems, names)
+        type_ = _type(variable, problems)
+        if type_ is not None and variable.name.text not in found:
+            is_observable = index < len(agent.obsvars)
+            declared = model.Variable(agent.name.text, variable.name.text, type_, is_observable, variable.name.span)
+            found[variable.name.text] = declared
+    return found
+
+
+def _type(variable: ast.Variable, problems: Problems) -> model.Type | None:
+    name = variable.name
+    match variable.type:
+        case ast.Boolean():
+            return model.Boolean()
+        case ast.Enumeration(values):
+            if not values:
+                problems.report(rules.EMPTY_RANGE, name.span, f"`{name.text}` has no values")
+                return None
+            _repeated(values, f"the values of `{name.text}`", problems)
+            for value in values:
+                if value.text in _SPECIAL:
+                    problems.report(rules.RESERVED_NAME, value.span, f"`{value.text}` is a word of ISPL, and no name")
+            return model.Enumeration(tuple(dict.fromkeys(value.text for value in values)))
+        case ast.Bounded(low, high, span=span):
+            if low > high:
+                problems.report(rules.EMPTY_RANGE, span, f"There is no number from {low} to {high}")
+                return None
+            if high - low >= MOST_VALUES:
+                message = f"`{name.text}` has {high - low + 1:,} values, more than the {MOST_VALUES:,} there may be"
+                problems.report(rules.TOO_LARGE, span, message)
+                return None
+            return model.Bounded(low, high)
+
+
+def _observed(
+    agent: ast.Agent, environment: ast.Agent | None, world: Mapping[str, model.Variable], problems: Problems
+) -> dict[str, model.Variable]:
+    """Return what an agent sees of the environment."""
+    seen = {name: variable for name, variable in world.items() if variable.is_observable}
+    _repeated(agent.lobsvars, f"`Lobsvars` of `{agent.name.text}`", problems)
+    for name in agent.lobsvars:
+        variable = world.get(name.text)
+        if variable is None:
+            if environment is None or not any(one.name.text == name.text for one in environment.variables):
+                notes = did_you_mean(name.text, world)
+                message = f"The environment has no variable `{name.text}`"
+                problems.report(rules.UNKNOWN_NAME, name.span, message, *notes)
+        elif variable.is_observable:
+            message = f"`{name.text}` stands in `Obsvars`: every agent sees it anyway"
+            problems.report(rules.WRONG_KIND, name.span, message, Note("`Lobsvars` names what stands in `Vars`"))
+        else:
+            seen[name.text] = variable
+    return seen
+
+
+def _declared(
+    agent: ast.Agent, variables: dict[str, model.Variable], observed: dict[str, model.Variable], problems: Problems
+) -> Declared:
+    actions: dict[str, Span] = {}
+    _repeated(agent.actions, f"`Actions` of `{agent.name.text}`", problems)
+    for action in agent.actions:
+        actions.setdefault(action.text, action.span)
+        if action.text in _SPECIAL:
+            problems.report(rules.RESERVED_NAME, action.span, f"`{action.text}` is a word of ISPL, and no name")
+    values: dict[str, model.Variable] = {}
+    for variable in (*variables.values(), *observed.values()):
+        if isinstance(variable.type, model.Enumeration):
+            for value in variable.type.values:
+                values.setdefault(value, variable)
+    for name, variable in variables.items():
+        if name in values and variable.span is not None:
+            note = Note(f"it is a value of `{values[name]}`", values[name].span)
+            message = f"`{name}` is a variable and a value of an enumeration"
+            problems.report(rules.DUPLICATE_NAME, variable.span, message, note)
+    return Declared(agent, variables, actions, values, observed)

@@ -1,0 +1,376 @@
+"""Formulas of `Formulae` and `Fairness`: each in its logic, about propositions, agents and groups that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, Literal, cast
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note, did_you_mean
+from cplc.ispl.semantics import model
+from cplc.ispl.semantics.declarations import Declarations, Declared
+from cplc.ispl.syntax import ast
+from cplc.ispl.syntax.parser import children
+from cplc.semantics.diagnostic_sink import Problems
+
+_ACTIONS: Final = {
+    "FuS": ("Fulfill", 0),
+    "CaS": ("Cancel", 0),
+    "ReS": ("Release", 1),
+    "DeS": ("Delegate", 0),
+    "AsS": ("Assign", 1),
+}
+"""The action, and whose, that MCMAS+ takes for the operation on a strong commitment: `Cancel_i` of `i`."""
+
+Reader = Callable[[ast.Formula], model.Formula | None]
+
+
+class Formulas:
+    """Reads formulas, and remembers which names they use."""
+
+    def __init__(self, declared: Declarations, problems: Problems) -> None:
+        self._declared = declared
+        self._problems = problems
+        self.used: set[str] = set()
+        """Propositions."""
+        self.used_groups: set[str] = set()
+        self._is_fairness = False
+
+    def specification(self, node: ast.Specification) -> model.Formula | None:
+        """Return what one of the formulae says of a state."""
+        match node.logic:
+            case "CTL":
+                return self._branching(node.formula)
+            case "LTL":
+                path = self._linear(node.formula)
+                return None if path is None else model.OnPaths("A", path)
+            case "CTL*":
+                return self._full(node.formula)
+
+    def fairness(self, node: ast.Formula) -> model.Formula | None:
+        """Return what is to hold infinitely often."""
+        self._is_fairness = True
+        found = self._branching(node)
+        self._is_fairness = False
+        return found
+
+    # --- CTL, knowledge, strategies and commitments
+
+    def _branching(self, node: ast.Formula) -> model.Formula | None:
+        match node:
+            case ast.Unary("X" | "F" | "G" as op):
+                hint = Note(f"write `A{op}` or `E{op}`, or begin the formula with `LTL`")
+                self._of_paths(node, f"`{op}`", hint)
+                return None
+            case ast.Binary("U"):
+                self._of_paths(node, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
+                return None
+            case ast.Unary("A" | "E" as op, ast.Binary("U", left, right)):
+                parts = self._all(self._branching, (left, right))
+                return None if parts is None else model.OnPaths(op, model.Until(*parts))
+            case ast.Unary("A" | "E" as op, operand):
+                self._foreign(node, op, "CTL", self._instead(op, operand))
+                return None
+            case ast.Unary(op, operand):
+                inner = self._branching(operand)
+                quantifier = cast("Literal['A', 'E']", op[0])
+                return None if inner is None else model.OnPaths(quantifier, _temporal(op[1], inner))
+            case ast.Enforces():
+                return self._enforces(node)
+            case ast.Commits():
+                return self._commits(node)
+            case ast.Knows(_, _, operand):
+                return self._knows(node, self._branching(operand))
+            case _:
+                return self._common(node, self._branching)
+
+    def _instead(self, quantifier: str, operand: ast.Formula) -> Note:
+        if isinstance(operand, ast.Unary) and operand.op in ("X", "F", "G"):
+            return Note(f"write `{quantifier}{operand.op}`")
+        return Note(f"in CTL `{quantifier}` stands before `(p U q)` only; begin the formula with `CTL*` for more")
+
+    def _of_paths(self, node: ast.Formula, op: str, hint: Note) -> None:
+        self._uses(node)
+        message = f"{op} is said of a path, and here of a state"
+        self._problems.report(rules.NOT_A_STATE_FORMULA, node.span, message, hint)
+
+    def _foreign(self, node: ast.Formula, op: str, logic: str, *notes: Note) -> None:
+        self._uses(node)
+        self._problems.report(rules.WRONG_LOGIC, node.span, f"`{op}` is no operator of {logic} here", *notes)
+
+    def _uses(self, node: object) -> None:
+        """Remember the names in a formula that cannot be read."""
+        match node:
+            case ast.Prop(name):
+                self.used.add(name.text)
+            case ast.Knows(_, who) | ast.Enforces(who):
+                self.used_groups.add(who.text)
+            case _:
+                pass
+        for child in children(node):
+            self._uses(child)
+
+    def _enforces(self, node: ast.Enforces) -> model.Formula | None:
+        if self._is_fairness:
+            message = "Fairness is said without strategies"
+            self._uses(node)
+            self._problems.report(rules.WRONG_LOGIC, node.span, message)
+            return None
+        agents = self._group(node.group)
+        goal: model.Formula | None = None
+        match node.goal:
+            case ast.Unary("X" | "F" | "G" as op, operand):
+                inner = self._branching(operand)
+                goal = None if inner is None else _temporal(op, inner)
+            case ast.Binary("U", left, right):
+                parts = self._all(self._branching, (left, right))
+                goal = None if parts is None else model.Until(*parts)
+            case other:
+                self._uses(other)
+                hint = Note(f"write `<{node.group.text}> F p`, with `X`, `F`, `G` or `(p U q)`")
+                message = "A strategy is for a goal, and this is none"
+                self._problems.report(rules.NOT_A_GOAL, other.span, message, hint)
+        return None if agents is None or goal is None else model.Enforces(agents, goal)
+
+    def _commits(self, node: ast.Commits) -> model.Formula | None:
+        if node.op in ("Tp", "Tc"):
+            message = f"`{node.op}`, trust with a degree, is not supported"
+            self._uses(node)
+            self._problems.report(rules.UNSUPPORTED_OPERATOR, node.span, message, Note("`Tr` is trust without one"))
+            return None
+        agents = [self._declared.agent(name, self._problems) for name in node.agents]
+        parts = self._all(self._branching, node.operands)
+        known = tuple(agent for agent in agents if agent is not None)
+        if len(known) < len(agents) or parts is None:
+            return None
+        names = tuple(agent.name for agent in known)
+        for index, name in enumerate(node.agents):
+            if name.text in names[:index]:
+                message = f"`{name.text}` stands twice in one commitment"
+                self._problems.report(rules.SAME_ROLE, name.span, message)
+                return None
+        self._is_between(node, known)
+        return model.Commits(cast("model.Commitment", node.op), names, parts)
+
+    def _is_between(self, node: ast.Commits, agents: tuple[Declared, ...]) -> None:
+        """Report what makes a commitment false everywhere."""
+        debtor, creditor = agents[:2]
+        if not any(name in creditor.variables for name in debtor.variables):
+            message = f"`{debtor.name}` and `{creditor.name}` have no variable of one name"
+            hint = Note("what two agents share are the variables that both declare under the same name")
+            self._problems.report(rules.NOTHING_SHARED, node.span, message, hint)
+        for name, variable in debtor.variables.items():
+            other = creditor.variables.get(name)
+            if other is not None and other.type != variable.type:
+                message = f"`{variable}` and `{other}` are shared, and have different values"
+                self._problems.report(rules.TYPE_MISMATCH, node.span, message)
+        if node.op in _ACTIONS:
+            verb, who = _ACTIONS[node.op]
+            doer = agents[who]
+            action = f"{verb}_{doer.name}"
+            if action not in doer.actions:
+                message = f"`{node.op}` asks for an action `{action}`, which `{doer.name}` does not have"
+                self._problems.report(rules.NEVER_DONE, node.span, message, Note("so it holds nowhere"))
+
+    # --- LTL
+
+    def _linear(self, node: ast.Formula) -> model.Formula | None:
+        match node:
+            case ast.Unary("X" | "F" | "G" as op, operand):
+                inner = self._linear(operand)
+                return None if inner is None else _temporal(op, inner)
+            case ast.Unary(op, operand):
+                shorter = Note(f"leave out `{op[0]}`: a formula of LTL is said of all runs") if op[0] == "A" else None
+                other = Note("begin the formula with `CTL*`") if len(op) == 1 else Note("leave out `LTL`")
+                self._foreign(node, op, "LTL", shorter or other)
+                return None
+            case ast.Binary("U", left, right):
+                parts = self._all(self._linear, (left, right))
+                return None if parts is None else model.Until(*parts)
+            case ast.Knows("O"):
+                self._foreign(node, "O", "LTL")
+                return None
+            case ast.Knows(_, _, operand):
+                inner = self._linear(operand)
+                if inner is not None and _is_of_path(inner):
+                    inner = model.OnPaths("A", inner)
+                return self._knows(node, inner)
+            case ast.Enforces() | ast.Commits():
+                self._foreign(node, _sign(node), "LTL")
+                return None
+            case _:
+                return self._common(node, self._linear)
+
+    # --- CTL*
+
+    def _full(self, node: ast.Formula) -> model.Formula | None:
+        """Return what a formula of CTL* says of a state."""
+        match node:
+            case ast.Unary("A" | "E" as op, operand):
+                path = self._path(operand)
+                return None if path is None else model.OnPaths(op, path)
+            case ast.Unary("X" | "F" | "G" as op):
+                self._of_paths(node, f"`{op}`", Note(f"write `A {op}` or `E {op}`"))
+                return None
+            case ast.Binary("U"):
+                self._of_paths(node, "`U`", Note("write `A(p U q)` or `E(p U q)`"))
+                return None
+            case ast.Knows("K" | "GK" | "GCK" | "DK", _, operand):
+                return self._knows(node, self._full(operand))
+            case ast.Unary() | ast.Knows() | ast.Enforces() | ast.Commits():
+                sign = _sign(node)
+                hint = [Note(f"write `{sign[0]} {sign[1]}`")] if isinstance(node, ast.Unary) else []
+                self._foreign(node, sign, "CTL*", *hint)
+                return None
+            case _:
+                self._as_mcmas(node)
+                return self._common(node, self._full)
+
+    def _path(self, node: ast.Formula) -> model.Formula | None:
+        """Return what a formula of CTL* says of a path."""
+        match node:
+            case ast.Unary("X" | "F" | "G" as op, operand):
+                inner = self._path(operand)
+                return None if inner is None else _temporal(op, inner)
+            case ast.Binary("U", left, right):
+                parts = self._all(self._path, (left, right))
+                return None if parts is None else model.Until(*parts)
+            case ast.Not() | ast.Junction() | ast.Binary():
+                self._as_mcmas(node)
+                return self._common(node, self._path)
+            case _:
+                return self._full(node)
+
+    def _as_mcmas(self, node: ast.Formula) -> None:
+        """Warn where MCMAS 1.3 lets an operator of a path reach further than its precedence says.
+
+        Where its operand is said of states, it takes `and`, `or` and `->` behind it into it.
+        """
+        match node:
+            case ast.Junction(sign, operands):
+                reaching, infix = operands[:-1], str(sign)
+            case ast.Binary("->", left, _):
+                reaching, infix = (left,), "->"
+            case _:
+                return
+        for operand in reaching:
+            op = _reaching_operator(operand)
+            if op:
+                message = f"MCMAS 1.3 takes what follows `{infix}` for a part of what `{op}` stands before"
+                hint = Note(f"write `({operand.span.text}) {infix} …`, which is how it is read here")
+                self._problems.report(rules.OTHER_DIALECT, operand.span, message, hint)
+
+    # --- what all have
+
+    def _common(self, node: ast.Formula, read: Reader) -> model.Formula | None:
+        match node:
+            case ast.Prop(name):
+                return self._proposition(name)
+            case ast.Coloured(agent, colour):
+                found = self._declared.agent(agent, self._problems)
+                return None if found is None else model.Coloured(found.name, colour == "RedStates")
+            case ast.Not(operand):
+                inner = read(operand)
+                return None if inner is None else model.Negation(inner)
+            case ast.Junction(op, operands):
+                parts = self._all(read, operands)
+                return None if parts is None else model.Connected(op, parts)
+            case ast.Binary(_, left, right):
+                parts = self._all(read, (left, right))
+                return None if parts is None else model.Connected("->", parts)
+            case _:
+                raise AssertionError(f"no logic reads {node!r}")
+
+    def _all(self, read: Reader, nodes: Iterable[ast.Formula]) -> tuple[model.Formula, ...] | None:
+        found = [read(node) for node in nodes]
+        parts = tuple(part for part in found if part is not None)
+        return parts if len(parts) == len(found) else None
+
+    def _proposition(self, name: ast.Name) -> model.Formula | None:
+        self.used.add(name.text)
+        if name.text in self._declared.propositions:
+            return model.Prop(name.text)
+        notes = did_you_mean(name.text, self._declared.propositions)
+        if name.text in self._declared.agents:
+            notes = (Note(f"`{name.text}` is an agent"),)
+        message = f"No proposition is called `{name.text}`"
+        self._problems.report(rules.UNKNOWN_NAME, name.span, message, *notes)
+        return None
+
+    def _knows(self, node: ast.Knows, inner: model.Formula | None) -> model.Formula | None:
+        if node.op in ("K", "O"):
+            agent = self._declared.agent(node.who, self._problems)
+            return None if agent is None or inner is None else model.Knows(node.op, (agent.name,), inner)
+        agents = self._group(node.who)
+        return None if agents is None or inner is None else model.Knows(node.op, agents, inner)
+
+    def _group(self, name: ast.Name) -> tuple[str, ...] | None:
+        found = self._declared.groups.get(name.text)
+        self.used_groups.add(name.text)
+        if found is None:
+            notes = did_you_mean(name.text, self._declared.groups)
+            if name.text in self._declared.agents:
+                notes = (Note(f"declare one in `Groups`: `g = {{{name.text}}};`"),)
+            message = f"No group is called `{name.text}`"
+            self._problems.report(rules.UNKNOWN_NAME, name.span, message, *notes)
+        return found
+
+
+def _temporal(op: str, operand: model.Formula) -> model.Temporal:
+    return model.Temporal(cast("Literal['X', 'F', 'G']", op), operand)
+
+
+def _sign(node: ast.Unary | ast.Knows | ast.Commits | ast.Enforces) -> str:
+    return f"<{node.group.text}>" if isinstance(node, ast.Enforces) else node.op
+
+
+def _is_of_path(formula: model.Formula) -> bool:
+    """Whether a formula is about more than the first state of a path."""
+    match formula:
+        case model.Temporal() | model.Until():
+            return True
+        case model.Negation(operand):
+            return _is_of_path(operand)
+        case model.Connected(_, operands):
+            return any(map(_is_of_path, operands))
+        case _:
+            return False
+
+
+def _reaching_operator(node: ast.Formula) -> str | None:
+    """Return the last operator of a path in a formula if what it stands before is said of states."""
+    found: str | None = None
+    while not _is_enclosed(node):
+        match node:
+            case ast.Not(operand):
+                node = operand
+            case ast.Unary(op, operand):
+                node, found = operand, op
+            case ast.Binary("U", _, right):
+                node, found = right, "U"
+            case _:
+                break
+    return None if found is None or _has_path_operators(node) else found
+
+
+def _has_path_operators(node: ast.Formula) -> bool:
+    match node:
+        case ast.Unary(op):
+            return op in ("X", "F", "G")
+        case ast.Not(operand):
+            return _has_path_operators(operand)
+        case ast.Junction(_, operands):
+            return any(map(_has_path_operators, operands))
+        case ast.Binary(op, left, right):
+            return op == "U" or _has_path_operators(left) or _has_path_operators(right)
+        case _:
+            return False
+
+
+def _is_enclosed(node: ast.Formula) -> bool:
+    """Whether a formula was written in parentheses, which its span includes."""
+    match node:
+        case ast.Binary(_, left, _) | ast.Junction(_, (left, *_)):
+            return node.span.start < left.span.start
+        case _:
+            return node.span.text.startswith("(")

@@ -1,0 +1,297 @@
+"""The syntax tree of an `.ispl` file: what was written, nothing resolved, a span on every node.
+
+Spans take no part in equality, so that printing and parsing again gives an equal tree. `and` and `or` have as many
+operands as were written side by side: generated files have thousands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Generic, Literal, TypeVar
+
+from cplc.ispl.syntax.reserved_words import ENVIRONMENT
+from cplc.records import dataclass
+from cplc.source import Span
+from cplc.syntax.names import Name
+
+__all__ = [
+    "Name", "Number", "Truth", "Ref", "Operation", "Complement", "Value", "Comparison", "Acts", "Not", "Junction",
+    "Condition", "Prop", "Coloured", "Unary", "Binary", "Knows", "Enforces", "Commits", "Formula", "Boolean",
+    "Enumeration", "Bounded", "Type", "Variable", "ProtocolLine", "Assignment", "EvolutionLine", "Agent",
+    "Proposition", "Group", "Specification", "File",
+]  # fmt: skip
+
+
+def _span() -> Span:
+    """Declare the span of a node."""
+    return field(compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
+
+
+# --- values
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    value: int
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    value: bool
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """``x``, a variable or a value of an enumeration; ``Agent.x``, a variable of that agent."""
+
+    owner: Name | None
+    name: Name
+    span: Span = _span()
+
+    def __str__(self) -> str:
+        return self.name.text if self.owner is None else f"{self.owner.text}.{self.name.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Arithmetic on numbers, ``& | ^`` on booleans."""
+
+    op: Literal["+", "-", "*", "/", "&", "|", "^"]
+    left: Value
+    right: Value
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Complement:
+    """``~b``"""
+
+    operand: Value
+    span: Span = _span()
+
+
+Value = Number | Truth | Ref | Operation | Complement
+
+# --- conditions
+
+Relation = Literal["=", "<>", "!=", "<", "<=", ">", ">="]
+Operand = TypeVar("Operand")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    op: Relation
+    left: Value
+    right: Value
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Acts:
+    """``Action = a``, of the agent itself; ``Agent.Action = a``."""
+
+    agent: Name | None
+    action: Name
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Generic[Operand]):
+    operand: Operand
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Junction(Generic[Operand]):
+    """``p and q and r``; ``p or q``."""
+
+    op: Literal["and", "or"]
+    operands: tuple[Operand, ...]
+    span: Span = _span()
+
+
+Condition = Comparison | Acts | Not["Condition"] | Junction["Condition"]
+
+# --- formulas
+
+Logic = Literal["CTL", "LTL", "CTL*"]
+Prefix = Literal["AG", "EG", "AX", "EX", "AF", "EF", "A", "E", "X", "F", "G"]
+Colour = Literal["RedStates", "GreenStates"]
+Knowledge = Literal["K", "GK", "GCK", "DK", "O"]
+Commitment = Literal["C", "Fu", "WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS", "Tr", "Tp", "Tc"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prop:
+    name: Name
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Coloured:
+    """``Agent.RedStates``"""
+
+    agent: Name
+    colour: Colour
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """``AG p``; ``A`` over what is said of a path; ``X p`` within it."""
+
+    op: Prefix
+    operand: Formula
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    op: Literal["U", "->"]
+    left: Formula
+    right: Formula
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Knows:
+    """``K(agent, p)``, ``GK(group, p)``"""
+
+    op: Knowledge
+    who: Name
+    operand: Formula
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Enforces:
+    """``<group> F p``"""
+
+    group: Name
+    goal: Formula
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """``SCC(debtor, creditor, p, q)`` and the like, of MCMAS+; ``degree`` is the ``>= N`` of ``Tp`` and ``Tc``."""
+
+    op: Commitment
+    agents: tuple[Name, ...]
+    operands: tuple[Formula, ...]
+    degree: tuple[Relation, int] | None = None
+    span: Span = _span()
+
+
+Formula = (
+    Prop | Coloured | Not["Formula"] | Junction["Formula"] | Unary | Binary | Knows | Enforces | Commits
+)  # fmt: skip
+
+# --- declarations
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    values: tuple[Name, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    low: int
+    high: int
+    span: Span = _span()
+
+
+Type = Boolean | Enumeration | Bounded
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: Name
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolLine:
+    """The actions that a condition allows; ``Other`` has none."""
+
+    condition: Condition | None
+    actions: tuple[Name, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    variable: Name
+    value: Value
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class EvolutionLine:
+    assignments: tuple[Assignment, ...]
+    condition: Condition
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    name: Name
+    obsvars: tuple[Variable, ...]
+    lobsvars: tuple[Name, ...]
+    variables: tuple[Variable, ...]
+    red: Condition | None
+    actions: tuple[Name, ...]
+    protocol: tuple[ProtocolLine, ...]
+    evolution: tuple[EvolutionLine, ...]
+    span: Span = _span()
+
+    @property
+    def is_environment(self) -> bool:
+        return self.name.text == ENVIRONMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Proposition:
+    """``name if condition``"""
+
+    name: Name
+    condition: Condition
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    name: Name
+    members: tuple[Name, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Specification:
+    """A formula of the section `Formulae`."""
+
+    logic: Logic
+    formula: Formula
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    semantics: Literal["MA", "SA"] | None
+    agents: tuple[Agent, ...]
+    propositions: tuple[Proposition, ...]
+    initial: Condition | None
+    groups: tuple[Group, ...]
+    fairness: tuple[Formula, ...]
+    specifications: tuple[Specification, ...]
+    span: Span = _span()

@@ -1,0 +1,337 @@
+"""An `.ispl` file: text to tree. Every statement that cannot be read is reported and left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
+from typing import Final, Literal, TypeVar, cast
+
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.rules import RESERVED_NAME, SYNTAX, TOO_DEEP
+from cplc.ispl.syntax import ast
+from cplc.ispl.syntax.reserved_words import ENVIRONMENT, IN_AGENT, IN_FILE, MAX_NAME, RESERVED, last_word
+from cplc.ispl.syntax.sections import AgentText, Part, Section, Statement, sections
+from cplc.ispl.syntax.statements import Kind, read
+from cplc.records import dataclass
+from cplc.source import Source, Span
+from cplc.syntax.input_limits import MAX_DEPTH, unreadable
+from cplc.syntax.scanner import MAX_PROBLEMS
+from cplc.syntax.token_text import character, replacement
+
+Node = TypeVar("Node")
+
+MAX_SIZE: Final = 5_000_000
+"""How many characters a model may have: most are written by programs. That is some seconds of reading."""
+
+_COMMENT: Final = re.compile(r"--[^\n]*")
+_STRANGE: Final = re.compile(r"\A\ufeff|[^\t\n\r\f -~]+|[\"#$%'?@\\`]|//[^\n]*|/\*")
+_LOGIC: Final = re.compile(r"\s*(?:(LTL)(?![A-Za-z_0-9])|(CTL\s*\*))?")
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z_0-9]*")
+
+_KINDS: Final[dict[str, Kind]] = {
+    "Semantics": "semantics", "Obsvars": "variable", "Lobsvars": "set", "Vars": "variable", "RedStates": "condition",
+    "Actions": "set", "Protocol": "protocol_line", "Evolution": "evolution_line", "Evaluation": "proposition",
+    "InitStates": "condition", "Groups": "group", "Fairness": "branching", "Formulae": "branching",
+}  # fmt: skip
+"""What the statements of a section are."""
+
+_SINGLE: Final = {"RedStates": "red states", "InitStates": "initial states"}
+"""Sections that consist of one condition."""
+
+
+def parse(source: Source) -> tuple[ast.File, tuple[Diagnostic, ...]]:
+    """Read a file: as much of its tree as can be read, and everything that is wrong with it."""
+    problem = unreadable(source, MAX_SIZE)
+    if problem:
+        return _Reading(Source(source.name, "")).file(()), (problem,)
+    reading = _Reading(source)
+    text = reading.prepared()
+    file = reading.file(sections(source, text, reading.problems))
+    return file, _ordered(reading.problems)
+
+
+def parse_formula(source: Source, logic: ast.Logic = "CTL") -> tuple[ast.Formula | None, tuple[Diagnostic, ...]]:
+    """Read a text that is one formula."""
+    reading = _Reading(source)
+    problem = unreadable(source, MAX_SIZE)
+    if problem:
+        return None, (problem,)
+    text = reading.prepared()
+    formula = reading.node(
+        "branching" if logic == "CTL" else "formula", Statement(0, len(text), "the end of the formula")
+    )
+    return cast("ast.Formula | None", formula), _ordered(reading.problems)
+
+
+def parse_specification(source: Source) -> tuple[ast.Specification | None, tuple[Diagnostic, ...]]:
+    """Read a text that is one of the `Formulae`, with its logic before it if that is not CTL."""
+    reading = _Reading(source)
+    problem = unreadable(source, MAX_SIZE)
+    if problem:
+        return None, (problem,)
+    text = reading.prepared()
+    end = len(text.rstrip().removesuffix(";"))
+    found = reading.specification(Statement(0, end, "the end of the formula"))
+    return found, _ordered(reading.problems)
+
+
+def _ordered(problems: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the problems in the order of the text, cut off where there are too many."""
+    ordered = sorted(dict.fromkeys(problems), key=lambda problem: (problem.span.start, problem.span.end))
+    if len(ordered) <= MAX_PROBLEMS:
+        return tuple(ordered)
+    last = ordered[MAX_PROBLEMS - 1]
+    note = Note("after so many mistakes the rest of the file is not shown")
+    return (*ordered[: MAX_PROBLEMS - 1], replace(last, notes=(*last.notes, note)))
+
+
+@dataclass
+class _Reading:
+    source: Source
+    text: str = ""
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def _error(self, span: Span, message: str, *notes: Note) -> None:
+        self.problems.append(SYNTAX.at(span, message, *notes))
+
+    def prepared(self) -> str:
+        """Return the text without comments and without characters that the language does not have."""
+        text = _COMMENT.sub(lambda found: " " * len(found[0]), self.source.text)
+        self.text = _STRANGE.sub(self._strange, text)
+        return self.text
+
+    def _strange(self, found: re.Match[str]) -> str:
+        sign = found[0]
+        span = Span(self.source, *found.span())
+        if sign.startswith(("//", "/*")):
+            span = Span(self.source, span.start, span.start + 2)
+            self._error(span, f"The language has no `{sign[:2]}`", Note("comments begin with `--`"))
+        elif sign[0] == "\ufeff":
+            if found.start():
+                self._error(span, f"The language has no {character(sign[0])}", *replacement(sign[0]))
+        else:
+            self._error(span, f"The language has no {character(sign[0])}")
+        return " " * len(sign)
+
+    # --- the file
+
+    def file(self, parts: Sequence[Part]) -> ast.File:
+        self._in_order(parts, IN_FILE, "the file")
+        agents = tuple(self._agent(part) for part in parts if isinstance(part, AgentText))
+        found: dict[str, list[Section]] = {}
+        for part in parts:
+            if isinstance(part, Section):
+                found.setdefault(part.word, []).append(part)
+        self._is_complete(parts, found, agents)
+        whole = Span(self.source, 0, len(self.source.text))
+        semantics = self._all(found, "Semantics", str)
+        initial = self._conditions(found, "InitStates")
+        return ast.File(
+            cast("Literal['MA', 'SA']", semantics[0]) if semantics else None,
+            agents,
+            self._all(found, "Evaluation", ast.Proposition),
+            initial,
+            tuple(self._groups(found)),
+            tuple(cast("ast.Formula", node) for node in self._nodes(found, "Fairness")),
+            tuple(self._specifications(found.get("Formulae", []))),
+            span=whole,
+        )
+
+    def _is_complete(self, parts: Sequence[Part], found: dict[str, list[Section]], agents: Sequence[ast.Agent]) -> None:
+        """Report what every file has and this one has not."""
+        here = Span(self.source, *last_word(self.text))
+        if not parts:
+            self._error(here, "This file has no sections", Note("a model begins with `Agent Environment`"))
+            return
+        if not any(not agent.is_environment for agent in agents):
+            self._error(here, "There is no agent besides the environment")
+        for word in ("Evaluation", "InitStates", "Formulae"):
+            if word not in found:
+                self._error(here, f"The section `{word}` is missing")
+            elif not found[word][0].statements:
+                self._error(found[word][0].head, f"`{word}` is empty")
+
+    def _in_order(self, parts: Sequence[Part], order: Sequence[str], whole: str) -> None:
+        """Report sections that stand twice, or where they may not."""
+        seen: dict[str, Span] = {}
+        latest = ""
+        for part in parts:
+            word = "Agent" if isinstance(part, AgentText) else part.word
+            if word in seen and word != "Agent":
+                self._error(part.head, f"This is the second `{word}` of {whole}", Note("the first one", seen[word]))
+            elif latest and order.index(word) < order.index(latest):
+                hint = Note("the order is " + ", ".join(f"`{one}`" for one in order))
+                self._error(part.head, f"`{word}` stands before `{latest}`, not after it", hint)
+            else:
+                latest = word
+            seen.setdefault(word, part.head)
+
+    # --- agents
+
+    def _agent(self, part: AgentText) -> ast.Agent:
+        name = self._agent_name(part)
+        self._in_order(part.sections, IN_AGENT, f"`{name.text}`")
+        found: dict[str, list[Section]] = {}
+        for section in part.sections:
+            found.setdefault(section.word, []).append(section)
+        environment = name.text == ENVIRONMENT
+        self._has_sections(name, found, environment)
+        actions = tuple(self._sets(found, "Actions"))
+        if not environment and "Actions" in found and not actions and self._is_empty_set(found["Actions"][0]):
+            self._error(found["Actions"][0].head, f"`{name.text}` has no action")
+        return ast.Agent(
+            name,
+            self._all(found, "Obsvars", ast.Variable),
+            tuple(self._sets(found, "Lobsvars")),
+            self._all(found, "Vars", ast.Variable),
+            self._conditions(found, "RedStates"),
+            actions,
+            tuple(self._protocol(found)),
+            self._all(found, "Evolution", ast.EvolutionLine),
+            span=part.span,
+        )
+
+    def _agent_name(self, part: AgentText) -> ast.Name:
+        written = self.text[part.name.start : part.name.end]
+        name = _NAME.search(written)
+        span = part.head
+        if name is None or written[: name.start()].strip():
+            self._error(part.head, "Expected a name after `Agent`")
+            return ast.Name("", span=span)
+        span = Span(self.source, part.name.start + name.start(), part.name.start + name.end())
+        rest = written[name.end() :].split()
+        if rest:
+            self._error(span, f"Expected a section after `{name[0][:40]}`, found `{rest[0][:40]}`")
+        if name[0] in RESERVED - {ENVIRONMENT}:
+            self.problems.append(RESERVED_NAME.at(span, f"`{name[0]}` is a word of ISPL, and no name"))
+        if len(name[0]) > MAX_NAME:
+            self._error(span, f"A name has at most {MAX_NAME} characters")
+        return ast.Name(name[0][:MAX_NAME], span=span)
+
+    def _has_sections(self, name: ast.Name, found: dict[str, list[Section]], environment: bool) -> None:
+        if not name.text:
+            return
+        for word in ("Actions", "Protocol", "Evolution", *(() if environment else ("Vars",))):
+            if word not in found:
+                self._error(name.span, f"`{name.text}` lacks the section `{word}`")
+            elif not found[word][0].statements and not environment:
+                self._error(found[word][0].head, f"`{word}` of `{name.text}` is empty")
+        unfit, owner = ("Lobsvars", "other agents have") if environment else ("Obsvars", "only the environment has")
+        for section in found.get(unfit, []):
+            self._error(section.head, f"`{unfit}` is what {owner}, not `{name.text}`")
+
+    def _is_empty_set(self, section: Section) -> bool:
+        statement = section.statements[0]
+        return "".join(self.text[statement.start : statement.end].split()) == "={}"
+
+    def _protocol(self, found: dict[str, list[Section]]) -> Iterator[ast.ProtocolLine]:
+        """Yield the lines; `Other` is the last one."""
+        other: ast.ProtocolLine | None = None
+        for line in self._all(found, "Protocol", ast.ProtocolLine):
+            if not line.actions:
+                self._error(line.span, "This line allows no action", Note("leave it out if none is meant"))
+            if other is not None:
+                word = Span(self.source, other.span.start, other.span.start + len("Other"))
+                self._error(word, "`Other` is the last line of a protocol, and there is one of it")
+            other = line if line.condition is None else None
+            yield line
+
+    # --- statements
+
+    def _all(self, found: dict[str, list[Section]], word: str, _: type[Node]) -> tuple[Node, ...]:
+        """Return the statements of the sections of that name, of this type."""
+        return tuple(cast("Node", node) for node in self._nodes(found, word))
+
+    def _nodes(self, found: dict[str, list[Section]], word: str) -> Iterator[object]:
+        for section in found.get(word, []):
+            for statement in section.statements:
+                node = self.node(_KINDS[word], statement)
+                if node is not None:
+                    yield node
+
+    def _sets(self, found: dict[str, list[Section]], word: str) -> Iterator[ast.Name]:
+        for several in self._nodes(found, word):
+            yield from cast("tuple[ast.Name, ...]", several)
+
+    def _conditions(self, found: dict[str, list[Section]], word: str) -> ast.Condition | None:
+        """Return the one condition of a section."""
+        read = list(self._nodes(found, word))
+        for section in found.get(word, [])[:1]:
+            for surplus in section.statements[1:2]:
+                text = self.text[surplus.start : surplus.end]
+                start = surplus.start + len(text) - len(text.lstrip())
+                span = Span(self.source, start, surplus.start + len(text.rstrip()))
+                self._error(span, f"The {_SINGLE[word]} are one condition", Note("join them with `and` or `or`"))
+        return cast("ast.Condition", read[0]) if read else None
+
+    def _groups(self, found: dict[str, list[Section]]) -> Iterator[ast.Group]:
+        for group in self._all(found, "Groups", ast.Group):
+            if not group.members:
+                self._error(group.span, f"The group `{group.name.text}` has no member")
+            yield group
+
+    def _specifications(self, found: list[Section]) -> Iterator[ast.Specification]:
+        read = (self.specification(statement) for section in found for statement in section.statements)
+        return (one for one in read if one is not None)
+
+    def specification(self, statement: Statement) -> ast.Specification | None:
+        prefix = _LOGIC.match(self.text, statement.start, statement.end)
+        start = prefix.end() if prefix else statement.start
+        logic: ast.Logic = "CTL"
+        if prefix and prefix[1]:
+            logic = "LTL"
+        elif prefix and prefix[2]:
+            logic = "CTL*"
+        node = self.node("branching" if logic == "CTL" else "formula", replace(statement, start=start))
+        if node is None:
+            return None
+        formula = cast("ast.Formula", node)
+        first = prefix.start(1) if logic == "LTL" and prefix else formula.span.start
+        first = prefix.start(2) if logic == "CTL*" and prefix else first
+        return ast.Specification(logic, formula, span=Span(self.source, first, formula.span.end))
+
+    def node(self, kind: Kind, statement: Statement) -> object | None:
+        """Return what a statement is, unless it cannot be read or is nested too deep."""
+        if len(self.problems) > 2 * MAX_PROBLEMS:
+            return None
+        text = self.text[statement.start : statement.end]
+        found = read(kind, self.source, text, statement.start, statement.before, self.problems)
+        if found is not None and len(text) > MAX_DEPTH and _depth_exceeds(found, MAX_DEPTH):
+            span = Span(self.source, statement.start + len(text) - len(text.lstrip()), statement.end)
+            self.problems.append(TOO_DEEP.at(span, f"This is nested deeper than {MAX_DEPTH} levels"))
+            return None
+        return found
+
+
+def children(node: object) -> tuple[object, ...]:
+    """Return the conditions, values and formulas directly below a node."""
+    match node:
+        case ast.Variable() | ast.Group() | ast.Number() | ast.Truth() | ast.Ref() | ast.Acts() | ast.Prop():
+            return ()
+        case ast.ProtocolLine(condition):
+            return (condition,)
+        case ast.EvolutionLine(assignments, condition):
+            return (*(one.value for one in assignments), condition)
+        case ast.Proposition(_, condition):
+            return (condition,)
+        case ast.Comparison(_, left, right) | ast.Operation(_, left, right) | ast.Binary(_, left, right):
+            return (left, right)
+        case ast.Not(operand) | ast.Complement(operand) | ast.Unary(_, operand) | ast.Knows(_, _, operand):
+            return (operand,)
+        case ast.Junction(_, operands) | ast.Commits(_, _, operands):
+            return tuple(operands)
+        case ast.Enforces(_, goal):
+            return (goal,)
+        case _:
+            return ()
+
+
+def _depth_exceeds(node: object, limit: int) -> bool:
+    """Tell, without recursion, whether a tree has more than that many levels."""
+    level = [node]
+    for _ in range(limit):
+        level = [child for parent in level for child in children(parent)]
+        if not level:
+            return False
+    return True

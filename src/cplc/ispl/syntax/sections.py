@@ -1,0 +1,254 @@
+"""An `.ispl` file cut into its sections, and these into statements, by `end` and `;` alone.
+
+Nothing is read yet. A section that is never ended, or ends with the wrong word, is reported and the next one goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import field
+from difflib import get_close_matches
+from typing import Final
+
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.rules import SYNTAX
+from cplc.ispl.syntax.reserved_words import COLONS, IN_AGENT, IN_FILE, LINES, MAX_NAME, SECTIONS, last_word
+from cplc.records import dataclass
+from cplc.source import Source, Span
+
+_BLOCKS: Final = "|".join(("Agent", *SECTIONS))
+_LINES: Final = "|".join(LINES)
+_MARK: Final = re.compile(
+    rf"""
+    (?P<end> (?<![A-Za-z_0-9]) end (?![A-Za-z_0-9]) (?: \s+ (?P<what> [A-Za-z][A-Za-z_0-9]* ) )? )
+  | (?P<head> (?<![A-Za-z_0-9.])
+      (?: (?: {_LINES} ) (?![A-Za-z_0-9]) | (?: {_BLOCKS} ) (?![A-Za-z_0-9] | \s*[.,=)}}]) )
+    )
+  | (?P<stop> ; )
+    """,
+    re.VERBOSE,
+)
+_WORD: Final = re.compile(r"\s*([A-Za-z_0-9]+|\S)")
+_COLON: Final = re.compile(r"\s*:")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A range of the text, and what stands behind it as it is called in a message."""
+
+    start: int
+    end: int
+    before: str
+
+
+@dataclass(frozen=True)
+class Section:
+    word: str
+    head: Span
+    statements: tuple[Statement, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class AgentText:
+    """What stands between `Agent` and `end Agent`."""
+
+    head: Span
+    name: Statement
+    sections: tuple[Section, ...]
+    span: Span
+
+
+Part = Section | AgentText
+
+
+def sections(source: Source, text: str, problems: list[Diagnostic]) -> tuple[Part, ...]:
+    """Return the sections of a text whose comments are blank."""
+    return _Reading(source, text, problems).file()
+
+
+@dataclass
+class _Reading:
+    source: Source
+    text: str
+    problems: list[Diagnostic]
+    marks: list[re.Match[str]] = field(init=False)
+    at: int = 0
+    """The next mark."""
+    position: int = 0
+    """Up to where the text is used."""
+    unknown: set[str] = field(default_factory=set)
+    """Words that seem to begin sections and do not: their `end` needs no remark."""
+
+    def __post_init__(self) -> None:
+        self.marks = [mark for mark in _MARK.finditer(self.text) if not self._is_colour(mark)]
+
+    def _is_colour(self, mark: re.Match[str]) -> bool:
+        """Whether `RedStates` is said of an agent, with blanks behind the point."""
+        return mark["head"] == "RedStates" and self.text[: mark.start()].rstrip()[-1:] == "."
+
+    def _error(self, start: int, end: int, message: str, *notes: Note) -> None:
+        self.problems.append(SYNTAX.at(Span(self.source, start, min(end, len(self.text))), message, *notes))
+
+    def _mark(self) -> re.Match[str] | None:
+        return self.marks[self.at] if self.at < len(self.marks) else None
+
+    def _take(self, mark: re.Match[str]) -> None:
+        self.at += 1
+        self.position = mark.end()
+
+    # --- the file and its agents
+
+    def file(self) -> tuple[Part, ...]:
+        """Return the parts; this loop and that over the sections of an agent take one mark at least in each turn."""
+        parts: list[Part] = []
+        while True:
+            parts.extend(self._between(IN_FILE))
+            mark = self._mark()
+            if mark is None:
+                return tuple(parts)
+            if mark["head"] == "Agent":
+                parts.append(self._agent(mark))
+            elif mark["head"]:
+                self._take(mark)
+                section = self._section(mark["head"], *mark.span())
+                if mark["head"] in IN_FILE:
+                    parts.append(section)
+                else:
+                    self._error(mark.start(), mark.end(), f"`{mark['head']}` stands outside any agent")
+            else:
+                self._stray(mark)
+
+    def _agent(self, opening: re.Match[str]) -> AgentText:
+        self._take(opening)
+        mark = self._mark()
+        name = Statement(self.position, mark.start() if mark else len(self.text), _called(mark))
+        self.position = name.end
+        found: list[Section] = []
+        while True:
+            found.extend(self._between(IN_AGENT))
+            mark = self._mark()
+            if mark is None or mark["head"] in ("Agent", *IN_FILE):
+                self._unended(*opening.span(), "Agent")
+                break
+            if mark["end"] and mark["what"] == "Agent":
+                self._take(mark)
+                break
+            if mark["head"]:
+                self._take(mark)
+                found.append(self._section(mark["head"], *mark.span()))
+            else:
+                self._stray(mark)
+        span = Span(self.source, opening.start(), self.position)
+        return AgentText(Span(self.source, *opening.span()), name, tuple(found), span)
+
+    def _stray(self, mark: re.Match[str]) -> None:
+        if mark["stop"]:
+            self._error(*mark.span(), "This `;` ends nothing")
+        elif mark["what"] not in self.unknown:
+            self._error(*mark.span(), f"{_called(mark)} ends nothing")
+        self._take(mark)
+
+    def _between(self, known: Iterable[str]) -> Iterator[Section]:
+        """Report what stands before the next mark; yield the section that it begins if its name is misspelt."""
+        mark = self._mark()
+        end = mark.start() if mark else len(self.text)
+        word = _WORD.match(self.text, self.position, end)
+        self.position = max(self.position, end)
+        if word is None or word[1] in self.unknown:
+            return
+        self.unknown.add(word[1])
+        meant = get_close_matches(word[1][:MAX_NAME], [one for one in known if one != "Agent"], n=1, cutoff=0.7)
+        notes = [Note(f"did you mean `{meant[0]}`?")] if meant else []
+        self._error(word.start(1), word.end(1), f"Expected a section, found `{word[1][:40]}`", *notes)
+        if meant:
+            self.position = word.end(1)
+            yield self._section(meant[0], *word.span(1))
+        elif mark is not None and not mark["head"]:
+            self._skip()
+
+    def _skip(self) -> None:
+        """Leave out the statements of a section that is none."""
+        for later in range(self.at, len(self.marks)):
+            mark = self.marks[later]
+            if not mark["stop"]:
+                self.unknown.add(mark["what"] or "")
+                self.at, self.position = later, mark.start()
+                return
+        self.at, self.position = len(self.marks), len(self.text)
+
+    # --- sections
+
+    def _section(self, word: str, start: int, end: int) -> Section:
+        """Return the section whose name stands there; it has been taken."""
+        self._colon(word, start, end)
+        statements = self._line() if word in LINES else self._block(word, start, end)
+        return Section(word, Span(self.source, start, end), tuple(statements), Span(self.source, start, self.position))
+
+    def _colon(self, word: str, start: int, end: int) -> None:
+        colon = _COLON.match(self.text, self.position)
+        if colon and word in SECTIONS:
+            self.position = colon.end()
+        if (colon is not None) != (word in COLONS) and word in SECTIONS:
+            message = f"Expected `:` after `{word}`" if colon is None else f"`{word}` is not followed by `:`"
+            self._error(start, end, message)
+
+    def _line(self) -> list[Statement]:
+        """Return the one statement of a section that ends with `;`."""
+        mark = self._mark()
+        statement = Statement(self.position, mark.start() if mark else len(self.text), _called(mark))
+        if mark and mark["stop"]:
+            self._take(mark)
+        else:
+            self.position = statement.end
+            self._lacks_stop(statement)
+        return [statement]
+
+    def _block(self, word: str, start: int, end: int) -> list[Statement]:
+        """Return the statements up to the `end` of a section."""
+        found: list[Statement] = []
+        while (mark := self._mark()) is not None:
+            statement = Statement(self.position, mark.start(), _called(mark))
+            is_blank = not self.text[statement.start : statement.end].strip()
+            if mark["stop"]:
+                if is_blank:
+                    self._error(*mark.span(), "This `;` ends nothing")
+                else:
+                    found.append(statement)
+                self._take(mark)
+                continue
+            if not is_blank:
+                found.append(statement)
+                self._lacks_stop(statement)
+            self.position = mark.start()
+            if mark["end"] and mark["what"] == word:
+                self._take(mark)
+                return found
+            if mark["end"] and mark["what"] not in (*SECTIONS, "Agent"):
+                if mark["what"] not in self.unknown:
+                    self._error(*mark.span(), f"This section ends with `end {word}`")
+                self._take(mark)
+                return found
+            break
+        else:
+            rest = Statement(self.position, len(self.text), _called(None))
+            if self.text[rest.start :].strip():
+                found.append(rest)
+            self.position = len(self.text)
+        self._unended(start, end, word)
+        return found
+
+    def _lacks_stop(self, statement: Statement) -> None:
+        text = self.text[statement.start : statement.end]
+        first, end = last_word(text)
+        after = f" after `{text[first:end][-40:]}`" if text.strip() else ""
+        message = f"Expected `;`{after}, found {statement.before}"
+        self._error(statement.start + first, statement.start + end, message)
+
+    def _unended(self, start: int, end: int, word: str) -> None:
+        self._error(start, end, f"This `{word}` is never ended with `end {word}`")
+
+
+def _called(mark: re.Match[str] | None) -> str:
+    return "the end of the file" if mark is None else f"`{' '.join(mark[0].split())[:40]}`"

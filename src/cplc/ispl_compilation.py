@@ -1,0 +1,174 @@
+"""From a text in ISPL to verdicts: one cached stage per property, as in the pipeline of our own language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic
+from cplc.questions import Answering, Asked, Strategies, named
+from cplc.records import dataclass
+from cplc.settings import Settings, kept, settings_for
+from cplc.source import Source, Span
+from cplc.syntax.input_limits import unread_words
+
+if TYPE_CHECKING:
+    from cplc.export import Export
+    from cplc.ispl.semantics import Checked
+    from cplc.ispl.semantics.model import Model as IsplModel
+    from cplc.ispl.semantics.model import Specification
+    from cplc.ispl.syntax import ast as ispl_ast
+    from cplc.logic.formulas import Formula
+    from cplc.system.model import System
+
+
+@dataclass(frozen=True)
+class IsplReading(Answering):
+    """Everything known of one text in ISPL."""
+
+    source: Source
+    strategies: Strategies = "full"
+    path: Path | None = None
+
+    @cached_property
+    def _parsed(self) -> tuple[ispl_ast.File, tuple[Diagnostic, ...]]:
+        from cplc.ispl.syntax.parser import parse
+
+        return parse(self.source)
+
+    @cached_property
+    def _checked(self) -> Checked:
+        from cplc.ispl.semantics import check
+
+        file, problems = self._parsed
+        is_incomplete = any(problem.is_error for problem in problems)
+        return check(file, unread=unread_words(problems), is_incomplete=is_incomplete)
+
+    @property
+    def file(self) -> ispl_ast.File:
+        """The tree, as much of it as could be read."""
+        return self._parsed[0]
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Every problem of the text, in its order."""
+        found = dict.fromkeys((*self._parsed[1], *self._checked.diagnostics, *self._contradictions))
+        settings = settings_for(self.path.parent) if self.path else Settings()
+        wanted = kept(found, self.source, settings, is_whole=True)
+        return tuple(sorted(wanted, key=lambda problem: (problem.span.start, problem.span.end)))
+
+    @property
+    def _contradictions(self) -> Iterator[Diagnostic]:
+        """What conditions of fairness say in vain; of a text with errors nothing."""
+        model = self._checked.model
+        problems = (*self._parsed[1], *self._checked.diagnostics)
+        if model is None or not model.fairness or any(one.is_error for one in problems):
+            return
+        from cplc.ispl.lowering import fairness_conditions
+        from cplc.lowering.unsatisfiable_fairness import is_contradictory, unmeetable
+
+        for formula, (domains, condition) in zip(self.file.fairness, fairness_conditions(model), strict=True):
+            if condition is not None and is_contradictory(domains, condition):
+                yield unmeetable(formula.span)
+
+    @property
+    def ok(self) -> bool:
+        return self._checked.model is not None and not any(problem.is_error for problem in self.diagnostics)
+
+    @property
+    def model(self) -> IsplModel:
+        found = self._checked.model
+        assert found is not None
+        return found
+
+    @cached_property
+    def unverifiable(self) -> tuple[Diagnostic, ...]:
+        """What keeps a model that is right from being verified: that no state is initial."""
+        from cplc.system.satisfying_assignments import is_satisfiable
+
+        initial = self.file.initial
+        values = {variable.name: variable.initial for variable in self.system.variables}
+        if initial is None or is_satisfiable(values, self.system.start):
+            return ()
+        return (rules.NO_INITIAL_STATE.at(initial.span, "No state is initial, so there is nothing to verify"),)
+
+    # --- the system and what is asked of it
+
+    @cached_property
+    def system(self) -> System:
+        return self._lowered(self.model)
+
+    def _lowered(self, model: IsplModel) -> System:
+        from cplc.ispl.formula_lowering import with_recurring
+        from cplc.ispl.lowering import lower_ispl
+
+        system = with_recurring(lower_ispl(model, Path(self.source.name).stem), model)
+        for problem in system.problems():
+            raise AssertionError(f"lowering made an ill-formed system: {problem}")
+        return system
+
+    @cached_property
+    def _asked(self) -> tuple[Asked, ...]:
+        from cplc.checking.builtin_checks import goes_on
+        from cplc.checking.results import Question
+
+        found = []
+        for number, one in enumerate(self.model.specifications, 1):
+            question = Question(f"formula {number}", "property", self._formula(one), one.text, span=one.span)
+            found.append(Asked(question, self.system))
+        if self._may_stop:
+            found.append(Asked(goes_on(self.system), self.system))
+        return tuple(found)
+
+    def _formula(self, written: Specification) -> Formula:
+        from cplc.ispl.formula_lowering import lower_ispl_formula
+
+        endless = written.logic != "CTL" and self._may_stop
+        return lower_ispl_formula(written.formula, self.model, uniform=self._uniform, endless=endless)
+
+    @property
+    def _uniform(self) -> bool:
+        return self.strategies == "uniform"
+
+    @cached_property
+    def _may_stop(self) -> bool:
+        """Whether there may be runs that stop; with conditions of fairness they do not count."""
+        from cplc.ispl.lowering import may_stop
+
+        return not self.model.fairness and may_stop(self.system)
+
+    def questions(self, names: Sequence[str] = ()) -> tuple[Asked, ...]:
+        """Return all formulas, or those of these names: `formula 1` is the first."""
+        return named(self._asked, names)
+
+    def formula_question(self, text: str) -> Asked | tuple[Diagnostic, ...]:
+        """Return the question that a formula of the command line asks, or what is wrong with it."""
+        from cplc.checking.results import Question
+        from cplc.ispl.semantics import check_formula
+        from cplc.ispl.syntax.parser import parse_specification
+
+        source = Source("--formula", text)
+        node, problems = parse_specification(source)
+        found = None
+        if node is not None:
+            found, more = check_formula(node, self.file)
+            problems = (*problems, *more)
+        if found is None or any(problem.is_error for problem in problems):
+            return problems
+        # What two agents share is part of the system where a formula asks for it.
+        system = self._lowered(replace(self.model, specifications=(found,)))
+        question = Question("formula", "formula", self._formula(found), found.text, span=Span(source, 0, len(text)))
+        return Asked(question, system, problems)
+
+    def export(self, target: str, asked: Sequence[Asked], *, states: bool = False) -> Export:
+        """Return the system and these questions in the form that another tool reads."""
+        from cplc import __version__
+        from cplc.export import ExportedFormula, Origin, Request, export
+
+        formulas = [ExportedFormula(one.question.name, one.question.formula, one.question.text) for one in asked]
+        system = asked[0].system if asked else self.system
+        return export(target, Request(system, formulas, Origin(self.source.name, __version__), states))

@@ -1,0 +1,543 @@
+"""State and path formulas over a system. A few primitives and readable derived shapes; engines see nothing else.
+
+One type for both: what is said of a path stands below a path quantifier, and only there. A state formula below
+temporal operators is said of the state the path has come to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, Literal
+
+from cplc.logic.expressions import TRUE, Expr, reads
+from cplc.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A condition on the present state; ``text`` is what the user wrote for it, or could write."""
+
+    condition: Expr
+    text: str
+    in_words: bool = False
+    """The language has no formula for it: the text is plain words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    operands: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    operands: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Implies:
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Iff:
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Finally:
+    operand: Formula
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Globally:
+    operand: Formula
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    left: Formula
+    right: Formula
+    bound: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WeakUntil:
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """``Y``: the path did not begin here, and the operand was so one step before."""
+
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Historically:
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    left: Formula
+    right: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The step that the path takes next is one of these, by the names of the system's steps; never the idle step."""
+
+    steps: frozenset[str]
+    text: str
+    """What the user wrote for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shorthand:
+    """A path formula that people know by a shorter text: which change the next step makes, by step and state."""
+
+    operand: Formula
+    text: str
+
+
+MOVES: Final = "!does(idle)"
+"""The text of a `Taken` of every step that there is: the path does not idle."""
+
+
+Path = Next | Finally | Globally | Until | WeakUntil | Release
+"""The operators that a path quantifier of CTL stands over."""
+
+Past = Previous | Once | Historically | Since
+"""What a path came by, from the state on in which it began: every path quantifier begins a new past."""
+
+OnPath = Path | Past | Taken | Shorthand
+"""What is said of a path."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnPaths:
+    """``A path``: on every fair path; ``E path``: on some fair path.
+
+    With ``along`` only paths count whose every step is one of those or idle (ARCTL); other steps do not count as
+    enabled for justice there.
+    """
+
+    quantifier: Literal["A", "E"]
+    path: Formula
+    along: Taken | None = None
+    may_idle: bool = True
+    """Whether the user's words allow idle steps. Where not, ``path`` itself excludes them: see `as_written`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enforces:
+    """``<<group>> goal``: these agents together can bring the goal about, whatever the others do.
+
+    With ``uniform`` each of them decides by its own local state alone.
+    """
+
+    group: tuple[str, ...]
+    goal: Next | Finally | Globally | Until
+    """Over state formulas, without a bound."""
+    uniform: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What one agent promises another, as two ends that have to agree: the debtor's and the creditor's.
+
+    The commitment of CTLC+ looks from a state to those in which the debtor's end is as it is here and the creditor's
+    end has caught up. See `cplc.system.commitment_channels` for what the ends are.
+    """
+
+    name: str
+    """The two agents, or the one commitment, as formulas write it."""
+    promised: tuple[Expr, ...]
+    """The debtor's end: variables and conditions."""
+    bound: Expr
+    """Something is promised at all."""
+    caught_up: Expr
+    """The creditor's end agrees with the debtor's."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The variables of both ends."""
+        return frozenset().union(*map(reads, (*self.promised, self.bound, self.caught_up)))
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """``C(channel, operand)``: short for what `meaning` returns."""
+
+    channel: Channel
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Fulfils:
+    """``Fu(channel, operand)``: short for what `meaning` returns."""
+
+    channel: Channel
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One commitment of a channel that somebody may still take up, or that was closed before anybody had."""
+
+    name: str
+    offered: Expr
+    """It is conditional, or suspended or handed on while it was."""
+    promised: Expr
+    kept: Expr
+    ended: Expr
+    """It was closed as the operation says: cancelled, released, delegated, assigned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offering:
+    """What one agent promises and offers another: its channel, and the commitments of it that may be offered."""
+
+    promises: Channel
+    offers: tuple[Offer, ...]
+
+    @property
+    def name(self) -> str:
+        return self.promises.name
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self.promises.reads.union(*(reads(expr) for offer in self.offers for expr in expressions(offer)))
+
+
+def expressions(offer: Offer) -> tuple[Expr, ...]:
+    return offer.offered, offer.promised, offer.kept, offer.ended
+
+
+OFFERED = " without "
+"""Between the name of a channel and those that are offered, in the name of an observer of the others."""
+
+Operation = Literal["WCC", "SCC", "FuW", "FuS", "CaS", "ReS", "DeS", "AsS"]
+"""Modalities of conditional commitment (CTLcc): weak and strong ones, their fulfilment, and what ends strong ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """``WCC(channel, antecedent, consequent)`` and the like: short for what `meaning` returns."""
+
+    channel: Offering
+    operation: Operation
+    antecedent: Formula
+    consequent: Formula
+    other: Offering | None = None
+    """What a delegation or assignment hands the commitment over to."""
+    other_party: str | None = None
+    """The name of the third agent or of the other commitment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One thing that binds a debtor to a creditor: the states where it does, and the paths from there that keep it."""
+
+    name: str
+    """What the user calls it: a commitment, a claim, an answer to one."""
+    where: Formula
+    """A state formula."""
+    keeping: Formula
+    """A path formula, said of a path that begins where it binds."""
+
+
+@dataclass(frozen=True, slots=True)
+class SociallyCommits:
+    """``SC(pair, operand)``, and with a trigger ``SCc(pair, trigger, operand)``: short for what `meaning` returns."""
+
+    pair: str
+    """The debtor and the creditor, as formulas write them."""
+    bindings: tuple[Binding, ...]
+    """All that can bind the debtor to the creditor."""
+    operand: Formula
+    """A path formula."""
+    trigger: Formula | None = None
+    """The paths count on which this becomes true."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFrom:
+    """Knowledge of a virtual observer: the operand holds wherever what it observes is as it is here.
+
+    That is in every reachable state in which these expressions, variables and conditions, have the same values.
+    """
+
+    observed: tuple[Expr, ...]
+    operand: Formula
+    observer: str
+    """The name of the channel whose debtor's end is observed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knows:
+    """``K``/``EK`` (each), ``DK`` (together), ``CK`` (common); by local state, on reachable states."""
+
+    mode: Literal["each", "together", "common"]
+    agents: tuple[str, ...]
+    operand: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacent:
+    """In a synchronous system: some round leads from here to the operand or, if ``back``, from the operand to here.
+
+    Across the round ``same`` pairs of variables agree, the first of each before it, the second after it; and
+    ``choice``, if there is one, is what a player does in it.
+    """
+
+    operand: Formula
+    same: tuple[tuple[str, str], ...]
+    choice: tuple[str, str] | None = None
+    """The name of a player's choice, and its action."""
+    back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Regardless:
+    """The operand holds if no condition of fairness is there: so it is with what such a condition itself speaks of."""
+
+    operand: Formula
+
+
+Formula = (
+    Atom | Not | And | Or | Implies | Iff
+    | Next | Finally | Globally | Until | WeakUntil | Release | Previous | Once | Historically | Since | Taken
+    | Shorthand | OnPaths | Enforces | Commits | Fulfils | Conditional | SociallyCommits | KnownFrom | Knows
+    | Adjacent | Regardless
+)  # fmt: skip
+
+
+def children(formula: Formula) -> tuple[Formula, ...]:
+    """Return the formulas directly below."""
+    match formula:
+        case Atom() | Taken():
+            return ()
+        case And(operands) | Or(operands):
+            return operands
+        case (
+            Implies(left, right) | Iff(left, right)
+            | Until(left, right) | WeakUntil(left, right) | Release(left, right) | Since(left, right)
+        ):  # fmt: skip
+            return (left, right)
+        case Conditional(_, _, antecedent, consequent):
+            return (antecedent, consequent)
+        case OnPaths(_, path):
+            return (path,)
+        case Enforces(_, goal):
+            return (goal,)
+        case SociallyCommits(_, bindings, operand, trigger):
+            parts = (part for binding in bindings for part in (binding.where, binding.keeping))
+            return (operand, *parts) if trigger is None else (operand, *parts, trigger)
+        case (
+            Not(operand) | Commits(_, operand) | Fulfils(_, operand) | KnownFrom(_, operand) | Knows(_, _, operand)
+            | Adjacent(operand) | Next(operand) | Finally(operand) | Globally(operand)
+            | Previous(operand) | Once(operand) | Historically(operand) | Regardless(operand) | Shorthand(operand)
+        ):  # fmt: skip
+            return (operand,)
+
+
+def with_children(formula: Formula, operands: tuple[Formula, ...]) -> Formula:
+    """Return the same formula over other operands, as many as it has."""
+    match formula:
+        case And() | Or():
+            return replace(formula, operands=operands)
+        case Implies() | Iff() | Until() | WeakUntil() | Release() | Since():
+            left, right = operands
+            return replace(formula, left=left, right=right)
+        case Conditional():
+            antecedent, consequent = operands
+            return replace(formula, antecedent=antecedent, consequent=consequent)
+        case OnPaths():
+            return replace(formula, path=operands[0])
+        case Enforces():
+            (goal,) = operands
+            assert isinstance(goal, Next | Finally | Globally | Until)
+            return replace(formula, goal=goal)
+        case SociallyCommits():
+            operand, *parts = operands
+            trigger = None if formula.trigger is None else parts.pop()
+            pairs = zip(formula.bindings, parts[::2], parts[1::2], strict=True)
+            bindings = tuple(replace(one, where=where, keeping=keeping) for one, where, keeping in pairs)
+            return replace(formula, bindings=bindings, operand=operand, trigger=trigger)
+        case Atom() | Taken():
+            return formula
+        case _:
+            return replace(formula, operand=operands[0])
+
+
+def subformulas(formula: Formula) -> Iterator[Formula]:
+    """Yield every formula in it, on states or on paths, itself first."""
+    yield formula
+    for child in children(formula):
+        yield from subformulas(child)
+
+
+def state_subformulas(formula: Formula) -> Iterator[Formula]:
+    """Yield every formula in it that a state decides, itself first if it is one."""
+    return (part for part in subformulas(formula) if is_state_formula(part))
+
+
+def is_state_formula(formula: Formula) -> bool:
+    """Whether a state decides it: nothing is said of a path but below a path quantifier."""
+    match formula:
+        case Not() | And() | Or() | Implies() | Iff():
+            return all(map(is_state_formula, children(formula)))
+        case (
+            Atom() | OnPaths() | Enforces() | Commits() | Fulfils() | Conditional() | SociallyCommits() | KnownFrom()
+            | Knows() | Adjacent() | Regardless()
+        ):  # fmt: skip
+            return True
+        case _:
+            return False
+
+
+def meaning(formula: Commits | Fulfils | Conditional | SociallyCommits) -> Formula:
+    """Return a commitment or fulfilment in terms of knowledge, and a social commitment in terms of runs.
+
+    Claim: let ``s ~ t`` iff the debtor's end is the same at s and t, and the creditor's end has caught up at t. Then
+    "every reachable t with ``s ~ t`` satisfies φ" is "the observer of the debtor's end knows ``caught_up -> φ``", and
+    "some s' that satisfies ``C φ`` has ``s' ~ s``" is "s has caught up and satisfies ``C φ``".
+    Proof: the first is the definition of knowledge. For the second, ``C φ`` has the same value at all states that the
+    observer cannot tell apart, and a state that has caught up is related to itself.
+
+    A social commitment needs no proof: something binds, some fair run keeps all that does, and every one that does
+    satisfies φ.
+    """
+    if isinstance(formula, Conditional):
+        from cplc.logic.conditional_commitments import conditional_meaning
+
+        return conditional_meaning(formula)
+    match formula:
+        case SociallyCommits():
+            return And((bound(formula), able(formula), comes_to(formula)))
+        case Commits(channel, operand):
+            caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
+            known = KnownFrom(channel.promised, Implies(caught_up, operand), channel.name)
+            if channel.bound == TRUE:
+                return known
+            return And((Atom(channel.bound, f"{channel.name} promises something"), known))
+        case Fulfils(channel, operand):
+            caught_up = Atom(channel.caught_up, f"all that {channel.name} promises is kept")
+            return And((caught_up, Commits(channel, operand)))
+
+
+def expanded(formula: Formula) -> Formula:
+    """Return the formula with every social commitment in it written out as what it is short for."""
+    operands = children(formula)
+    parts = tuple(map(expanded, operands))
+    rebuilt = formula if parts == operands else with_children(formula, parts)
+    return meaning(rebuilt) if isinstance(rebuilt, SociallyCommits) else rebuilt
+
+
+def bound(formula: SociallyCommits) -> Formula:
+    """Return that something binds the debtor."""
+    places = tuple(binding.where for binding in formula.bindings)
+    return places[0] if len(places) == 1 else Or(places)
+
+
+def able(formula: SociallyCommits) -> Formula:
+    """Return that some fair run keeps all that binds the debtor here."""
+    path = _counted(formula)
+    return And((path, SOME_FAIR_RUN)) if is_state_formula(path) else OnPaths("E", path)
+
+
+def comes_to(formula: SociallyCommits) -> Formula:
+    """Return that every fair run which keeps all that binds the debtor here satisfies the operand."""
+    path = Implies(_counted(formula), formula.operand)
+    return Implies(SOME_FAIR_RUN, path) if is_state_formula(path) else OnPaths("A", path)
+
+
+def _counted(formula: SociallyCommits) -> Formula:
+    """Return what is so of the paths that count: they keep what binds where they begin, and the trigger comes true."""
+    keeping = [kept_if_bound(binding) for binding in formula.bindings]
+    if formula.trigger is not None:
+        keeping.append(Finally(formula.trigger))
+    return keeping[0] if len(keeping) == 1 else And(tuple(keeping))
+
+
+def kept_if_bound(binding: Binding) -> Formula:
+    """Return what is so of the paths that keep one thing, if it binds where they begin."""
+    return Implies(binding.where, binding.keeping)
+
+
+SOME_FAIR_RUN = OnPaths("E", Globally(Atom(TRUE, "true")))
+"""A fair run begins here."""
+
+
+def negation(formula: Formula) -> Formula:
+    """Return that a formula does not hold; of idling, that the path moves, as it is written."""
+    match formula:
+        case Not(Taken(_, text) as moving) if text == MOVES:
+            return moving
+        case _:
+            return Not(formula)
+
+
+def as_written(formula: OnPaths) -> Formula:
+    """Return what the user said of the paths, without the part that excludes idle steps."""
+    match formula.path:
+        case And((said, Globally(Taken(_, text), None))) if not formula.may_idle and text == MOVES:
+            return said
+        case Implies(Globally(Taken(_, text), None), said) if not formula.may_idle and text == MOVES:
+            return said
+        case path:
+            return path
+
+
+def ctl_path(formula: OnPaths) -> Path | None:
+    """Return the one temporal operator over state formulas that the quantifier stands over, if it is CTL's."""
+    match formula:
+        case OnPaths(_, Next() | Finally() | Globally() | Until() | WeakUntil() | Release() as path, None):
+            return path if all(map(is_state_formula, children(path))) else None
+        case _:
+            return None
+
+
+def ways_to_fail(path: Path) -> tuple[Path, ...]:
+    """Return paths one of which is there exactly where the path is not."""
+    match path:
+        case Next(operand):
+            return (Next(Not(operand)),)
+        case Finally(operand, bound):
+            return (Globally(Not(operand), bound),)
+        case Globally(operand, bound):
+            return (Finally(Not(operand), bound),)
+        case Until(left, right, bound):
+            return (Until(Not(right), And((Not(left), Not(right))), bound), Globally(Not(right), bound))
+        case WeakUntil(left, right):
+            return (Until(Not(right), And((Not(left), Not(right)))),)
+        case Release(left, right):
+            return (Until(Not(left), Not(right)),)

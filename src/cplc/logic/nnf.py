@@ -1,0 +1,233 @@
+"""Path formulas in a form that says more directly what a run must do; every rule here is a law of single paths.
+
+Negation goes down to what a state or the next step decides; weak until becomes release. ``F`` goes over ``|`` and
+``G`` over ``&``, doubled operators become one, and what only the far future decides (Boolean combinations of ``G F``
+and ``F G``: their value is the same all along a path) is taken out of the operators that stand over it. The past is
+left where it is: a law that holds at every position of every path holds with any past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from cplc.logic.expressions import TRUE
+from cplc.logic.formulas import (
+    And,
+    Atom,
+    Finally,
+    Formula,
+    Globally,
+    Historically,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Once,
+    Or,
+    Past,
+    Previous,
+    Release,
+    Shorthand,
+    Since,
+    Until,
+    WeakUntil,
+    children,
+    is_state_formula,
+)
+
+WENT_BEFORE = Previous(Atom(TRUE, "true"))
+"""The path did not begin here."""
+
+
+def normal(path: Formula) -> Formula:
+    """Return an equivalent without implications, weak until, and negations of what a state does not decide.
+
+    Left negated are `Taken` and, for the first position of a path, `WENT_BEFORE`.
+    """
+    return _true(path)
+
+
+def _true(path: Formula) -> Formula:
+    if is_state_formula(path):
+        return path
+    match path:
+        case Not(operand):
+            return _false(operand)
+        case And(operands):
+            return both(map(_true, operands))
+        case Or(operands):
+            return either(map(_true, operands))
+        case Implies(left, right):
+            return either((_false(left), _true(right)))
+        case Iff(left, right):
+            return either((both((_true(left), _true(right))), both((_false(left), _false(right)))))
+        case Next(operand):
+            return _next(_true(operand))
+        case Finally(operand, bound):
+            return _finally(_true(operand), bound)
+        case Globally(operand, bound):
+            return _globally(_true(operand), bound)
+        case Until(left, right, bound):
+            return until(_true(left), _true(right), bound)
+        case WeakUntil(left, right):
+            return _release(_true(right), either((_true(left), _true(right))))
+        case Release(left, right):
+            return _release(_true(left), _true(right))
+        case Previous(operand):
+            return Previous(_true(operand))
+        case Once(operand):
+            return Once(_true(operand))
+        case Historically(operand):
+            return Historically(_true(operand))
+        case Since(left, right):
+            return Since(_true(left), _true(right))
+        case Shorthand(operand):
+            return _true(operand)
+        case _:
+            return path
+
+
+def _false(path: Formula) -> Formula:
+    """Return the normal form of the negation.
+
+    ``!(p U<=k q)``: either q does not come within k, or p fails first; ``!(p S q)`` in the same way backwards.
+    """
+    if is_state_formula(path):
+        return path.operand if isinstance(path, Not) else Not(path)
+    match path:
+        case Not(operand):
+            return _true(operand)
+        case And(operands):
+            return either(map(_false, operands))
+        case Or(operands):
+            return both(map(_false, operands))
+        case Implies(left, right):
+            return both((_true(left), _false(right)))
+        case Iff(left, right):
+            return either((both((_true(left), _false(right))), both((_false(left), _true(right)))))
+        case Next(operand):
+            return _next(_false(operand))
+        case Finally(operand, bound):
+            return _globally(_false(operand), bound)
+        case Globally(operand, bound):
+            return _finally(_false(operand), bound)
+        case Until(left, right, None):
+            return _release(_false(left), _false(right))
+        case Until(left, right, bound):
+            missing = _false(right)
+            return either((_globally(missing, bound), until(missing, both((missing, _false(left))), bound)))
+        case WeakUntil(left, right):
+            missing = _false(right)
+            return until(missing, both((missing, _false(left))), None)
+        case Release(left, right):
+            return until(_false(left), _false(right), None)
+        case Previous(operand):
+            return Not(path) if path == WENT_BEFORE else either((Not(WENT_BEFORE), Previous(_false(operand))))
+        case Once(operand):
+            return Historically(_false(operand))
+        case Historically(operand):
+            return Once(_false(operand))
+        case Since(left, right):
+            missing = _false(right)
+            return either((Historically(missing), Since(missing, both((missing, _false(left))))))
+        case Shorthand(operand):
+            return _false(operand)
+        case _:
+            return Not(path)
+
+
+# --- one operator over normal forms
+
+
+def both(parts: Iterable[Formula]) -> Formula:
+    found = tuple(dict.fromkeys(one for part in parts for one in conjuncts(part)))
+    return found[0] if len(found) == 1 else And(found)
+
+
+def either(parts: Iterable[Formula]) -> Formula:
+    found = tuple(dict.fromkeys(one for part in parts for one in alternatives(part)))
+    return found[0] if len(found) == 1 else Or(found)
+
+
+def conjuncts(path: Formula) -> tuple[Formula, ...]:
+    return path.operands if isinstance(path, And) and not is_state_formula(path) else (path,)
+
+
+def alternatives(path: Formula) -> tuple[Formula, ...]:
+    return path.operands if isinstance(path, Or) and not is_state_formula(path) else (path,)
+
+
+def is_lasting(path: Formula) -> bool:
+    """Whether it has one value all along a path, for its form alone."""
+    match path:
+        case Globally(Finally(_, None), None) | Finally(Globally(_, None), None):
+            return True
+        case And() | Or() if not is_state_formula(path):
+            return all(map(is_lasting, children(path)))
+        case _:
+            return False
+
+
+def looks_back(path: Formula) -> bool:
+    """Whether it says something of where the path came from."""
+    return not is_state_formula(path) and (isinstance(path, Past) or any(map(looks_back, children(path))))
+
+
+def _taken_out(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
+    """Apply an operator that goes with conjunctions of something and what lasts: ``F(p & l)`` is ``F p & l``."""
+    lasting = [part for part in conjuncts(path) if is_lasting(part)]
+    others = [part for part in conjuncts(path) if not is_lasting(part)]
+    return both((*((over(both(others)),) if others else ()), *lasting)) if lasting else over(path)
+
+
+def _left_out(path: Formula, over: Callable[[Formula], Formula]) -> Formula:
+    """Apply an operator that goes with disjunctions of something and what lasts: ``G(p | l)`` is ``G p | l``."""
+    lasting = [part for part in alternatives(path) if is_lasting(part)]
+    others = [part for part in alternatives(path) if not is_lasting(part)]
+    return either((*((over(either(others)),) if others else ()), *lasting)) if lasting else over(path)
+
+
+def _next(operand: Formula) -> Formula:
+    return _taken_out(operand, lambda rest: _left_out(rest, Next))
+
+
+def _finally(operand: Formula, bound: int | None) -> Formula:
+    if bound is not None:
+        return _taken_out(operand, lambda rest: Finally(rest, bound) if bound else rest)
+    return either(_taken_out(part, _finally_one) for part in alternatives(operand))
+
+
+def _finally_one(operand: Formula) -> Formula:
+    match operand:
+        case Finally(inner) | Until(_, inner):
+            return _finally(inner, None)
+        case Next(inner):
+            return _next(_finally(inner, None))
+        case _:
+            return Finally(operand)
+
+
+def _globally(operand: Formula, bound: int | None) -> Formula:
+    if bound is not None:
+        return _left_out(operand, lambda rest: Globally(rest, bound) if bound else rest)
+    return both(_left_out(part, _globally_one) for part in conjuncts(operand))
+
+
+def _globally_one(operand: Formula) -> Formula:
+    match operand:
+        case Globally(inner) | Release(_, inner):
+            return _globally(inner, None)
+        case Next(inner):
+            return _next(_globally(inner, None))
+        case _:
+            return Globally(operand)
+
+
+def until(left: Formula, right: Formula, bound: int | None) -> Formula:
+    if bound == 0:
+        return right
+    return either(_taken_out(part, lambda rest: Until(left, rest, bound)) for part in alternatives(right))
+
+
+def _release(left: Formula, right: Formula) -> Formula:
+    return both(_left_out(part, lambda rest: Release(left, rest)) for part in conjuncts(right))

@@ -1,0 +1,220 @@
+"""A mapping to begin with: what the fields of a log seem to mean, and what it seems to call the messages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import field
+from datetime import UTC
+from difflib import SequenceMatcher
+from typing import Final
+
+from cplc.logs.events import Garbage
+from cplc.logs.mapping import FIELDS, Aspect
+from cplc.logs.protocol_vocabulary import Vocabulary, family_of
+from cplc.logs.records import MAX_NAME, Record, is_usable
+from cplc.logs.timestamps import Clock, clock
+from cplc.records import dataclass
+
+_MOST_VALUES: Final = 1000
+"""What has more values than these is not counted any further; neither activities nor roles are so many."""
+_MAX_FIELDS: Final = 1000
+_MAX_LENGTH: Final = 200
+"""Characters of a value that is told from others: names are shorter."""
+_MOST_LISTED: Final = 60
+_MOST_READ: Final = 200
+_ALIKE: Final = 0.75
+_TIMES: Final = (
+    "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M", "%d.%m.%Y", "%d/%m/%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M:%S",
+    "%m/%d/%Y %H:%M", "%Y/%m/%d %H:%M:%S", "%Y/%m/%d %H:%M", "%d-%m-%Y %H:%M:%S", "%d-%m-%Y %H:%M",
+)  # fmt: skip
+_CASE: Final = re.compile(
+    r"case|order|trace|session|claim|ticket|(^|[^a-z])(id|no|nr|number)$|[a-z](Id|ID|No|Nr)$", re.IGNORECASE
+)
+_PLAIN: Final = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass
+class _Column:
+    """The values of one field."""
+
+    values: Counter[str] = field(default_factory=Counter)
+    records: int = 0
+    is_usable: bool = False
+    """Whether a value is one that a mapping can name, or has such values inside."""
+    times: dict[str | None, int] = field(default_factory=dict)
+    """How many of the values each format of times reads; None is that of logs without a mapping."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A mapping as TOML."""
+
+    text: str
+    records: int
+    unread: int
+    has_fields: bool
+    """Whether some record has a field that a mapping can name; otherwise nothing is proposed."""
+    problem: str | None
+    """The first that could not be read."""
+
+
+def propose(records: Iterable[Record | Garbage], vocabulary: Vocabulary, case_type: str | None = None) -> Proposal:
+    """Return what the fields of these records seem to mean, what is uncertain as comments."""
+    columns: dict[str, _Column] = {}
+    count = unread = 0
+    problem: str | None = None
+    for record in records:
+        if isinstance(record, Garbage):
+            unread += 1
+            problem = problem or f"{record.place}: {record.reason}"
+            continue
+        count += 1
+        for name, value in record.fields.items():
+            if not name or len(name) > MAX_NAME or (name not in columns and len(columns) >= _MAX_FIELDS):
+                continue
+            column = columns.setdefault(name, _Column())
+            column.is_usable |= is_usable(value)
+            if isinstance(value, str | int | float) and value != "":
+                column.records += 1
+                text = str(value)[:_MAX_LENGTH]
+                if len(column.values) < _MOST_VALUES or text in column.values:
+                    column.values[text] += 1
+    columns = {name: column for name, column in columns.items() if column.is_usable}
+    for column in columns.values():
+        column.times = dict(_times(column))
+    found = _aspects(columns, vocabulary)
+    lines = ["# What the log seems to say. Correct what is wrong; lines that begin with # say nothing."]
+    lines += [f"case_type = {_quoted(case_type)}"] if case_type is not None else []
+    lines += _lines(columns, found, vocabulary)
+    return Proposal("".join(f"{line}\n" for line in lines), count, unread, bool(columns), problem)
+
+
+def _times(column: _Column) -> Iterator[tuple[str | None, int]]:
+    some = list(column.values)[:_MOST_READ]
+    for form in (None, *_TIMES):
+        reads = clock(form, UTC)
+        yield form, sum(_is_read(reads, value) for value in some)
+
+
+def _is_read(reads: Clock, value: str) -> bool:
+    try:
+        reads(value)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+def _aspects(columns: dict[str, _Column], vocabulary: Vocabulary) -> dict[Aspect, str]:
+    """Return the field that seems to say each thing: one of the usual names, or what its values look like."""
+    found: dict[Aspect, str] = {}
+    for aspect, names in FIELDS.items():
+        if (usual := next((name for name in names if name in columns and columns[name].records), None)) is not None:
+            found[aspect] = usual
+    free = {name: column for name, column in columns.items() if name not in found.values() and column.records}
+    times = {name: max(column.times.values()) for name, column in free.items() if len(column.values) > 1}
+    best = max(times, key=lambda name: times[name], default="")
+    if "time" not in found and best and times[best] >= min(_MOST_READ, len(free[best].values)):
+        found["time"] = best
+        del free[best]
+    named: tuple[tuple[Aspect, tuple[str, ...]], ...]
+    named = (("message", vocabulary.families), ("sender", tuple(sorted(vocabulary.roles))))
+    for aspect, known in named:
+        if aspect not in found and free:
+            scores = {name: _likeness(column, known) for name, column in free.items()}
+            best = max(scores, key=lambda name: scores[name])
+            if scores[best] > 0.0:
+                found[aspect] = best
+                del free[best]
+    if "case" not in found:
+        several = [name for name, column in free.items() if len(column.values) > 1 and _CASE.search(name)]
+        if several:
+            found["case"] = max(several, key=lambda name: len(columns[name].values))
+    return found
+
+
+def _likeness(column: _Column, known: Iterable[str]) -> float:
+    """Return how much of what the field says is like one of these words."""
+    if len(column.values) >= _MOST_LISTED:
+        return 0.0
+    return sum(count for value, count in column.values.items() if _closest(value, known)) / column.records
+
+
+def _closest(value: str, known: Iterable[str]) -> str | None:
+    """Return the word that is most like what a log says, if one is like it."""
+    said = _plain(value)
+    best, score = None, _ALIKE
+    for word in known:
+        plain = _plain(word)
+        parts = set(said.split())
+        like = 1.0 if said == plain else 0.9 if plain in parts or any(_begins(part, plain) for part in parts) else 0.0
+        like = like or SequenceMatcher(None, said, plain).ratio()
+        if like > score:
+            best, score = word, like
+    return best
+
+
+def _begins(part: str, word: str) -> bool:
+    """Tell whether one is the other with an ending: `paid` is not `pay`, but `ordered` is `order`."""
+    shorter, longer = sorted((part, word), key=len)
+    return len(shorter) >= 3 and longer.startswith(shorter)
+
+
+def _plain(text: str) -> str:
+    return _PLAIN.sub(" ", re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()).strip()
+
+
+def _lines(columns: dict[str, _Column], found: dict[Aspect, str], vocabulary: Vocabulary) -> Iterator[str]:
+    for aspect in FIELDS:
+        if aspect in found:
+            yield f"{aspect} = {_quoted(found[aspect])}"
+        elif aspect in ("case", "message"):
+            others = ", ".join(_quoted(name) for name in list(columns)[:_MOST_LISTED])
+            yield f"# {aspect} = ?   one of {others or 'nothing'}"
+    if "time" in found:
+        times = columns[found["time"]].times
+        form = max(times, key=lambda one: times[one])
+        if form is not None:
+            yield f"time_format = {_quoted(form)}"
+            if "%z" not in form:
+                yield '# time_zone = "Europe/Berlin"'
+    for table, aspect, known, members in (
+        ("messages", "message", vocabulary.families, vocabulary.messages),
+        ("participants", "sender", tuple(sorted({family_of(role) for role in vocabulary.roles})), vocabulary.roles),
+    ):
+        name = found.get(aspect)
+        if name is not None and columns[name].values.keys() - members:
+            yield ""
+            yield f"[{table}]"
+            yield from _words(columns[name], known, members)
+    unused = [name for name in columns if name not in found.values() and columns[name].records]
+    if unused:
+        yield ""
+        yield "# not used: " + ", ".join(_quoted(name) for name in unused[:_MOST_LISTED])
+    carried = sorted({name for payload in vocabulary.payloads.values() for name in payload} - columns.keys())
+    if carried:
+        yield "# [payload]"
+        for name in carried:
+            like = _closest(name, unused)
+            yield f"# {name} = {_quoted(like) if like else '?'}"
+
+
+def _words(column: _Column, known: Iterable[str], members: frozenset[str]) -> Iterator[str]:
+    """Yield what the log calls things, the most frequent first, with what it seems to be."""
+    said = [(value, count) for value, count in column.values.most_common() if value not in members]
+    for value, count in said[:_MOST_LISTED]:
+        close = _closest(value, known)
+        line = f"{_quoted(value)} = {_quoted(close)}" if close else f"# {_quoted(value)} = ?"
+        yield f"{line}   # {count:,} record{'' if count == 1 else 's'}"
+    if len(said) > _MOST_LISTED:
+        yield f"# and {len(said) - _MOST_LISTED:,} more"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as TOML has it."""
+    found = "".join(
+        f"\\u{ord(char):04x}" if ord(char) < 32 or ord(char) == 127 else "\\" + char if char in '"\\' else char
+        for char in text
+    )
+    return f'"{found}"'

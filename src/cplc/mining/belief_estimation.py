@@ -1,0 +1,198 @@
+"""Beliefs estimated from logs: how often others chose what, where they had the choice."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Final
+
+from cplc.decision.binomial import interval
+from cplc.mining.observed_choices import Choices, Sends
+from cplc.records import dataclass
+from cplc.system.model import Agent, Step, System
+
+_MOST_EVENTS: Final = 12
+_INDEX: Final = re.compile(r"\[(\d+)\]")
+_DIGITS: Final = Decimal("0.0001")
+_UNIT: Final = 10_000
+VARIABLE: Final = "i"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How probable one event of a belief is."""
+
+    event: str
+    """As in a belief: `pay[i]`, `bid[i](3)`."""
+    count: int
+    low: Decimal
+    high: Decimal
+    """With the confidence asked for, all events of the belief are between these bounds; rounded outwards."""
+    share: Decimal
+    """The shares of a belief sum to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedBelief:
+    """What is believed of an agent, or of each of alike ones."""
+
+    role: str
+    """`Buyer`, or `Buyer[i]` for members of a family."""
+    members: tuple[int, ...]
+    """The values of `i`; empty where there is none."""
+    over: str | None
+    """The family whose members these are, if they are all of them."""
+    estimates: tuple[Estimate, ...]
+    count: int
+    """How many situations that is counted over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    beliefs: tuple[EstimatedBelief, ...]
+    left_out: tuple[EstimatedBelief, ...]
+    """Those that overlap with ones that are counted over more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A choice but for the instance: what is the same in those that are counted together."""
+
+    role: str
+    events: tuple[str, ...]
+
+
+def estimated(choices: Choices, believer: frozenset[str], confidence: float) -> Estimates:
+    """Return what the believer, who plays these roles, may believe of the others."""
+    system = choices.machine.system
+    found: dict[Shape, tuple[Counter[str], set[int]]] = {}
+    for sends, outcomes in choices.decided.items():
+        if system.steps[min(sends)].actor in believer:
+            continue
+        for shape, index, counts in named_choices(system, sends, outcomes):
+            counter, members = found.setdefault(shape, (Counter(), set()))
+            counter.update(counts)
+            members |= {index} if index is not None else set()
+    beliefs = [
+        _belief(system, shape, counter, tuple(sorted(members)), confidence)
+        for shape, (counter, members) in found.items()
+    ]
+    beliefs.sort(key=lambda one: (-one.count, one.role, one.estimates[0].event))
+    kept: list[EstimatedBelief] = []
+    left: list[EstimatedBelief] = []
+    for one in beliefs:
+        (left if any(_overlap(one, other) for other in kept) else kept).append(one)
+    kept.sort(key=lambda one: (one.role, one.estimates[0].event))
+    return Estimates(tuple(kept), tuple(left))
+
+
+def _overlap(one: EstimatedBelief, other: EstimatedBelief) -> bool:
+    return not _messages(one).isdisjoint(_messages(other))
+
+
+def _messages(belief: EstimatedBelief) -> frozenset[str]:
+    """Return every message that a belief is about, whatever it carries."""
+    general = [estimate.event.partition("(")[0] for estimate in belief.estimates]
+    if not belief.members:
+        return frozenset(general)
+    return frozenset(name.replace(f"[{VARIABLE}]", f"[{member}]") for name in general for member in belief.members)
+
+
+def named_choices(
+    system: System, sends: Sends, outcomes: Mapping[Sends, int]
+) -> Iterator[tuple[Shape, int | None, Counter[str]]]:
+    """Yield the choice as it is counted: by payloads, or by messages where those are not known, or too many."""
+    steps = [system.steps[send] for send in sorted(sends)]
+    by_payload = len(sends) <= _MOST_EVENTS and all(len(chosen) == 1 for chosen in outcomes)
+    carries = {step.event for step in steps if sum(other.event == step.event for other in steps) > 1}
+    named = {
+        send: _event(system.steps[send], by_payload and system.steps[send].event in carries) for send in sorted(sends)
+    }
+    if len(set(named.values())) < 2:
+        return
+    counts: Counter[str] = Counter(dict.fromkeys(named.values(), 0))
+    for chosen, count in outcomes.items():
+        names = {named[send] for send in chosen}
+        if len(names) == 1:
+            counts[names.pop()] += count
+    agent = system.agent[steps[0].actor]
+    indices = {tuple(_INDEX.findall(step.event)) for step in steps}
+    mine = _INDEX.findall(agent.name)
+    index = next(iter(indices))
+    if len(indices) == 1 and len(index) == 1 and (not mine or mine == list(index)):
+        role = _general(agent.name) if mine else agent.name
+        counts = Counter({_general(name): count for name, count in counts.items()})
+        yield Shape(role, tuple(counts)), int(index[0]), counts
+    else:
+        yield Shape(agent.name, tuple(counts)), None, counts
+
+
+def _event(step: Step, with_payload: bool) -> str:
+    if not with_payload:
+        return step.event
+    return f"{step.event}({', '.join(_value(value) for _, value in step.payload)})"
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _general(name: str) -> str:
+    """Return the name with a variable for its index; what is in brackets of a payload is none."""
+    head, bracket, payload = name.partition("(")
+    return _INDEX.sub(f"[{VARIABLE}]", head) + bracket + payload
+
+
+def _belief(
+    system: System, shape: Shape, counts: Counter[str], members: tuple[int, ...], confidence: float
+) -> EstimatedBelief:
+    total = sum(counts.values())
+    several = len(shape.events) if len(shape.events) > 2 else 1
+    each = 1 - (1 - confidence) / several
+    shares = _shares([counts[event] for event in shape.events], total)
+    estimates = tuple(
+        Estimate(event, counts[event], *_bounds(counts[event], total, each), share)
+        for event, share in zip(shape.events, shares, strict=True)
+    )
+    return EstimatedBelief(shape.role, members, _family(system, shape, members), estimates, total)
+
+
+def _bounds(count: int, total: int, confidence: float) -> tuple[Decimal, Decimal]:
+    if not total:
+        return Decimal(0), Decimal(1)
+    low, high = interval(count, total, confidence)
+    return (
+        Decimal(low).quantize(_DIGITS, ROUND_FLOOR),
+        min(Decimal(1), Decimal(high).quantize(_DIGITS, ROUND_CEILING)),
+    )
+
+
+def _shares(counts: Sequence[int], total: int) -> list[Decimal]:
+    """Return the shares in ten thousandths, so that they sum to 1: what is left goes to the largest remainders."""
+    if not total:
+        counts, total = [1] * len(counts), len(counts)
+    parts = [count * _UNIT // total for count in counts]
+    order = sorted(range(len(counts)), key=lambda at: (-(counts[at] * _UNIT % total), at))
+    for at in order[: _UNIT - sum(parts)]:
+        parts[at] += 1
+    return [Decimal(part) / _UNIT for part in parts]
+
+
+def _family(system: System, shape: Shape, members: tuple[int, ...]) -> str | None:
+    """Return the one family whose members are just these, for a `for` over it."""
+    if not members:
+        return None
+    families: dict[str, list[Agent]] = {}
+    for agent in system.agents:
+        families.setdefault(agent.family, []).append(agent)
+    sizes = {
+        name
+        for name, agents in families.items()
+        if {_INDEX.findall(a.name)[0] for a in agents if "[" in a.name} == set(map(str, members))
+    }
+    own = shape.role.partition("[")[0]
+    if shape.role.endswith(f"[{VARIABLE}]"):
+        return own if own in sizes else None
+    return next(iter(sizes)) if len(sizes) == 1 else None

@@ -1,0 +1,101 @@
+"""What of a protocol logs show: which messages came, which way choices went, what became of promises."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from cplc.logs.protocol_vocabulary import family_of
+from cplc.mining.belief_estimation import named_choices
+from cplc.mining.observed_choices import Choices
+from cplc.records import dataclass
+from cplc.system.model import Claim, Commitment
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Something of a protocol, all members of a family together, and how often it was seen."""
+
+    name: str
+    count: int
+    members: int
+    """How many there are."""
+    missing: tuple[str, ...]
+    """The members that were never seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A choice of one agent, and how often it went which way."""
+
+    role: str
+    ways: Mapping[str, int]
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        return tuple(way for way, count in self.ways.items() if not count)
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """A commitment or claim, all members of a family together, and how often it came into each state."""
+
+    name: str
+    states: Mapping[str, int]
+    is_claim: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogCoverage:
+    messages: tuple[Seen, ...]
+    choices: tuple[Decided, ...]
+    promises: tuple[Promised, ...]
+
+    @property
+    def all(self) -> int:
+        """How much there is to be seen: messages, ways that choices which came up may go, promises that may be made."""
+        return len(self.messages) + sum(len(one.ways) for one in self.choices) + len(self.promises)
+
+    @property
+    def seen(self) -> int:
+        ways = sum(bool(count) for one in self.choices for count in one.ways.values())
+        made = sum(bool(one.states) for one in self.promises)
+        return sum(bool(one.count) for one in self.messages) + ways + made
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.seen / self.all if self.all else 100.0
+
+
+def log_coverage(choices: Choices, states: Counter[tuple[str, str]]) -> LogCoverage:
+    """Return what the logs show that were watched; ``states`` counts which promise came into which state."""
+    system = choices.machine.system
+    families: dict[str, list[str]] = {}
+    for message in system.messages:
+        families.setdefault(family_of(message.name), []).append(message.name)
+    messages = tuple(_seen(name, members, choices) for name, members in families.items())
+    ways: dict[tuple[str, tuple[str, ...]], Counter[str]] = {}
+    for sends, outcomes in choices.decided.items():
+        for shape, _, counts in named_choices(system, sends, outcomes):
+            counter = ways.setdefault((shape.role, shape.events), Counter(dict.fromkeys(shape.events, 0)))
+            for event, count in counts.items():
+                counter[event] += count
+    promises: dict[str, tuple[Counter[str], bool]] = {}
+    claims = {one.name for one in system.claims}
+    made: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+    for one in made:
+        counter, _ = promises.setdefault(family_of(one.name), (Counter(), one.name in claims))
+        for (name, state), count in states.items():
+            if name == one.name:
+                counter[state] += count
+    return LogCoverage(
+        messages,
+        tuple(Decided(role, dict(counter)) for (role, _), counter in ways.items()),
+        tuple(Promised(name, dict(counter), is_claim) for name, (counter, is_claim) in promises.items()),
+    )
+
+
+def _seen(name: str, members: list[str], choices: Choices) -> Seen:
+    count = sum(choices.sent[member] for member in members) + choices.unclear[name]
+    missing = () if choices.unclear[name] else tuple(member for member in members if not choices.sent[member])
+    return Seen(name, count, len(members), missing)

@@ -1,0 +1,147 @@
+"""What was learned from logs, as people, programs and the language itself read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from cplc.control_characters import printable
+from cplc.mining.belief_estimation import VARIABLE, EstimatedBelief, Estimates
+from cplc.mining.log_coverage import LogCoverage, Promised, Seen
+from cplc.report.json_data import Data
+from cplc.report.text import Style, plain
+
+
+def beliefs_text(estimates: Estimates, *, points: bool) -> Iterator[str]:
+    """Yield the lines that say it in the language; what can only be said in words is a comment."""
+    for belief in estimates.beliefs:
+        yield f"// {_counted(belief)}"
+        yield from _lines(belief, points=points)
+    for belief in estimates.left_out:
+        events = " | ".join(estimate.event for estimate in belief.estimates)
+        yield f"// left out, because it overlaps: {belief.role}: {events}; {_counted(belief)}"
+
+
+def _counted(belief: EstimatedBelief) -> str:
+    shown = ", ".join(f"{estimate.event} {estimate.count:,}" for estimate in belief.estimates)
+    situations = "situation" if belief.count == 1 else "situations"
+    return f"{belief.count:,} {situations}: {shown}"
+
+
+def _lines(belief: EstimatedBelief, *, points: bool) -> Iterator[str]:
+    events = " | ".join(
+        f"{estimate.event} {_decimal(estimate.share) if points else _bounds(estimate.low, estimate.high)}"
+        for estimate in belief.estimates
+    )
+    line = f"believes {belief.role}: {events}"
+    if not belief.members:
+        yield line
+    elif belief.over is not None:
+        role = VARIABLE if belief.role == f"{belief.over}[{VARIABLE}]" else belief.role
+        yield f"for {VARIABLE} in {belief.over} {{ believes {role}: {events} }}"
+    elif _is_range(belief.members) and len(belief.members) > 1:
+        yield f"for {VARIABLE} in {belief.members[0]}..{belief.members[-1]} {{ {line} }}"
+    else:
+        for member in belief.members:
+            yield line.replace(f"[{VARIABLE}]", f"[{member}]")
+
+
+def _is_range(members: Sequence[int]) -> bool:
+    return members[-1] - members[0] == len(members) - 1
+
+
+def _bounds(low: Decimal, high: Decimal) -> str:
+    return _decimal(low) if low == high else f"{_decimal(low)}..{_decimal(high)}"
+
+
+def _decimal(value: Decimal) -> str:
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def beliefs_data(estimates: Estimates) -> Data:
+    return {
+        "beliefs": [_data(belief) for belief in estimates.beliefs],
+        "left_out": [_data(belief) for belief in estimates.left_out],
+    }
+
+
+def _data(belief: EstimatedBelief) -> Data:
+    return {
+        "role": belief.role,
+        "members": list(belief.members),
+        "situations": belief.count,
+        "events": [
+            {
+                "event": estimate.event,
+                "count": estimate.count,
+                "share": float(estimate.share),
+                "low": float(estimate.low),
+                "high": float(estimate.high),
+            }
+            for estimate in belief.estimates
+        ],
+    }
+
+
+# --- coverage
+
+_MOST_NAMED = 12
+_OF_INTEREST = ("fulfilled", "violated")
+
+
+def coverage_text(found: LogCoverage, style: Style = plain) -> Iterator[str]:
+    """Yield what was never seen, and then how much was."""
+    for message in found.messages:
+        if said := _unseen(message):
+            yield f"{style('never sent', 'bad')}: {printable(said)}"
+    for choice in found.choices:
+        went = ", ".join(f"{way} {count:,}" for way, count in choice.ways.items() if count)
+        for way in choice.never:
+            yield f"{style('never chosen', 'bad')}: {printable(choice.role)} {printable(way)}, but {printable(went)}"
+    for promise in found.promises:
+        if not promise.states:
+            yield f"{style('never made', 'bad')}: {printable(promise.name)}"
+    for promise in found.promises:
+        if promise.states and not promise.is_claim and (never := _never(promise)):
+            yield f"{style('never', 'warning')} {never}: {printable(promise.name)}"
+    yield f"{found.seen:,} of {found.all:,} seen ({found.percent:.0f} %): {_counts(found)}"
+
+
+def _unseen(message: Seen) -> str:
+    if message.members == 1 or len(message.missing) == message.members:
+        return message.name if message.missing else ""
+    named = ", ".join(message.missing[:_MOST_NAMED])
+    more = len(message.missing) - _MOST_NAMED
+    return f"{named} and {more:,} more" if more > 0 else named
+
+
+def _never(promise: Promised) -> str:
+    return " or ".join(state for state in _OF_INTEREST if not promise.states.get(state))
+
+
+def _counts(found: LogCoverage) -> str:
+    messages = sum(bool(one.count) for one in found.messages)
+    ways = [count for one in found.choices for count in one.ways.values()]
+    made = sum(bool(one.states) for one in found.promises)
+    return (
+        f"messages {messages} of {len(found.messages)}, ways of choices {sum(map(bool, ways))} of {len(ways)}, "
+        f"promises {made} of {len(found.promises)}"
+    )
+
+
+def coverage_data(found: LogCoverage) -> Data:
+    return {
+        "messages": [
+            {"name": one.name, "count": one.count, "members": one.members, "never_sent": list(one.missing)}
+            for one in found.messages
+        ],
+        "choices": [
+            {"role": one.role, "ways": dict(one.ways), "never_chosen": list(one.never)} for one in found.choices
+        ],
+        "promises": [
+            {"name": one.name, "kind": "claim" if one.is_claim else "commitment", "states": dict(one.states)}
+            for one in found.promises
+        ],
+        "seen_percent": round(found.percent, 2),
+    }

@@ -1,0 +1,105 @@
+"""Which choices the events of logs have decided: who could have done what else, each time that something was sent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import field
+
+from cplc.monitoring.event_matching import Resolved
+from cplc.monitoring.state_tracker import Machine, States
+from cplc.records import dataclass
+
+Sends = frozenset[int]
+"""Positions of sends in the system's steps."""
+
+
+@dataclass
+class Choices:
+    """Counts what was sent, and what was chosen where one agent could have sent this or that.
+
+    Sends of one agent are alternatives where both are enabled, and the one, once it has arrived, leaves the other
+    disabled; so are payloads of one message. Alternatives of alternatives belong to the same choice.
+    """
+
+    machine: Machine
+    sent: Counter[str] = field(default_factory=Counter)
+    """How often each message was sent; those count where it is known which instance it was."""
+    unclear: Counter[str] = field(default_factory=Counter)
+    """Messages that may have been one instance or another."""
+    decided: dict[Sends, Counter[Sends]] = field(default_factory=dict)
+    """Of each choice, how often it was decided for which of its sends; several where it is not known which."""
+
+    def __post_init__(self) -> None:
+        steps = self.machine.system.steps
+        self._receipt = {at: self.machine.receipt.get(steps[at].event) for at in self.machine.seen}
+        self._candidates: dict[int, tuple[int, ...]] = {}
+
+    def watch(self, states: States, resolved: Resolved, inferring: bool) -> None:
+        """Take a message that is about to happen."""
+        steps = self.machine.system.steps
+        taken: dict[int, list[int]] = {}
+        for way in resolved.ways:
+            if steps[way[0]].kind not in ("send", "exchange"):
+                return
+            if moments := self.machine.moments(states, way, inferring):
+                taken[way[0]] = moments
+        names = {steps[send].event for send in taken}
+        if len(names) == 1:
+            self.sent[names.pop()] += 1
+        elif names:
+            self.unclear[resolved.message] += 1
+        if taken:
+            send, moments = next(iter(taken.items()))
+            choice = max((self._choice(state, send) for state in moments), key=len)
+            if len(choice) > 1 and (chosen := choice.intersection(taken)):
+                self.decided.setdefault(choice, Counter())[chosen] += 1
+
+    def _choice(self, state: int, send: int) -> Sends:
+        """Return the choice that a send belongs to in a state."""
+        found = {send}
+        waiting = [send]
+        while waiting:
+            one = waiting.pop()
+            for other in self._rivals(one):
+                if other not in found and self._excludes(state, one, other):
+                    found.add(other)
+                    waiting.append(other)
+        return frozenset(found)
+
+    def _rivals(self, send: int) -> tuple[int, ...]:
+        """Return the sends of the same agent that this one may disable, or that may disable it."""
+        if send not in self._candidates:
+            steps = self.machine.system.steps
+            mine = self._writes(send), steps[send].footprint
+            self._candidates[send] = tuple(
+                other
+                for other in self.machine.seen
+                if other != send
+                and steps[other].actor == steps[send].actor
+                and (mine[0] & steps[other].footprint or self._writes(other) & mine[1])
+            )
+        return self._candidates[send]
+
+    def _writes(self, send: int) -> frozenset[str]:
+        steps, receipt = self.machine.system.steps, self._receipt[send]
+        return steps[send].writes if receipt is None else steps[send].writes | steps[receipt].writes
+
+    def _excludes(self, state: int, one: int, other: int) -> bool:
+        """Tell whether both can be sent in the state, and one of them then leaves the other disabled."""
+        taken, steps = self.machine.stepper.taken, self.machine.system.steps
+        if not taken(state, other):
+            return False
+        return (
+            steps[one].event == steps[other].event
+            or not self._is_possible_after(state, one, other)
+            or not self._is_possible_after(state, other, one)
+        )
+
+    def _is_possible_after(self, state: int, first: int, second: int) -> bool:
+        taken, receipt = self.machine.stepper.taken, self._receipt[first]
+        arrived = (
+            end
+            for sent in taken(state, first)
+            for end in ((taken(sent, receipt) or [sent]) if receipt is not None else [sent])
+        )
+        return any(taken(end, second) for end in arrived)

@@ -1,0 +1,81 @@
+"""From real time to deadlines.
+
+A deadline of k ticks is over when k times as long as a tick has gone by. The clocks of a system count strokes that are
+the same for all, so in real time they would be up to a tick early; here each deadline runs from the moment it begins.
+The clocks of the system are only used to let one deadline run out: each is given two strokes, whatever it has in the
+protocol, and stands at none but for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from cplc.monitoring.case_state import Case, Life
+from cplc.monitoring.state_tracker import views
+from cplc.records import dataclass
+from cplc.system.model import System
+
+if TYPE_CHECKING:
+    from cplc.compilation import Compilation
+
+_STROKES: Final = 2
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How time passes in a system."""
+
+    system: System
+    tick: int = 0
+    """Nanoseconds of a tick; 0 where time stands still."""
+    limits: Mapping[int, tuple[int | None, int | None]] = field(default_factory=dict)
+    """The deadlines of commitments and views, by position, in ticks: while active, and while conditional."""
+
+    def due(self, position: int, life: Life | None) -> int | None:
+        """Return when the deadline that runs now runs out."""
+        if not self.tick or life is None or life.time is None or position not in self.limits:
+            return None
+        within, expires = self.limits[position]
+        ticks = {"active": within, "conditional": expires}.get(life.state)
+        return None if ticks is None else life.time + ticks * self.tick - life.ran
+
+    def next(self, case: Case, time: int | None) -> tuple[int, int] | None:
+        """Return the deadline of the case that runs out next, before that time, with the commitment."""
+        if not self.tick or time is None:
+            return None
+        dues = (
+            (due, position)
+            for position in self.limits
+            if (life := case.lives.get(position)) is not None and not life.is_over
+            if (due := self.due(position, life)) is not None and due < time
+        )
+        return min(dues, default=None)
+
+
+def clock_for(protocol: Compilation, tick: timedelta | None) -> Clock:
+    """Return how time passes if a tick takes so long."""
+    from cplc.lowering.lower import lower
+
+    model = protocol.model
+    limits = {
+        at: (one.within, one.expires)
+        for at, one in enumerate(model.commitments)
+        if one.within is not None or one.expires is not None
+    }
+    if tick is None or not limits:
+        return Clock(protocol.system)
+    same = tuple(
+        replace(
+            one,
+            within=None if one.within is None else _STROKES,
+            expires=None if one.expires is None else _STROKES,
+        )
+        for one in model.commitments
+    )
+    system = lower(replace(model, commitments=same))
+    first = len(system.commitments) + len(system.claims)
+    limits |= {position: limits[at] for position, (at, _) in enumerate(views(system), first)}
+    return Clock(system, tick // timedelta(microseconds=1) * 1000, limits)

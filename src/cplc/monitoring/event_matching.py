@@ -1,0 +1,195 @@
+"""Which steps of a system an event may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Final, Literal
+
+from cplc.logic.expressions import Value
+from cplc.logs.events import Event
+from cplc.logs.protocol_vocabulary import family_of
+from cplc.lowering.variable_names import field_of
+from cplc.monitoring.findings import BadPayload, Rejected, UnknownMessage, WrongRecipient, WrongSender
+from cplc.monitoring.state_tracker import Machine, Way
+from cplc.records import dataclass
+from cplc.system.model import Message, Step
+
+_MOST: Final = 8
+_REMEMBERED: Final = 1 << 16
+_MAX_REMEMBERED: Final = 1000
+"""Characters of an event that the outcome is remembered for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The steps that an event may be, and the message in words: one instance, or the family if that is not said."""
+
+    message: str
+    messages: tuple[Message, ...]
+    ways: tuple[Way, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """Why an event is none of the protocol, whatever has happened before."""
+
+    kind: type[Rejected]
+    message: str
+    because: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+
+
+class Resolver:
+    """Knows the names of one protocol."""
+
+    def __init__(self, machine: Machine, players: Mapping[str, Sequence[str]]) -> None:
+        self.machine = machine
+        self._known: dict[object, Resolved | Unresolved] = {}
+        system = machine.system
+        self._sendings: dict[str, list[int]] = {}
+        for at in machine.seen:
+            self._sendings.setdefault(system.steps[at].event, []).append(at)
+        self._families: dict[str, list[Message]] = {}
+        for message in system.messages:
+            self._families.setdefault(message.name, []).append(message)
+            if (family := family_of(message.name)) != message.name:
+                self._families.setdefault(family, []).append(message)
+        self._roles: dict[str, frozenset[str]] = {name: frozenset(roles) for name, roles in players.items()}
+        for agent in system.agents:
+            self._roles[agent.family] = self._roles.get(agent.family, frozenset()) | {agent.name}
+            self._roles[agent.name] = frozenset([agent.name])
+
+    def roles(self, name: str) -> frozenset[str]:
+        """Return the roles that a role, a family or a participant stands for; none if there is no such name."""
+        return self._roles.get(name, frozenset())
+
+    def resolve(self, event: Event) -> Resolved | Unresolved:
+        """Return the steps that the event may be; most logs say the same again and again."""
+        try:
+            asked = (
+                event.message, event.kind, event.sender, event.recipients,
+                tuple(event.bindings.items()),
+                tuple((name, type(value), value) for name, value in event.values.items()),
+            )  # fmt: skip
+            found = self._known.get(asked)
+        except TypeError:  # a payload that no protocol has
+            return self._resolved(event)
+        if found is None:
+            found = self._resolved(event)
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            if _length(event) <= _MAX_REMEMBERED:
+                self._known[asked] = found
+        return found
+
+    def _resolved(self, event: Event) -> Resolved | Unresolved:
+        family = self._families.get(event.message)
+        if family is None:
+            close = get_close_matches(event.message, self._families, 1)
+            return Unresolved(UnknownMessage, event.message, (f"did you mean `{close[0]}`?",) if close else ())
+        named = _with_indices(family, tuple(event.bindings.values())) if event.bindings else family
+        if not named:
+            said = ", ".join(f"{name} = {value}" for name, value in event.bindings.items())
+            return Unresolved(UnknownMessage, event.message, (f"there is none with {said}",))
+        sent = [one for one in named if self._is(event.sender, one.sender)]
+        if not sent:
+            senders = tuple(dict.fromkeys(one.sender for one in named))
+            shown = named[0].name if len(named) == 1 else event.message
+            stranger = () if event.sender in self._roles else (f"`{event.sender}` is no role of the protocol",)
+            return Unresolved(WrongSender, shown, (*_owner("sent by", senders), *stranger))
+        fitting = [
+            one
+            for one in sent
+            if not event.recipients or any(self._is(name, one.receiver) for name in event.recipients)
+        ]
+        if not fitting:
+            receivers = tuple(dict.fromkeys(one.receiver for one in sent))
+            return Unresolved(WrongRecipient, event.message, _owner("sent to", receivers))
+        shown = fitting[0].name if len(fitting) == 1 else event.message
+        wrong: tuple[str, ...] = ()
+        ways: list[Way] = []
+        for message in fitting:
+            values, problems = self._payload(message, event.values)
+            wrong = wrong or problems
+            if not problems:
+                ways += self._ways(message, values, event.kind)
+        if not ways and wrong:
+            return Unresolved(BadPayload, shown, wrong)
+        return Resolved(shown, tuple(fitting), tuple(ways))
+
+    def _is(self, name: str | None, role: str) -> bool:
+        return name is None or role in self._roles.get(name, ())
+
+    def _payload(self, message: Message, given: Mapping[str, object]) -> tuple[dict[str, Value], tuple[str, ...]]:
+        """Return the values as the protocol writes them, and what is wrong with them; others are of no interest."""
+        values: dict[str, Value] = {}
+        wrong: list[str] = []
+        for name in message.parameters:
+            if (said := given.get(name)) is None:
+                continue
+            domain = self.machine.system.variable[field_of(message.name, name, message.sender)].domain
+            value = _written(said, domain)
+            if value is None:
+                wrong.append(f"`{name}` is {str(said)[:80]}, not {_among(domain)}")
+            else:
+                values[name] = value
+        return values, tuple(wrong)
+
+    def _ways(
+        self, message: Message, values: Mapping[str, Value], kind: Literal["message", "sent", "received"]
+    ) -> Iterable[Way]:
+        steps = self.machine.system.steps
+        receipt = self.machine.receipt.get(message.name)
+        if kind == "received" and receipt is not None:
+            return [(receipt,)]
+        sendings = [at for at in self._sendings.get(message.name, ()) if _carries(steps[at], values)]
+        if kind == "sent" or receipt is None:
+            return [(at,) for at in sendings]
+        return [(at, receipt) for at in sendings]
+
+
+def _length(event: Event) -> int:
+    texts = (event.message, event.sender or "", *(event.recipients or ()), *event.values.values())
+    return sum(len(text) for text in texts if isinstance(text, str))
+
+
+def _with_indices(family: Sequence[Message], indices: tuple[int, ...]) -> list[Message]:
+    """Return those of these indices; in another order, if the order in which they are named does not fit."""
+    known = [(one, _indices(one.name)) for one in family]
+    exactly = [one for one, found in known if found == indices]
+    return exactly or [one for one, found in known if sorted(found) == sorted(indices)]
+
+
+def _indices(name: str) -> tuple[int, ...]:
+    inside = ",".join(re.findall(r"\[([^\]]*)\]", name))
+    return tuple(int(part) for part in inside.split(",") if part.strip().lstrip("-").isdecimal())
+
+
+def _carries(step: Step, values: Mapping[str, Value]) -> bool:
+    return all(name not in values or values[name] == sent for name, sent in step.payload)
+
+
+def _written(said: object, domain: Sequence[Value]) -> Value | None:
+    """Return the value of the domain that is meant; logs often say everything in words."""
+    for value in domain:
+        if isinstance(said, bool) == isinstance(value, bool) and said == value:
+            return value
+    if isinstance(said, str):
+        text = said.strip()
+        for value in domain:
+            if text == str(value) or (isinstance(value, bool) and text.lower() == str(value).lower()):
+                return value
+    return None
+
+
+def _among(domain: Sequence[Value]) -> str:
+    if len(domain) > _MOST and all(isinstance(value, int) for value in domain):
+        return f"in {domain[0]}..{domain[-1]}"
+    return "one of " + ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in domain)
+
+
+def _owner(how: str, roles: Sequence[str]) -> tuple[str, ...]:
+    more = f" and {len(roles) - _MOST} more" if len(roles) > _MOST else ""
+    return (f"it is {how} {', '.join(roles[:_MOST])}{more}",)

@@ -1,0 +1,367 @@
+"""The steps of a system, ready to follow what is observed of them.
+
+Of a case it is not always known in which state it is: a log may leave out what was said, when a message arrived, or
+that a round has ended. So what is kept is a few states, any of which it may be in, and what may have gone on from there
+unseen is only looked at where it makes a difference. A step that nobody sees and that shares no variable with the one
+that is seen, nor with another that does, may just as well come later; so it is left for later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Final, Literal, TypeVar
+
+from cplc.engines.explicit.graph import Stepper
+from cplc.logic.expressions import Expr, reads
+from cplc.lowering.lifecycle_analysis import clock_of
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+from cplc.simulation.run_statistics import Effect, effects_of
+from cplc.system.model import Claim, Commitment, System
+from cplc.system.standings import argument_of, standing_of, standing_text
+
+States = tuple[int, ...]
+"""The packed states that a case may be in, but for what has gone on unseen; in order."""
+
+Way = tuple[int, ...]
+"""Steps that are taken together: a sending, a receipt, an exchange, or a sending that arrives at once."""
+
+Ending = Literal["over", "anew"]
+
+_REMEMBERED: Final = 1 << 17
+_RUN_OUT: Final = ("violated", "expired")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an observation makes of a case."""
+
+    states: States
+    effects: tuple[Effect, ...]
+    """What became of commitments and claims, in order, whichever state it was."""
+    known: tuple[tuple[int, str], ...]
+    """Where several states are possible: commitments and claims that are now the same in each, with what they are."""
+    late: tuple[int, ...] = ()
+    """Commitments that this would have kept, had their deadline not run out."""
+
+
+Told = TypeVar("Told", Outcome, Outcome | None)
+
+
+def views(system: System) -> Iterator[tuple[int, Commitment]]:
+    """Yield the views of commitments with deadlines, which run for each side by itself, with their positions."""
+    for at, one in enumerate(system.commitments):
+        if one.within is not None or one.expires is not None:
+            yield from ((at, replace(one, variable=variable)) for _, variable in one.views)
+
+
+class Machine:
+    """Follows cases through one system; what it has learned of steps is kept from one case to the next."""
+
+    def __init__(self, system: System, most: int) -> None:
+        self.system = system
+        self.most = most
+        """So many states may be possible at once."""
+        self.stepper = Stepper(system)
+        self.packing = self.stepper.packing
+        self.told: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+        """What somebody wants to hear of."""
+        self.kept: tuple[Commitment | Claim, ...] = (*self.told, *(view for _, view in views(system)))
+        self.tick = next((at for at, step in enumerate(system.steps) if step.kind == "tick"), None)
+        self._restarts = tuple(at for at, step in enumerate(system.steps) if step.kind == "restart")
+        self._receipts = tuple(at for at, step in enumerate(system.steps) if step.kind == "receive")
+        self.seen = tuple(at for at, step in enumerate(system.steps) if step.kind in ("send", "exchange"))
+        self.receipt = {system.steps[at].event: at for at in self._receipts}
+        self._effects = [effects_of(self.packing, self.kept, step) for step in system.steps]
+        self._touches = [self.packing.mask(step.footprint) for step in system.steps]
+        self._writes = [self.packing.mask(step.writes) for step in system.steps]
+        self._clocks = self.packing.mask(one.name for one in system.variables if one.kind in ("clock", "age"))
+        self._relevant: dict[tuple[Way, bool], tuple[int, ...]] = {}
+        self._known: dict[tuple[States, object, bool], Outcome | None] = {}
+        self._over: dict[tuple[States, bool], Ending | None] = {}
+        self._late = [
+            (at, self._condition(one.consequent))
+            for at, one in enumerate(system.commitments)
+            if (one.within is not None or one.expires is not None) and not one.content
+        ]
+        self._on_course = {
+            at: self._condition(one.on_course) for at, one in enumerate(system.commitments) if one.content
+        }
+
+    @cached_property
+    def initial(self) -> States:
+        """The states that a case may begin in."""
+        choices = [tuple(dict.fromkeys(variable.initial)) for variable in self.system.variables]
+        if prod(map(len, choices)) > self.most:
+            raise ResourceExhausted(f"a case may begin in more than {self.most:,} states")
+        names = [variable.name for variable in self.system.variables]
+        return tuple(
+            sorted(
+                sum(self.packing.bits(name, value) for name, value in zip(names, values, strict=True))
+                for values in product(*choices)
+            )
+        )
+
+    def _condition(self, condition: Expr) -> tuple[int, Expr]:
+        return self.packing.mask(reads(condition)), condition
+
+    # --- what goes on unseen
+
+    def unseen(self, inferring: bool) -> tuple[int, ...]:
+        """Return the steps that logs do not tell: ends of rounds and, where they are inferred, receipts."""
+        return (*self._restarts, *self._receipts) if inferring else self._restarts
+
+    def _before(self, way: Way, inferring: bool) -> tuple[int, ...]:
+        """Return the unseen steps that may make a difference to these."""
+        found = self._relevant.get((way, inferring))
+        if found is None:
+            touches = writes = 0
+            for step in way:
+                touches, writes = touches | self._touches[step], writes | self._writes[step]
+            found = self._relevant[way, inferring] = self._near(touches, writes, inferring)
+        return found
+
+    def _near(self, touches: int, writes: int, inferring: bool) -> tuple[int, ...]:
+        """Return the unseen steps that may make a difference where these bits are read or written.
+
+        Some do so by way of each other.
+        """
+        waiting = list(self.unseen(inferring))
+        chosen: list[int] = []
+        while near := [step for step in waiting if self._writes[step] & touches or self._touches[step] & writes]:
+            chosen += near
+            waiting = [step for step in waiting if step not in near]
+            for step in near:
+                touches, writes = touches | self._touches[step], writes | self._writes[step]
+        return tuple(sorted(chosen))
+
+    def before(self, states: States, way: Way, inferring: bool) -> Iterator[int]:
+        """Yield the states in which these steps may find the case, as far as that matters to them."""
+        steps = self._before(way, inferring)
+        for state in states:
+            yield from self._closure(state, steps)
+
+    def is_possible(self, states: States, step: int, inferring: bool) -> bool:
+        """Whether a step may be possible now; not, if too much would have to be looked at."""
+        try:
+            return any(self.stepper.taken(state, step) for state in self.before(states, (step,), inferring))
+        except ResourceExhausted:
+            return False
+
+    def _closure(self, state: int, steps: Sequence[int]) -> dict[int, tuple[Effect, ...]]:
+        """Return the states that these steps lead to, the state itself first, each with what happens on the way."""
+        found: dict[int, tuple[Effect, ...]] = {state: ()}
+        if steps:
+            waiting = [state]
+            while waiting:
+                before = waiting.pop()
+                for step in steps:
+                    for target in self.stepper.taken(before, step):
+                        if target not in found:
+                            found[target] = found[before] + self._happening(before, step)
+                            waiting.append(target)
+                            self._check(found)
+        return found
+
+    def reached(self, states: Iterable[int], inferring: bool) -> tuple[int, ...]:
+        """Return every state that the case may be in by now."""
+        found: dict[int, None] = {}
+        for state in states:
+            found.update(dict.fromkeys(self._closure(state, self.unseen(inferring))))
+            self._check(found)
+        return tuple(found)
+
+    def _check(self, found: dict[int, tuple[Effect, ...]] | dict[int, None]) -> None:
+        if len(found) > self.most:
+            raise ResourceExhausted(f"more than {self.most:,} states are possible")
+
+    def _happening(self, before: int, step: int) -> tuple[Effect, ...]:
+        effects = self._effects[step]
+        return effects[1][before & effects[0]] if effects is not None else ()
+
+    # --- what is seen
+
+    def after(self, states: States, ways: tuple[Way, ...], inferring: bool) -> Outcome | None:
+        """Return what becomes of a case in which one of these ways was gone; None if that is not possible.
+
+        Raise `ResourceExhausted` where too many states are possible then.
+        """
+        asked = states, ways, inferring
+        if asked in self._known:
+            return self._known[asked]
+        return self._remember(asked, self._after(states, ways, inferring))
+
+    def _remember(self, asked: tuple[States, object, bool], found: Told) -> Told:
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        self._known[asked] = found
+        return found
+
+    def _after(self, states: States, ways: tuple[Way, ...], inferring: bool) -> Outcome | None:
+        paths: dict[int, tuple[Effect, ...]] = {}
+        different = False
+        for way in ways:
+            steps = self._before(way, inferring)
+            for state in states:
+                for before, unseen in self._closure(state, steps).items():
+                    for target, effects in self._gone(before, way):
+                        told = unseen + effects
+                        different |= paths.setdefault(target, told) != told
+                        self._check(paths)
+        if not paths:
+            return None
+        targets = self._without_what_follows(tuple(sorted(paths)), inferring)
+        stories = list(paths.values())
+        is_one = not different and all(story == stories[0] for story in stories)
+        known = () if is_one and len(states) == len(targets) == 1 else self.agreed(targets)
+        return Outcome(targets, stories[0] if is_one else (), known, self._kept_late(states, targets))
+
+    def run_out(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
+        """Return what becomes of a case when the deadline of a commitment runs out, where it is in that state."""
+        assert self.tick is not None, "there are deadlines"
+        asked = states, ((-1 - position,), state), inferring
+        found = self._known.get(asked)
+        return found or self._remember(asked, self._run_out(states, position, state, inferring))
+
+    def _run_out(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
+        tick = (self.tick or 0,)
+        variable = self.kept[position].variable
+        clock = self.system.variable[clock_of(variable)]
+        last_stroke = self.packing.bits(clock.name, clock.domain[-1])
+        paths: dict[int, tuple[Effect, ...]] = {}
+        stories: dict[tuple[Effect, ...], None] = {}
+        for at in states:
+            for before, unseen in self._closure(at, self._before(tick, inferring)).items():
+                ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
+                if self.packing.value(variable, before) == state:
+                    ends = self._gone(before | last_stroke, tick)
+                for target, effects in ends:
+                    stories[unseen + effects] = None
+                    paths[target & ~self._clocks] = unseen + effects
+                    self._check(paths)
+        targets = self._without_what_follows(tuple(sorted(paths)), inferring)
+        is_one = len(stories) == 1
+        known = () if is_one and len(states) == len(targets) == 1 else self.agreed(targets)
+        return Outcome(targets, next(iter(stories)) if is_one else (), known)
+
+    def _gone(self, before: int, way: Way) -> list[tuple[int, tuple[Effect, ...]]]:
+        ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
+        for step in way:
+            ends = [
+                (target, told + self._happening(state, step))
+                for state, told in ends
+                for target in self.stepper.taken(state, step)
+            ]
+        return ends
+
+    def _without_what_follows(self, states: States, inferring: bool) -> States:
+        """Leave out states that others lead to unseen: they are possible anyway."""
+        if len(states) == 1:
+            return states
+        kept = dict.fromkeys(states)
+        with suppress(ResourceExhausted):
+            for state in states:
+                if state in kept:
+                    for target in self._closure(state, self.unseen(inferring)):
+                        if target != state:
+                            kept.pop(target, None)
+        return tuple(kept)
+
+    def agreed(self, states: States) -> tuple[tuple[int, str], ...]:
+        """Return the commitments and claims that are the same in all of these states, with what they are."""
+        found = []
+        for position, one in enumerate(self.kept):
+            values = {self.packing.value(one.variable, state) for state in states}
+            if len(values) == 1:
+                found.append((position, str(values.pop())))
+        return tuple(found)
+
+    def is_on_course(self, position: int, states: States) -> bool:
+        """Whether a commitment is kept if nothing more happens, in every one of these states."""
+        if position not in self._on_course or not states:
+            return False
+        mask, condition = self._on_course[position]
+        holds = self.packing.condition(condition)
+        return all(holds(state & mask) for state in states)
+
+    def standing(self, name: str, states: States) -> str | None:
+        """Return the standing of something in all of these states; None if they differ."""
+        names = [one for one in (standing_of(name), argument_of(name)) if one in self.system.variable]
+        if not names or not states:
+            return "" if states else None
+        looks = ({one: self.packing.value(one, state) for one in names} for state in states)
+        found = {standing_text(self.system, name, look) for look in looks}
+        return found.pop() if len(found) == 1 else None
+
+    def _kept_late(self, before: States, after: States) -> tuple[int, ...]:
+        """Return the commitments whose deadline has run out and whose consequent comes true now, in every state."""
+        found = []
+        for position, (mask, condition) in self._late:
+            one = self.kept[position]
+            if all(self.packing.value(one.variable, state) in _RUN_OUT for state in (*before, *after)):
+                holds = self.packing.condition(condition)
+                if all(holds(state & mask) for state in after) and not any(holds(state & mask) for state in before):
+                    found.append(position)
+        return tuple(found)
+
+    def moments(self, states: States, way: Way, inferring: bool) -> list[int]:
+        """Return the states in which a case may have been when this way was gone: `cplc.mining` asks what else could.
+
+        Receipts that are not told and matter for it have happened by then.
+        """
+        return [before for before in self.before(states, way, inferring) if self.stepper.taken(before, way[0])]
+
+    def values(self, position: int, states: States, inferring: bool) -> tuple[str, ...]:
+        """Return what a commitment or claim may be by now; anything, if too much would have to be looked at."""
+        variable = self.kept[position].variable
+        steps = self._near(self.packing.mask([variable]), 0, inferring)
+        try:
+            reached = [found for state in states for found in self._closure(state, steps)]
+        except ResourceExhausted:
+            return tuple(map(str, self.system.variable[variable].domain))
+        return tuple(dict.fromkeys(str(self.packing.value(variable, state)) for state in reached))
+
+    def arrival(self, states: States) -> tuple[str, Outcome] | None:
+        """Return what becomes of a case when something that is under way arrives, and what that is."""
+        for name, step in self.receipt.items():
+            with suppress(ResourceExhausted):
+                outcome = self.after(states, ((step,),), True)
+                if outcome is not None:
+                    return name, outcome
+        return None
+
+    # --- the end of a case
+
+    def ending(self, states: States, inferring: bool) -> Ending | None:
+        """Return "over" if nothing can happen any more, "anew" if all can begin as at first and nothing else can.
+
+        Neither can be told from what the case was: so that much is enough to remember of it.
+        """
+        asked = states, inferring
+        if asked not in self._over:
+            if len(self._over) >= _REMEMBERED:
+                self._over.clear()
+            self._over[asked] = self._ending(states, inferring)
+        return self._over[asked]
+
+    def _ending(self, states: States, inferring: bool) -> Ending | None:
+        watched = self.seen if inferring else (*self.seen, *self._receipts)
+        if len(states) != 1 or (
+            states != self.initial and any(self.stepper.taken(states[0], step) for step in watched)
+        ):
+            return None
+        try:
+            reached = self.reached(states, inferring)
+        except ResourceExhausted:
+            return None
+        alive = [state for state in reached if any(self.stepper.taken(state, step) for step in watched)]
+        if self.tick is not None and any(self.stepper.taken(state, self.tick) != [state] for state in reached):
+            return None
+        if not alive:
+            return "over"
+        return "anew" if tuple(alive) == self.initial else None

@@ -1,0 +1,117 @@
+"""How things stand in a case: what became of every commitment so far, and what somebody may and has to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cplc.logic.expressions import Value
+from cplc.monitoring.case_state import Case
+from cplc.monitoring.deadline_clock import Clock
+from cplc.monitoring.state_tracker import Machine, States
+from cplc.records import dataclass
+from cplc.system.model import Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A commitment or claim as it is now."""
+
+    name: str
+    debtor: str
+    creditor: str
+    """Of a claim, who makes it, and to whom."""
+    is_claim: bool
+    state: str
+    """As far as is known; `null` if it is not there."""
+    possible: tuple[str, ...]
+    """What it may be by now, if something has gone on unseen: `state` is among them."""
+    asks: str
+    """What the debtor is to bring about, or what the claim says."""
+    since: int | None
+    due: int | None
+    place: str
+    """The event that made it so."""
+    on_course: bool = False
+    """It is a promise about runs that is kept if nothing more happens."""
+    standing: str = ""
+    """The last move on it, with the claim of an argument; empty if there is none, or if that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A message that may be sent now, with what it may carry."""
+
+    message: str
+    sender: str
+    recipient: str
+    payloads: tuple[tuple[tuple[str, Value], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What somebody may do now, and has to."""
+
+    agent: str
+    may_send: tuple[Sending, ...]
+    owes: tuple[Standing, ...]
+    """Commitments that are active, or may be by now; those on course as well, which say so."""
+    owed: tuple[Standing, ...]
+    """Those that others have to keep towards it."""
+
+    def may(self, message: str) -> bool:
+        """Whether a message may be sent now: an instance by its name, or any of a family."""
+        return any(message in (one.message, one.message.partition("[")[0]) for one in self.may_send)
+
+
+def standings(
+    machine: Machine, case: Case, inferring: bool, clock: Clock, asks: Mapping[str, str]
+) -> tuple[Standing, ...]:
+    """Return how every commitment and claim of a case stands; what each asks for is given."""
+    found = []
+    for position, one in enumerate(machine.told):
+        life = case.lives.get(position)
+        sides = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+        found.append(
+            Standing(
+                one.name,
+                *sides,
+                isinstance(one, Claim),
+                "null" if life is None else life.state,
+                machine.values(position, case.states, inferring),
+                asks[one.name],
+                None if life is None else life.time,
+                clock.due(position, life),
+                "" if life is None else life.place,
+                machine.is_on_course(position, case.states),
+                machine.standing(one.variable, case.states) or "",
+            )
+        )
+    return tuple(found)
+
+
+def allowed(
+    machine: Machine,
+    agent: str,
+    roles: frozenset[str],
+    states: States,
+    inferring: bool,
+    known: Sequence[Standing],
+) -> Allowed:
+    """Return what these roles may send in one of these states, and what they owe."""
+    found: dict[str, dict[tuple[tuple[str, Value], ...], None]] = {}
+    for step in machine.seen:
+        taken = machine.system.steps[step]
+        if taken.actor in roles and machine.is_possible(states, step, inferring):
+            found.setdefault(taken.event, {})[taken.payload] = None
+    messages = machine.system.message
+    sendings = (
+        Sending(name, messages[name].sender, messages[name].receiver, tuple(payloads))
+        for name, payloads in found.items()
+    )
+    active = [one for one in known if not one.is_claim and "active" in (one.state, *one.possible)]
+    return Allowed(
+        agent,
+        tuple(sendings),
+        tuple(one for one in active if one.debtor in roles),
+        tuple(one for one in active if one.creditor in roles),
+    )

@@ -1,0 +1,119 @@
+"""Which changes to a protocol its properties notice, found by verifying every mutant anew.
+
+A mutant is noticed where some answer differs from that for the protocol as written. One that nobody notices either
+does nothing different in any state the protocol can reach, or shows what the properties leave open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Literal
+
+from cplc.checking.engine_selector import EngineName
+from cplc.checking.results import Answer, Question
+from cplc.checking.verify import Verifier
+from cplc.logic.expressions import FALSE, TRUE, Expr, Read, conj, disj, equal, negate
+from cplc.logic.formulas import Atom, Finally, OnPaths
+from cplc.mutation.mutants import Mutant, mutants
+from cplc.records import dataclass
+from cplc.semantics.model import CheckedModel
+from cplc.system.model import Step, System
+
+Asking = Callable[[CheckedModel], tuple[System, Sequence[tuple[Question, System]]]]
+"""The system of a protocol, and what is asked of it: each question with the system that it is asked of."""
+
+Verdict = Literal["noticed", "unnoticed", "no effect", "unknown"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    mutant: Mutant
+    verdict: Verdict
+    by: str | None = None
+    """The first property or check found that notices it."""
+
+
+def coverage(
+    model: CheckedModel, asking: Asking, engine: EngineName = "auto", among: range | None = None
+) -> Iterator[Outcome]:
+    """Yield what becomes of each mutant, or of those at these positions, in the order of the text."""
+    original, asked = asking(model)
+    explored = Verifier(replace(original, fairness=()), engine)  # what is reachable at all, fair or not
+    expected = _Answers(asked, engine)
+    order = list(range(len(expected.asked)))
+    for mutant in mutants(model) if among is None else islice(mutants(model), among.start, among.stop):
+        changed, asked = asking(mutant.model)
+        different = difference(original, changed)
+        if different is not None and not _happens(explored, different):
+            yield Outcome(mutant, "no effect")
+            continue
+        found = _Answers(asked, engine)
+        noticing = next((number for number in order if _differ(expected[number], found[number])), None)
+        if noticing is not None:
+            order.remove(noticing)
+            order.insert(0, noticing)  # what notices one change often notices the next
+            yield Outcome(mutant, "noticed", found.asked[noticing][0].name)
+        elif any("unknown" in (expected[number], found[number]) for number in order):
+            yield Outcome(mutant, "unknown")
+        else:
+            yield Outcome(mutant, "unnoticed")
+
+
+class _Answers:
+    """The answers to what is asked of one protocol, each found when it is needed."""
+
+    def __init__(self, asked: Sequence[tuple[Question, System]], engine: EngineName) -> None:
+        self.asked = asked
+        self._engine = engine
+        self._verifiers: dict[int, Verifier] = {}
+        self._known: dict[int, Answer] = {}
+
+    def __getitem__(self, number: int) -> Answer:
+        if number not in self._known:
+            question, system = self.asked[number]
+            verifier = self._verifiers.setdefault(id(system), Verifier(system, self._engine))
+            self._known[number] = verifier.decide(question)
+        return self._known[number]
+
+
+def _differ(one: Answer, other: Answer) -> bool:
+    return one != other and "unknown" not in (one, other)
+
+
+def _happens(verifier: Verifier, condition: Expr) -> bool:
+    formula = OnPaths("E", Finally(Atom(condition, "a difference")))
+    return verifier.decide(Question("difference", "model", formula, "a difference is met")) != "fails"
+
+
+# --- two systems
+
+
+def difference(one: System, other: System) -> Expr | None:
+    """Return where the two systems can do different things; None if their states cannot be compared."""
+    variables = [
+        [(variable.name, variable.domain, variable.initial) for variable in system.variables] for system in (one, other)
+    ]
+    if variables[0] != variables[1] or one.fairness != other.fairness:
+        return None
+    steps, changed = ({step.name: step for step in system.steps} for system in (one, other))
+    return disj(_differs(steps.get(name), changed.get(name)) for name in {**steps, **changed})
+
+
+def _differs(one: Step | None, other: Step | None) -> Expr:
+    """Return where exactly one of them can be taken, or both lead elsewhere."""
+    if one is None or other is None:
+        step = one or other
+        return FALSE if step is None else step.guard
+    if one == other:
+        return FALSE
+    only_one = disj((conj((one.guard, negate(other.guard))), conj((other.guard, negate(one.guard)))))
+    return disj((only_one, conj((one.guard, _leads_elsewhere(one, other)))))
+
+
+def _leads_elsewhere(one: Step, other: Step) -> Expr:
+    if one.free != other.free:
+        return TRUE
+    mine, theirs = dict(one.updates), dict(other.updates)
+    return disj(negate(equal(mine.get(name, Read(name)), theirs.get(name, Read(name)))) for name in {**mine, **theirs})

@@ -1,0 +1,63 @@
+"""Cutoffs for members who share nothing: a question that holds up to size N holds at every size if
+
+* the declarations are uniform in the families that the parameter counts the members of
+  (`cplc.semantics.data_independence`), so that a system of more members has more copies of the same, and only variables
+  of no member connect copies;
+* no formula that the question comes down to speaks of more than N members; and
+* at N, each of these formulas with the independent part of the system that it depends on is found unchanged at N + 1.
+
+For what a formula depends on is a union of connected components. If one of them had more than the copies that the
+formula speaks of, a variable of no member would connect them, hence all copies, and there would be more at N + 1. So
+no component has more, at any size, and each formula of a larger system is one of these after members have been given
+other numbers, which changes no verdict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cplc.checking.results import Question
+from cplc.logic.formulas import Formula
+from cplc.parameterised.instances import Proof, Sizes
+from cplc.questions import Asked
+from cplc.reductions.components import Slices, separate
+from cplc.semantics.data_independence import Obstacle
+from cplc.system.model import System
+
+_Part = tuple[Formula, System, frozenset[str]]
+"""A formula, what it depends on, and who is assumed to keep going there."""
+
+
+def cutoff(sizes: Sizes, question: Question) -> Proof | Obstacle:
+    """Return a size that is a cutoff for the question, or why none was established."""
+    obstacle, members = sizes.uniformity.obstacle, sizes.members_in(question)
+    if obstacle is not None:
+        return obstacle
+    if isinstance(members, Obstacle):
+        return members
+    least, greatest = sizes.bounds
+    size = max(2, least, members)
+    if size + 1 > greatest:
+        return Obstacle(f"`{sizes.parameter}` ends at {greatest}", sizes.place)
+    asked, more = sizes.asked(question, size), sizes.asked(question, size + 1)
+    if isinstance(asked, Obstacle):
+        return asked
+    if isinstance(more, Obstacle):
+        return more
+    later = _parts(more)
+    if all(part in later for part in _parts(asked)):
+        return Proof(size, "a cutoff: further members change nothing that it depends on")
+    return Obstacle("what it depends on grows with every member", question.span or sizes.place)
+
+
+def _parts(asked: Asked) -> list[_Part]:
+    """Return what the question comes down to."""
+    slices = Slices(asked.question.system or asked.system)
+
+    def part(formula: Formula) -> _Part:
+        system = slices.of(slices.relevant(formula))
+        acting = {justice.role for justice in system.justice}
+        agents = tuple(agent for agent in system.agents if agent.local)
+        return formula, replace(system, header=(), agents=agents), asked.question.assuming & acting
+
+    return [part(formula) for formula in separate(asked.question.formula)]

@@ -1,0 +1,134 @@
+"""The instances of a parameterised protocol, one for each size of a family, and the questions of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import field, replace
+from functools import cached_property
+
+from cplc.checking.results import Question
+from cplc.compilation import Compilation
+from cplc.questions import Asked, UnknownQuestion
+from cplc.records import dataclass
+from cplc.runtime.work_budget import charge
+from cplc.semantics.data_independence import Obstacle, Uniformity
+from cplc.semantics.resolved import LiteralTree, ParameterValue
+from cplc.source import Span
+
+
+class NotCounting(LookupError):
+    """The parameter counts nobody, or none was named and there is not just one; ``known`` are those that do."""
+
+    def __init__(self, known: Sequence[str]) -> None:
+        super().__init__()
+        self.known = tuple(known)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Why a question holds at every larger size if it holds at every size up to this one."""
+
+    size: int
+    reason: str
+
+
+_UNITS_PER_STEP = 30
+"""Units of work that it takes to lower, encode and compare one step of a system."""
+_LEAST_STEPS = 20
+"""Reading a file takes the work of so many steps, even if there are fewer or the file has errors."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """A protocol for every value of one parameter that counts members; by default the only one."""
+
+    compilation: Compilation
+    given: str = ""
+    _made: dict[int, Compilation] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def parameter(self) -> str:
+        names = [name for name, _ in self.compilation.model.parameters]
+        known = [name for name in names if self._of(name).families and self._bounds_of(name)]
+        if self.given not in known and (self.given or len(known) != 1):
+            raise NotCounting(known)
+        return self.given or known[0]
+
+    def _of(self, name: str) -> Uniformity:
+        return self.compilation.uniformity(name)
+
+    @property
+    def uniformity(self) -> Uniformity:
+        return self._of(self.parameter)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        bounds = self._bounds_of(self.parameter)
+        assert bounds is not None
+        return bounds
+
+    def _bounds_of(self, name: str) -> tuple[int, int] | None:
+        """Return the declared range of a parameter; None where that is calculated."""
+        declared = self._of(name).declared
+        low, high = self._number(declared.low), self._number(declared.high)
+        return None if low is None or high is None else (low, high)
+
+    def _number(self, bound: object) -> int | None:
+        match bound:
+            case LiteralTree(int(number)):
+                return number
+            case ParameterValue(name):
+                value = dict(self.compilation.model.parameters)[name]
+                return value if isinstance(value, int) else None
+            case _:
+                return None
+
+    @property
+    def place(self) -> Span:
+        return self.uniformity.template.signature.node.name.span
+
+    @cached_property
+    def fixed(self) -> tuple[tuple[str, str], ...]:
+        """The other parameters that have the same value at every size, as they are written."""
+        least, greatest = self.bounds
+        instances = map(self.of_size, range(least, min(least + 1, greatest) + 1))
+        values = [dict(one.model.parameters) for one in instances if one.ok]
+        return tuple(
+            (name, str(value).lower())
+            for name, value in self.compilation.model.parameters
+            if name != self.parameter and all(one[name] == value for one in values)
+        )
+
+    def of_size(self, size: int) -> Compilation:
+        if size not in self._made:
+            parameters = {**self.compilation.parameters, self.parameter: str(size)}
+            self._made[size] = replace(self.compilation, parameters=parameters, _systems={})
+        return self._made[size]
+
+    def asked(self, question: Question, size: int) -> Asked | Obstacle:
+        """Return the question as it is asked at one size, or why it is not."""
+        compilation = self._charged(size)
+        if compilation.ok:
+            with suppress(UnknownQuestion):
+                (asked,) = compilation.questions((question.name,))
+                same = replace(asked.question, advisory=question.advisory, is_usual=question.is_usual)
+                return replace(asked, question=same)
+            return Obstacle(f"it is not asked for {self.parameter} = {size}", self.place)
+        error = next(one for one in compilation.diagnostics if one.is_error)
+        return Obstacle(error.message, self.place)
+
+    def questions(self, size: int) -> tuple[Asked, ...]:
+        """Return what the file asks at one size; nothing where it has errors."""
+        compilation = self._charged(size)
+        return compilation.questions() if compilation.ok else ()
+
+    def _charged(self, size: int) -> Compilation:
+        """Return the instance of one size, with its work charged as if it were done for every question anew."""
+        compilation = self.of_size(size)
+        charge(_UNITS_PER_STEP * max(_LEAST_STEPS, len(compilation.system.steps) if compilation.ok else 0))
+        return compilation
+
+    def members_in(self, question: Question) -> int | Obstacle:
+        """Return how many members each formula of the question speaks of at most."""
+        return self.uniformity.of_property(question.name) if question.kind == "property" else 1

@@ -1,0 +1,265 @@
+"""Parameterised verification: a question for every size of a family.
+
+The sizes that the file declares are verified one by one, from the least. Meanwhile a proof for every size is attempted,
+by a cutoff (`cplc.parameterised.cutoff`) or by view abstraction (`cplc.parameterised.view_abstraction_proof`). A
+question fails if it fails for one size, and the smallest of these is reported. It holds for every size if there is a
+proof, and for the declared sizes if each of them was verified. Otherwise it is unknown: a work budget was used up, or
+an engine gave up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from cplc.checking.builtin_checks import IN_RANGE, stays_in_range
+from cplc.checking.results import Answer, Question, Remark, Result, SizeCoverage
+from cplc.checking.verify import Settled, Verifier
+from cplc.compilation import Compilation
+from cplc.parameterised.cutoff import cutoff
+from cplc.parameterised.instances import Proof, Sizes
+from cplc.parameterised.view_abstraction_proof import Induction
+from cplc.questions import Asked, EngineName
+from cplc.records import dataclass
+from cplc.runtime.limits import ResourceExhausted
+from cplc.runtime.work_budget import Budget, limited_by
+from cplc.semantics.data_independence import Obstacle
+
+DEFAULT_WORK = 1_000_000
+"""Units of work for each question: 5 to 40 seconds of processor time, measured."""
+CROSS_CHECKED = 5
+"""Sizes up to this one are verified even where view abstraction proves the question for them."""
+_ASIDE = 0.25
+"""The part of the rest of a budget that an attempt at a proof, or the size after a failing one, may take."""
+_SHARED = 0.9
+"""The part of the time that is left which questions share; the rest is for work that ends after its share."""
+
+Allowance = Callable[[int], Budget]
+"""Returns the budget of the next question; its argument is how many questions are still to be answered."""
+
+
+def default_allowance(questions: int) -> Budget:
+    name = f"the default budget of {DEFAULT_WORK:,} units of work for each question (--timeout sets a time instead)"
+    return Budget(DEFAULT_WORK, name=name)
+
+
+def shares_of_time(began: float, seconds: float) -> Allowance:
+    """Return what gives each question the same share of the time that is left."""
+
+    def share(questions: int) -> Budget:
+        now = time.monotonic()
+        deadline = now + max(0.0, began + seconds - now) * _SHARED / questions
+        return Budget(deadline=deadline, name=f"the share of each question in the time limit of {seconds:g} s")
+
+    return share
+
+
+@dataclass(frozen=True)
+class EverySize:
+    """The questions of a protocol for every value of one parameter that counts members; by default the only one."""
+
+    compilation: Compilation
+    given: str = ""
+    allowance: Allowance = default_allowance
+    vacuity: bool = False
+    """Whether to look for atoms that do not matter, at the size that is shown."""
+    settled: Settled = lambda *_: None
+    """Is told that a question fails before the run that shows it is made."""
+    so_far: Callable[[Result], None] = lambda _: None
+    """Receives, before each size, the result that the question has if it is stopped now."""
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        return Sizes(self.compilation, self.given)
+
+    @cached_property
+    def _induction(self) -> Induction:
+        return Induction(self.sizes)
+
+    @property
+    def parameter(self) -> str:
+        """The name of the parameter. Raise `NotCounting` if there is none."""
+        return self.sizes.parameter
+
+    def of_any_size(self, asked: Sequence[Asked]) -> tuple[Asked, ...]:
+        """Return what the file asks at some declared size, given what it asks at the size of this compilation.
+
+        Where declarations are uniform, each size with more members than a declaration speaks of asks the same: if one
+        instance of a declaration needs the question whether assignments stay in range, all instances do.
+        """
+        least, greatest = self.sizes.bounds
+        uniformity = replace(self.sizes.uniformity, asking_all=True)
+        if uniformity.obstacle is None:
+            greatest = min(greatest, max(least, uniformity.asked_at_once + 2))
+        questions = {one.question.name: one for one in asked}
+        try:
+            with limited_by(self.allowance(len(asked) + 1)):
+                for size in range(least, greatest + 1):
+                    for one in self.sizes.questions(size):
+                        if one.question.kind == "model" or not self.compilation.model.thresholds:
+                            questions.setdefault(one.question.name, one)
+        except ResourceExhausted:
+            questions.setdefault(IN_RANGE, Asked(stays_in_range(), self.compilation.system))
+        return tuple(sorted(questions.values(), key=lambda one: one.question.kind != "model"))
+
+    def verify(self, asked: Sequence[Asked], engine: EngineName = "auto") -> Iterator[Result]:
+        """Yield the verdict of each question, for every size."""
+        for position, one in enumerate(asked):
+
+            def allowance(left: int = len(asked) - position) -> Budget:
+                return self.allowance(left)
+
+            began = time.perf_counter()
+            result = _Verification(self, self._induction, one, engine, allowance).result()
+            yield replace(result, seconds=time.perf_counter() - began)
+
+
+class _Verification:
+    """One question, verified size by size."""
+
+    def __init__(
+        self, every: EverySize, induction: Induction, asked: Asked, engine: EngineName, allowance: Callable[[], Budget]
+    ) -> None:
+        self._every = every
+        self._sizes = every.sizes
+        self._induction = induction
+        self._asked = asked
+        self._question = asked.question
+        self._engine: EngineName = engine
+        self._allowance = allowance
+        self._budget = allowance()
+        least, greatest = self._sizes.bounds
+        self._coverage = SizeCoverage(self._sizes.parameter, least, greatest, fixed=self._sizes.fixed)
+        self._last: tuple[Verifier, Question] | None = None
+        """The last size that was decided."""
+        self._excluding: tuple[Remark, ...] = ()
+        """The remarks on states without fair run, at the smallest size that has such states."""
+
+    def result(self) -> Result:
+        least, greatest = self._sizes.bounds
+        if self._question.kind == "analysis":
+            return self._unknown("what a participant can count on is asked of one size alone")
+        proof = self._cutoff()
+        end = proof.size if isinstance(proof, Proof) else greatest
+        size, problem = least, None
+        while size <= end or (size <= greatest and not self._may_be_proved):
+            self._every.so_far(self._unknown(None))
+            answer, problem = self._decide(size)
+            if answer == "fails":
+                return self._failing(size)
+            if answer == "unknown":
+                break
+            if isinstance(proof, Obstacle) and self._may_be_proved and size < greatest:
+                proof = self._by_views(size) or proof
+                if isinstance(proof, Proof):
+                    end = min(greatest, max(size, CROSS_CHECKED))
+            size += 1
+        verified = self._coverage.verified
+        if isinstance(proof, Proof) and self._may_be_proved and verified[-1] >= proof.size:
+            self._coverage = replace(self._coverage, proof=proof.reason)
+        if self._coverage.scope != "verified sizes":
+            return self._with_evidence()
+        unproved = (
+            f"no proof for every {self._sizes.parameter}: {proof.message}" if isinstance(proof, Obstacle) else None
+        )
+        reasons = (self._coverage.errors, problem, unproved)
+        return self._unknown("; ".join(reason for reason in reasons if reason is not None))
+
+    # --- sizes
+
+    def _decide(self, size: int) -> tuple[Answer, str | None]:
+        """Return the answer at one size, and why it is unknown; a size without the question refutes nothing."""
+        coverage = self._coverage
+        try:
+            with limited_by(self._budget):
+                asked = self._sizes.asked(self._question, size)
+        except ResourceExhausted as limit:
+            return "unknown", self._limit(size, str(limit))
+        if isinstance(asked, Obstacle):
+            if self._sizes.of_size(size).ok:
+                self._coverage = replace(coverage, not_asked=(*coverage.not_asked, size))
+            else:
+                self._coverage = replace(coverage, undefined=(*coverage.undefined, (size, asked.message)))
+            return "holds", None
+        verifier = Verifier(asked.system, self._engine)
+        with limited_by(self._budget):
+            answer = verifier.decide(asked.question)
+            reason = None
+            if answer == "unknown" and not self._budget.is_exhausted:
+                result = verifier.answer(asked.question)
+                answer, reason = result.answer, result.reason
+        if answer == "unknown":
+            return answer, self._limit(size, reason)
+        self._last = verifier, asked.question
+        if not self._excluding:
+            with limited_by(self._budget):
+                remarks = verifier.excluding(asked.question)
+            where = f"for {self._sizes.parameter} = {size}, "
+            self._excluding = tuple(replace(one, message=where + one.message) for one in remarks)
+        if answer != "fails":
+            vacuous = (*coverage.vacuous, size) if answer == "vacuous" else coverage.vacuous
+            self._coverage = replace(coverage, verified=(*coverage.verified, size), vacuous=vacuous)
+        return answer, None
+
+    def _limit(self, size: int, reason: str | None) -> str:
+        """Return why the question is unknown at one size."""
+        where = f"{self._sizes.parameter} = {size}"
+        if self._budget.is_exhausted or reason is None:
+            return f"{self._budget.name} was used up at {where}"
+        return f"for {where}, {reason}"
+
+    # --- every size
+
+    @property
+    def _may_be_proved(self) -> bool:
+        """Whether all sizes so far were verified, but for the first ones if they do not have the question."""
+        verified, others = self._coverage.verified, [size for size, _ in self._coverage.undefined]
+        return bool(verified) and all(size < verified[0] for size in (*others, *self._coverage.not_asked))
+
+    def _cutoff(self) -> Proof | Obstacle:
+        try:
+            with limited_by(self._budget.part(_ASIDE)):
+                return cutoff(self._sizes, self._question)
+        except ResourceExhausted as limit:
+            return Obstacle(str(limit), self._sizes.place)
+
+    def _by_views(self, size: int) -> Proof | None:
+        try:
+            with limited_by(self._budget.part(_ASIDE)):
+                return self._induction.proof(self._question, size)
+        except (ResourceExhausted, MemoryError):
+            return None
+
+    # --- results
+
+    def _failing(self, size: int) -> Result:
+        """Return the result for the smallest failing size; whether the next size holds tells if more members help."""
+        self._coverage = coverage = replace(self._coverage, failing=size)
+        failing = self._last
+        self._every.so_far(self._unknown(None))
+        self._every.settled(self._question, "fails")
+        _, greatest = self._sizes.bounds
+        if size < greatest:
+            self._budget = self._budget.part(_ASIDE)
+            self._decide(size + 1)
+        more = (size + 1,) if self._coverage.verified[-1:] == (size + 1,) else ()
+        self._coverage = replace(coverage, verified=(*coverage.verified, *more))
+        self._last = failing
+        return self._with_evidence()
+
+    def _with_evidence(self) -> Result:
+        """Return the result of the last size that was decided; its evidence has a budget of its own."""
+        if self._last is None:  # no size asks it
+            return replace(self._unknown(None), answer="holds")
+        verifier, question = self._last
+        with limited_by(self._allowance()):
+            result = verifier.answer(question, vacuity=self._every.vacuity)
+        if result.answer == "unknown":
+            return self._unknown(result.reason)
+        others = (remark for remark in result.remarks if remark.excluded is None)
+        return replace(result, sizes=self._coverage, remarks=(*others, *self._excluding))
+
+    def _unknown(self, reason: str | None) -> Result:
+        return Result(self._question, "unknown", "", 0.0, self._asked.system, reason=reason, sizes=self._coverage)

@@ -1,0 +1,248 @@
+"""Members who share something: what is shown of any few of them, however many there are.
+
+Each formula that a question comes down to is shown in one of two ways.
+
+* It says ``A G`` something: an invariant of any k members, found in an excerpt of the system with one more
+  (`cplc.engines.view_abstraction`), implies it. The excerpt is taken from the systems with one and with two members
+  more; both must give the same, and as declarations are uniform in the family (`cplc.semantics.data_independence`)
+  every larger one does: of however many members a condition speaks at once, there are as many, so none is left out of
+  it that a larger system would have.
+* It says that something can come about: it can if further members do nothing, since with these idle a system of one
+  member more is the system of one less. That is seen at two sizes as well.
+
+The members that an excerpt leaves out, and those that idle, may be chosen for each formula, since it makes no
+difference which members have which numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+
+from cplc.checking.results import Question
+from cplc.engines.view_abstraction import Companions
+from cplc.logic.expressions import And as AllOf
+from cplc.logic.expressions import Or as AnyOf
+from cplc.logic.expressions import conj
+from cplc.logic.formulas import Atom, Formula, Globally, Not, OnPaths
+from cplc.parameterised.instances import Proof, Sizes
+from cplc.records import dataclass
+from cplc.reductions.components import separate
+from cplc.reductions.projection import (
+    Entangled,
+    Excerpt,
+    asks_what_can_be,
+    beside_idle,
+    certainly,
+    excerpt,
+    variables_of,
+    while_idle,
+)
+from cplc.reductions.symmetry import Kin, Symmetry, described, expr_key, formula_key, in_order, renamed_formula
+from cplc.runtime.limits import ResourceExhausted
+from cplc.semantics.data_independence import Obstacle
+from cplc.system.model import System
+
+_FEWEST, _MOST = 2, 4
+"""Of so many members an excerpt consists."""
+
+_Key = tuple[bool, Hashable]
+"""Whether a formula must hold of every state that can be reached, and what it has in common with those alike."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A system of so many members, and the formulas that the question comes down to there."""
+
+    system: System
+    kin: Kin
+    formulas: tuple[Formula, ...]
+    assuming: frozenset[str]
+    """Who is assumed to keep going; of the members all or none."""
+
+    def last(self, count: int) -> tuple[int, ...]:
+        return self.kin.indices[len(self.kin.indices) - count :]
+
+    def without(self, formula: Formula, count: int) -> Iterator[Formula]:
+        """Yield the formula in all ways in which so many members can be the last ones."""
+        for chosen in combinations(self.kin.indices, count):
+            kept = (member for member in self.kin.indices if member not in chosen)
+            order = dict(zip((*kept, *chosen), self.kin.indices, strict=True))
+            yield renamed_formula(formula, self.kin.renaming(order))
+
+    def key(self, formula: Formula, left_out: int = 0) -> Hashable:
+        """Return what formulas have in common that differ only in which members they speak of."""
+        kin = replace(self.kin, indices=self.kin.indices[: len(self.kin.indices) - left_out])
+        return formula_key(renamed_formula(formula, kin.renaming(in_order(kin, formula))))
+
+
+class Induction:
+    """Shows what questions of one protocol come to at every size."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self._sizes = sizes
+        self._known: dict[tuple[int, int], tuple[System, _Few | None]] = {}
+
+    @cached_property
+    def _is_uniform(self) -> bool:
+        return replace(self._sizes.uniformity, asking_all=True).obstacle is None
+
+    def proof(self, question: Question, size: int) -> Proof | None:
+        """Return why the question holds at every size if it does at every size up to this one.
+
+        Views of as many members are taken as make this size; the excerpts come from the next two sizes.
+        """
+        members = self._sizes.members_in(question)
+        if not self._is_uniform or isinstance(members, Obstacle):
+            return None
+        least = max(_FEWEST, members, self._sizes.uniformity.asked_at_once, self._sizes.bounds[0])
+        if not least <= size <= _MOST:
+            return None
+        reason = self._why(question, size)
+        return None if reason is None else Proof(size, reason)
+
+    def _why(self, question: Question, looked_at: int) -> str | None:
+        """Return why the size does not matter, if looking at so many members shows it."""
+        found = [self._asked(question, size) for size in range(looked_at, looked_at + 3)]
+        asked = [one for one in found if one is not None]
+        if len(asked) < len(found):
+            return None
+        least, one, two = asked
+        reasons = []
+        if any(map(asks_what_can_be, least.formulas)):
+            if not (_can_be_idle(least, one) and _can_be_idle(one, two)):
+                return None
+            reasons.append("monotonicity: further members can stay idle")
+        if not all(map(asks_what_can_be, least.formulas)):
+            few = self._few(one, two, looked_at)
+            if few is None or not few.show(one, two):
+                return None
+            views = f"any {looked_at - 1} members" if looked_at > _FEWEST else "each member"
+            reasons.append(f"view abstraction: an invariant of {views} implies it")
+        return " and by ".join(reversed(reasons)) or None
+
+    def _asked(self, question: Question, size: int) -> _Asked | None:
+        """Return what is asked at one size, if nothing tells members apart there."""
+        asked = self._sizes.asked(question, size)
+        if isinstance(asked, Obstacle):
+            return None
+        system = asked.question.system or asked.system
+        families = {role.name for role in self._sizes.uniformity.families}
+        kin = next((kin for kin in Symmetry(system).kin if kin.families == families), None)
+        if kin is None or system.conditions:
+            return None
+        assuming = asked.question.assuming
+        if any({f"{family}[{member}]" in assuming for member in kin.indices} == {True, False} for family in families):
+            return None
+        formulas = (part for formula in separate(asked.question.formula) for part in _apart(formula))
+        return _Asked(system, kin, tuple(formulas), assuming)
+
+    def _few(self, one: _Asked, two: _Asked, looked_at: int) -> _Few | None:
+        key = id(one.system), looked_at
+        if key not in self._known:
+            self._known[key] = one.system, _few(one, two)
+        return self._known[key][1]
+
+
+def _apart(formula: Formula) -> tuple[Formula, ...]:
+    """Return formulas that hold together iff this one does: of what must never be one of several things, one each."""
+    match formula:
+        case OnPaths("A", Globally(Not(Atom(condition, text)), None), None):
+            together = condition.operands if isinstance(condition, AllOf) else (condition,)
+            ways = max((one.operands for one in together if isinstance(one, AnyOf)), key=len, default=())
+            rest = [one for one in together if not (isinstance(one, AnyOf) and one.operands is ways)]
+            parts = (Atom(conj((*rest, way)), text) for way in ways)
+            return tuple(OnPaths("A", Globally(Not(part))) for part in parts) or (formula,)
+        case _:
+            return (formula,)
+
+
+def _others(asked: _Asked) -> Iterator[Formula]:
+    return (formula for formula in asked.formulas if not asks_what_can_be(formula))
+
+
+def _operand(formula: Formula) -> Formula | None:
+    """Return what is said of every state that can be reached, if that is what is said."""
+    match formula:
+        case OnPaths("A", Globally(operand, None), None):
+            return operand
+        case _:
+            return None
+
+
+# --- an invariant
+
+
+@dataclass(frozen=True)
+class _Few:
+    """Some members of a system of one more."""
+
+    excerpt: Excerpt
+    companions: Companions
+
+    def show(self, one: _Asked, two: _Asked) -> bool:
+        """Whether the invariant implies all formulas, asked of one member more than are looked at, and of two."""
+        shown: set[_Key] = set()
+        try:
+            for formula in _others(one):
+                seen = dict(self._seen(one, formula, 1))
+                if shown.isdisjoint(seen):
+                    key = next((key for key, said in seen.items() if self._is_so(key, said, one.assuming)), None)
+                    if key is None:
+                        return False
+                    shown.add(key)
+        except ResourceExhausted:
+            return False
+        return all(any(key in shown for key, _ in self._seen(two, formula, 2)) for formula in _others(two))
+
+    def _is_so(self, key: _Key, said: Formula, assuming: frozenset[str]) -> bool:
+        is_always, _ = key
+        return (self.companions.always if is_always else self.companions.initially)(said, assuming)
+
+    def _seen(self, asked: _Asked, formula: Formula, left_out: int) -> Iterator[tuple[_Key, Formula]]:
+        """Yield what is known to imply the formula, or its operand, once members are left out, whichever these are."""
+        hidden = variables_of(asked.system, asked.kin, asked.last(left_out))
+        for renamed in asked.without(formula, left_out):
+            always = _operand(renamed)
+            said = certainly(renamed if always is None else always, self.excerpt.system, hidden)
+            if said is not None:
+                yield (always is not None, asked.key(said, left_out)), said
+
+
+def _few(one: _Asked, two: _Asked) -> _Few | None:
+    """Return the members of an excerpt that is the same whether one more is left out or two more are."""
+    if one.kin.places != two.kin.places:
+        return None
+    try:
+        found = excerpt(one.system, one.kin, one.last(1))
+        if _told(found) != _told(excerpt(two.system, two.kin, two.last(2))):
+            return None
+    except Entangled:
+        return None
+    members = [variables_of(found.system, one.kin, (member,)) for member in one.kin.indices[:-1]]
+    return _Few(found, Companions(found, members))
+
+
+def _told(found: Excerpt) -> Hashable:
+    steps = zip(found.system.steps, found.certain, strict=True)
+    return described(found.system), frozenset((step.name, expr_key(certain)) for step, certain in steps)
+
+
+# --- what can come about
+
+
+def _can_be_idle(fewer: _Asked, more: _Asked) -> bool:
+    """Whether the one system is the other while another member does nothing, and asks the same then."""
+    idle = more.last(1)
+    beside = beside_idle(more.system, more.kin, idle)
+    if beside is None or described(replace(beside, justice=())) != described(replace(fewer.system, justice=())):
+        return False
+    known = set(map(fewer.key, fewer.formulas))
+
+    def is_known(formula: Formula) -> bool:
+        said = (while_idle(one, more.system, more.kin, idle) for one in more.without(formula, 1))
+        return any(more.key(one, 1) in known for one in said)
+
+    return all(map(is_known, filter(asks_what_can_be, more.formulas)))

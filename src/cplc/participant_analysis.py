@@ -1,0 +1,178 @@
+"""The participants of a compiled file: what they can count on, and whether that is what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
+from fractions import Fraction
+from time import perf_counter
+
+from cplc.checking.results import Question, Result
+from cplc.compilation import Asked, Compilation, UnknownQuestion
+from cplc.decision import Analysis, Bounds, Figure, analyse
+from cplc.decision.results import Verdict
+from cplc.decision.statistical import Estimate, Estimated, Sampling, estimate
+from cplc.logic import expressions as e
+from cplc.logic import formulas as f
+from cplc.lowering.participants import lower_participant, participant_views
+from cplc.records import dataclass
+from cplc.report.estimate import sentence
+from cplc.report.number_text import bounds_text
+from cplc.semantics import model as m
+from cplc.system.model import System
+from cplc.system.participant import Aspect, Participant, Threshold
+
+
+@dataclass(frozen=True)
+class AskedParticipant:
+    """A participant over the system that keeps what it goes by, and what is asked of it."""
+
+    participant: Participant
+    system: System
+    thresholds: tuple[m.Threshold, ...]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a participant is analysed."""
+
+    exact: bool = False
+    fairness: bool = True
+    reduction: bool = True
+    sensitivity: bool = True
+    """Whether it is asked what figures hang on; verdicts do without."""
+
+
+def participants(compilation: Compilation, names: Sequence[str] = ()) -> tuple[AskedParticipant, ...]:
+    """Return the participants of these names; else those of whom something is asked or, failing that, all."""
+    model = compilation.model
+    known = {participant.name: participant for participant in model.participants}
+    for name in names:
+        if name not in known:
+            raise UnknownQuestion(name, list(known))
+    wanted = set(names) or {threshold.participant for threshold in model.thresholds} or set(known)
+    return tuple(_over_a_system(compilation, known[name]) for name in known if name in wanted)
+
+
+def _over_a_system(compilation: Compilation, declared: m.Participant) -> AskedParticipant:
+    model = compilation.model
+    system = compilation.system_keeping(participant_views(declared, model))
+    thresholds = tuple(one for one in model.thresholds if one.participant == declared.name)
+    return AskedParticipant(lower_participant(declared, model, system), system, thresholds)
+
+
+_DEFAULTS = Options()
+
+
+def analysed(asked: AskedParticipant, options: Options = _DEFAULTS) -> Analysis:
+    """Return what the participant can count on."""
+    found = analyse(
+        asked.system, asked.participant, tuple(map(limit, asked.thresholds)),
+        exact=options.exact, fairness=options.fairness, reduction=options.reduction, sensitivity=options.sensitivity,
+    )  # fmt: skip
+    known = {figure.aspect for figure in found.figures}
+    missing = [figure for figure in _PLAIN if figure.aspect not in known]
+    missing = [figure for figure in missing if any(one.aspect == figure.aspect for one in asked.thresholds)]
+    return replace(found, figures=(*found.figures, *missing)) if missing else found
+
+
+def estimated(asked: AskedParticipant, sampling: Sampling) -> Estimate:
+    """Return what runs by chance say of it."""
+    found = estimate(asked.system, asked.participant, sampling)
+    missing = {one.aspect for one in asked.thresholds} - {figure.aspect for figure in found.figures}
+    plain = tuple(
+        Estimated(figure.aspect, sampling.runs if figure.guaranteed is _ALWAYS else 0, 0, figure.guaranteed)
+        for figure in _PLAIN
+        if figure.aspect in missing
+    )
+    return replace(found, figures=(*found.figures, *plain))
+
+
+_ALWAYS = Bounds(Fraction(1), Fraction(1))
+_NEVER = Bounds(Fraction(0), Fraction(0))
+_PLAIN = (Figure("achievement", _ALWAYS, _ALWAYS), Figure("benefit", _NEVER, _NEVER))
+"""What is so of whoever has no goals, and to whom nothing is worth anything."""
+
+
+def limit(threshold: m.Threshold) -> Threshold:
+    """Return the threshold without where it is written and what is expected."""
+    return Threshold(threshold.aspect, threshold.relation, threshold.value)
+
+
+def threshold_questions(compilation: Compilation) -> tuple[Asked, ...]:
+    """Return what the file asks of participants, as questions named like ``Alice.benefit``."""
+    asked = {one.participant.name: one for one in participants(compilation)}
+    return tuple(
+        Asked(
+            threshold_question(threshold, asked[threshold.participant].participant),
+            asked[threshold.participant].system,
+        )
+        for threshold in compilation.model.thresholds
+    )
+
+
+def threshold_question(threshold: m.Threshold, participant: Participant) -> Question:
+    """Return the question; its formula is what is wanted when all is over, which values add up to for a benefit."""
+    match threshold.aspect:
+        case "conformance":
+            wanted = participant.conforming
+        case "achievement":
+            wanted = e.conj(goal.condition for goal in participant.goals)
+        case "benefit":
+            wanted = e.TRUE
+    return Question(
+        name=f"{threshold.participant}.{threshold.aspect}",
+        kind="analysis",
+        formula=f.Atom(wanted, threshold.text),
+        text=threshold.text,
+        expected="holds" if threshold.expect_holds else "fails",
+        span=threshold.span,
+    )
+
+
+def threshold_result(one: Asked, figure: Figure, verdict: Verdict, seconds: float) -> Result:
+    """Return the verdict with the figures that it is about."""
+    said = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
+    return Result(
+        one.question,
+        verdict,
+        "",
+        seconds,
+        one.system,
+        reason=figure.unsolved or None,
+        findings=() if figure.unsolved else (said,),
+    )
+
+
+def guessed_result(one: Asked, found: Estimate, aspect: Aspect, seconds: float) -> Result:
+    """Return that the verdict is not known, with the estimate."""
+    figure = next(figure for figure in found.figures if figure.aspect == aspect)
+    said = sentence(figure, found)
+    return Result(one.question, "unknown", "", seconds, one.system, reason=f"{said}: an estimate is no proof")
+
+
+@dataclass
+class Judge:
+    """Compares what participants can count on with what is asked; each participant is analysed once."""
+
+    compilation: Compilation
+    _found: dict[tuple[str, bool], Analysis] = field(default_factory=dict)
+
+    def answers(self, asked: Sequence[Asked]) -> Iterator[Result]:
+        """Yield a result for each question of `threshold_questions`."""
+        for one in asked:
+            began = perf_counter()
+            threshold = next(it for it in self.compilation.model.thresholds if it.span is one.question.span)
+            analysis = self._analysis(threshold.participant, exact=False)
+            figure = analysis.figure(threshold.aspect)
+            if analysis.verdict(limit(threshold)) == "unknown" and not figure.unsolved:
+                # the bounds do not tell, and exact numbers will
+                analysis = self._analysis(threshold.participant, exact=True)
+                figure = analysis.figure(threshold.aspect)
+            yield threshold_result(one, figure, analysis.verdict(limit(threshold)), perf_counter() - began)
+
+    def _analysis(self, name: str, *, exact: bool) -> Analysis:
+        if (name, exact) not in self._found:
+            (asked,) = participants(self.compilation, [name])
+            self._found[name, exact] = analysed(asked, Options(exact=exact, sensitivity=False))
+        return self._found[name, exact]

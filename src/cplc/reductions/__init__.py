@@ -1,0 +1,1 @@
+"""Reductions: smaller systems and smaller state spaces that give a question the same verdict."""

@@ -1,0 +1,310 @@
+"""The independent part of a system that a formula depends on.
+
+Two variables are connected when one step reads or writes both, or when one justice speaks of steps on both; the
+connected components of a system never influence each other. Initial values are free of each other as well, so the
+reachable states are the product of the components' reachable states. A formula has the same value at a state of the
+whole system and at that state cut down to a union W of components (the slice) that contains
+
+* every variable of its atoms,
+* every variable that the steps of its ``does(…)`` read or write,
+* every variable of the system's fairness conditions,
+* for every ``C``/``Fu`` in it, every variable that the two ends of its channel read, and
+* for every strategy by local states, every variable that a member of the group sees, reads or writes.
+
+Paths. A run of the whole system, cut down to W, is a run of the slice of the same length: steps outside W become idle
+steps, which no ``does(…)`` in the formula is about, and justice of steps in W reads W alone, so fair runs stay fair.
+Conversely a run of the slice becomes one of the whole by steps of the other components put between its own, in turn
+for each justice there: each can be met from every state, as none of them is disabled by what happens in W. In W these
+steps are pauses, and any finite beginning can be kept without. So where `bears_pauses` says yes both directions hold,
+for a path formula and its negation. Where it says no, as for ``A G X p`` or ``E (F Y p)``, the formula may tell
+whether others move in between, and everything is relevant.
+
+Restricted paths. ``E{α}``: steps that are not allowed are missing on both sides, in W as outside, and so is their
+justice; the argument is the same for the steps that are left, whatever they are. Those outside W are not needed to
+answer: a state that has no allowed step there idles. So the variables of α's steps are not relevant as such.
+
+Strategies. What a group enforces rests on pushing: a send of the group or a justice, enabled, leads into what is won
+already, while the steps of others keep to it. A push outside W leads from ``(w, v)`` to ``(w, v')``; if that is won,
+so is ``(w, v)``, by induction on the rounds of the fixpoint, in which membership depends on W alone. Steps of others
+outside W keep the state in W, hence what is won and what the push keeps to. So the group wins at ``(w, v)`` iff at
+``w``. For ``X`` and ``G`` likewise. Where each member decides by its own local state the argument fails, because what
+it sees outside W is more to decide by: it may count there, and insist on one thing before another. With all that the
+members see and do in W nothing outside it is theirs; what is left there goes on in turn as above, and goals on states
+bear pauses.
+
+Knowledge. The reachable states are a product and so is indistinguishability; on the components outside W it is
+reflexive, so it relates some state there to each, and the operand does not depend on which.
+
+Commitments. ``debtor -> creditor`` accessibility asks for equal local states of the debtor, for the creditor's copies
+to have caught up, and for equal values of the creditor's other variables. All copies lie in W, so on the components
+outside W it is the identity on variables of the two and nothing on others: a product again, and reflexive there. A
+``C`` or ``Fu`` over the slice has the value that it has over the whole.
+
+Synchronous systems are not cut: in a round everybody acts, and whoever cannot stops all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from math import prod
+
+from cplc.logic.expressions import Expr, reads
+from cplc.logic.formulas import (
+    And,
+    Atom,
+    Commits,
+    Conditional,
+    Enforces,
+    Formula,
+    Fulfils,
+    Globally,
+    Historically,
+    Implies,
+    KnownFrom,
+    Next,
+    Not,
+    OnPaths,
+    Or,
+    Taken,
+    expanded,
+    is_state_formula,
+    subformulas,
+)
+from cplc.reductions.stutter import bears_pauses
+from cplc.system.model import Justice, Message, Step, System
+
+
+class Slices:
+    """The slices of one system; each is made once."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._made: dict[frozenset[str], System] = {}
+
+    @cached_property
+    def components(self) -> tuple[frozenset[str], ...]:
+        """The connected components, in the order of their first variables."""
+        if self.system.is_synchronous:
+            return (frozenset(self.system.variable),)
+        leader = {variable.name: variable.name for variable in self.system.variables}
+
+        def find(name: str) -> str:
+            while leader[name] != name:
+                leader[name] = leader[leader[name]]
+                name = leader[name]
+            return name
+
+        for group in self._connected():
+            first, *others = group or ("",)
+            for other in others:
+                leader[find(other)] = find(first)
+        members: dict[str, list[str]] = {}
+        for variable in self.system.variables:
+            members.setdefault(find(variable.name), []).append(variable.name)
+        return tuple(frozenset(names) for names in members.values())
+
+    def _connected(self) -> Iterator[frozenset[str]]:
+        for step in self.system.steps:
+            yield step.footprint
+        for justice in self.system.justice:
+            if len(justice.steps) > 1:
+                yield frozenset().union(*(self.system.steps[index].footprint for index in justice.steps))
+
+    @cached_property
+    def _component_of(self) -> dict[str, frozenset[str]]:
+        return {name: component for component in self.components for name in component}
+
+    def relevant(self, formula: Formula) -> frozenset[str]:
+        """Return the components that the value of the formula depends on."""
+        if self.system.is_synchronous:
+            return frozenset(self.system.variable)
+        named: set[str] = set()
+        for condition in self.system.fairness:
+            named |= reads(condition)
+        for part in subformulas(expanded(formula)):
+            match part:
+                case Atom(condition):
+                    named |= reads(condition)
+                case Commits(channel) | Fulfils(channel):
+                    named |= channel.reads
+                case Conditional(channel=one, other=other):
+                    named |= one.reads if other is None else one.reads | other.reads
+                case KnownFrom(observed):
+                    named.update(*map(reads, observed))
+                case Taken(steps):
+                    named.update(*(self._footprints[name] for name in steps & self._footprints.keys()))
+                case Enforces(group, _, uniform=True):
+                    named |= self._of_group(group)
+                case OnPaths(_, path) if not bears_pauses(path):
+                    return frozenset(self.system.variable)
+                case _:
+                    pass
+        return self.closed(named)
+
+    @cached_property
+    def _footprints(self) -> dict[str, frozenset[str]]:
+        return {step.name: step.footprint for step in self.system.steps}
+
+    def _of_group(self, group: Iterable[str]) -> frozenset[str]:
+        """Return what these agents see, and what their steps read or write."""
+        seen = (frozenset(self.system.agent[name].local) for name in group)
+        return frozenset().union(*seen, *(step.footprint for step in self.system.steps if step.actor in group))
+
+    def parts(self, formula: Formula) -> tuple[Formula, ...]:
+        """Return what holds together where the formula holds initially, one formula for each slice that is needed."""
+        together: dict[frozenset[str], list[Formula]] = {}
+        for part in separate(formula):
+            together.setdefault(self.relevant(part), []).append(part)
+        return (formula,) if len(together) == 1 else tuple(map(_joined, together.values()))
+
+    def closed(self, variables: Iterable[str]) -> frozenset[str]:
+        """Return the union of the components of these variables."""
+        return frozenset().union(*{self._component_of[name] for name in variables})
+
+    def of(self, variables: frozenset[str]) -> System:
+        """Return the part of the system that these components are; all of it is the system itself."""
+        if len(variables) == len(self.system.variables):
+            return self.system
+        made = self._made.get(variables)
+        if made is None:
+            made = self._made[variables] = _cut(self.system, variables, self._messages)
+        return made
+
+    @cached_property
+    def _messages(self) -> tuple[tuple[Message, frozenset[str]], ...]:
+        """Each message with the variables that its conditions read."""
+        return read_by_messages(self.system)
+
+
+def read_by_messages(system: System) -> tuple[tuple[Message, frozenset[str]], ...]:
+    """Return each message with the variables that its conditions read."""
+    return tuple(
+        (message, reads(message.sent) | reads(message.received) | reads(message.in_flight))
+        for message in system.messages
+    )
+
+
+def components(system: System) -> tuple[frozenset[str], ...]:
+    """Return the sets of variables that never influence each other, as many as possible."""
+    return Slices(system).components
+
+
+def relevant(system: System, formula: Formula) -> frozenset[str]:
+    """Return the variables of the components that the value of the formula depends on."""
+    return Slices(system).relevant(formula)
+
+
+def slice_of(system: System, variables: Iterable[str]) -> System:
+    """Return the part of the system that the components of these variables are."""
+    slices = Slices(system)
+    return slices.of(slices.closed(variables))
+
+
+def count_reachable(system: System, count: Callable[[System], int]) -> int:
+    """Return the number of reachable states, the product of those of the components as ``count`` counts them."""
+    slices = Slices(system)
+    return prod(count(slices.of(component)) for component in slices.components)
+
+
+def _cut(system: System, kept: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]) -> System:
+    """Keep what lies within a union of components. Steps that touch no variable are everywhere."""
+    new_index: dict[int, int] = {}
+    for index, step in enumerate(system.steps):
+        if step.footprint <= kept:
+            new_index[index] = len(new_index)
+    return replace(
+        declared_within(system, kept, messages),
+        steps=tuple(_cut_step(system.steps[index], kept) for index in new_index),
+        justice=tuple(
+            Justice(justice.name, tuple(new_index[index] for index in justice.steps), justice.role)
+            for justice in system.justice
+            if all(index in new_index for index in justice.steps)
+        ),
+        fairness=tuple(condition for condition in system.fairness if reads(condition) <= kept),
+    )
+
+
+def declared_within(system: System, kept: frozenset[str], messages: Iterable[tuple[Message, frozenset[str]]]) -> System:
+    """Return what is declared, but for what needs other variables than these; steps and fairness stay as they are.
+
+    ``messages`` are those of the system, each with the variables that its conditions read.
+    """
+    return replace(
+        system,
+        variables=tuple(variable for variable in system.variables if variable.name in kept),
+        agents=tuple(
+            replace(agent, local=tuple(name for name in agent.local if name in kept)) for agent in system.agents
+        ),
+        shared=tuple(pair for pair in system.shared if {pair.at_first, pair.at_second} <= kept),
+        messages=tuple(message for message, variables in messages if variables <= kept),
+        commitments=tuple(
+            replace(commitment, views=tuple(view for view in commitment.views if view[1] in kept))
+            for commitment in system.commitments
+            if commitment.variable in kept
+            and _within(kept, commitment.antecedent, commitment.consequent, commitment.on_course)
+        ),
+        claims=tuple(
+            replace(claim, views=tuple(view for view in claim.views if view[1] in kept))
+            for claim in system.claims
+            if claim.variable in kept and _within(kept, claim.content, claim.on_course)
+        ),
+        hazards=tuple(hazard for hazard in system.hazards if reads(hazard[1]) <= kept),
+    )
+
+
+def _cut_step(step: Step, kept: frozenset[str]) -> Step:
+    """Return the step without operations that need other variables."""
+    inside = tuple(
+        operation for operation in step.operations if _within(kept, operation.applicable, operation.state_before)
+    )
+    return step if len(inside) == len(step.operations) else replace(step, operations=inside)
+
+
+def _within(kept: frozenset[str], *conditions: Expr) -> bool:
+    return all(reads(condition) <= kept for condition in conditions)
+
+
+def _joined(parts: list[Formula]) -> Formula:
+    """Return the conjunction; what is to hold in every state is said once."""
+    always: list[Formula] = []
+    others: list[Formula] = []
+    for part in parts:
+        match part:
+            case OnPaths("A", Globally(operand, None), None) if is_state_formula(operand):
+                always.append(operand)
+            case _:
+                others.append(part)
+    if always:
+        others.append(OnPaths("A", Globally(And(tuple(always)) if len(always) > 1 else always[0])))
+    return And(tuple(others)) if len(others) > 1 else others[0]
+
+
+def separate(formula: Formula) -> tuple[Formula, ...]:
+    """Return formulas that hold together iff this one does; each may need a smaller slice.
+
+    So it is wherever the formula stands, at a state or on a path: ``A``, ``G``, ``X`` and ``H`` hold of several
+    formulas together iff of each, along the same steps and within the same bound.
+    """
+    match formula:
+        case And(operands):
+            return tuple(part for operand in operands for part in separate(operand))
+        case Implies(left, right):
+            return tuple(Implies(left, part) for part in separate(right))
+        case OnPaths("A", path, along):
+            return tuple(OnPaths("A", part, along) for part in separate(path))
+        case Globally(operand, bound):
+            return tuple(Globally(part, bound) for part in separate(operand))
+        case Next(operand):
+            return tuple(Next(part) for part in separate(operand))
+        case Historically(operand):
+            return tuple(Historically(part) for part in separate(operand))
+        case Not(Not(operand)):
+            return separate(operand)
+        case Not(Or(operands)):
+            return tuple(part for operand in operands for part in separate(Not(operand)))
+        case Not(Implies(left, right)):
+            return (*separate(left), *separate(Not(right)))
+        case _:
+            return (formula,)

@@ -1,0 +1,299 @@
+"""How steps bear on each other and on conditions: what is worked out once, before any state is looked at.
+
+Every answer is about all values that the variables might have, whether they are reached or not, and where there are
+too many of them to go through the answer is yes: two steps may get in each other's way, a step may bring something
+about. So a set of steps chosen by these answers is only ever too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import product
+from math import prod
+
+from cplc.logic.expressions import And, Const, Expr, Ite, Not, Or, Value, conj, disj, negate, reads
+from cplc.records import dataclass
+from cplc.statespace.packing import Packing
+from cplc.system.model import Step, System
+
+_VALUES = 256
+"""Combinations of values that are gone through for one question."""
+_EFFORT = 500_000
+"""Combinations of values that are gone through for all questions together; afterwards all answers are yes."""
+
+Steps = int
+"""A set of steps, a bit for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A condition that is taken as it is."""
+
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    operands: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    operands: tuple[Tree, ...]
+
+
+Tree = Leaf | All | Any
+"""A condition whose negations stand below all conjunctions and disjunctions."""
+
+
+def tree(condition: Expr, value: bool = True) -> Tree:
+    """Return the condition, or its negation, as a tree."""
+    match condition:
+        case Not(operand):
+            return tree(operand, not value)
+        case And(operands):
+            return (All if value else Any)(tuple(tree(operand, value) for operand in operands))
+        case Or(operands):
+            return (Any if value else All)(tuple(tree(operand, value) for operand in operands))
+        case Ite(test, then, otherwise):
+            yes = All((tree(test), tree(then, value)))
+            no = All((tree(test, False), tree(otherwise, value)))
+            return Any((yes, no))
+        case _:
+            return Leaf(condition if value else negate(condition))
+
+
+def conjuncts(found: Tree) -> Iterator[Tree]:
+    """Yield what holds together where the condition holds."""
+    if isinstance(found, All):
+        for operand in found.operands:
+            yield from conjuncts(operand)
+    else:
+        yield found
+
+
+def condition(found: Tree) -> Expr:
+    """Return the tree as a condition."""
+    match found:
+        case Leaf(expr):
+            return expr
+        case All(operands):
+            return conj(map(condition, operands))
+        case Any(operands):
+            return disj(map(condition, operands))
+
+
+class Interference:
+    """The steps of one system, pair by pair, as far as somebody asks."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.packing = Packing(system)
+        self._effects = [_Effect(self.packing, system, step) for step in system.steps]
+        self._dependent: dict[int, Steps] = {}
+        self._pairs: dict[tuple[int, int], bool] = {}
+        self._makers: dict[Expr, Steps] = {}
+        self._begun = self._left = _EFFORT
+
+    @cached_property
+    def _writers(self) -> dict[str, Steps]:
+        """The steps that write each variable."""
+        return _by_variable(enumerate(step.writes for step in self.system.steps))
+
+    @cached_property
+    def _users(self) -> dict[str, Steps]:
+        """The steps that read or write each variable."""
+        return _by_variable(enumerate(step.footprint for step in self.system.steps))
+
+    @property
+    def effort(self) -> int:
+        """How many combinations of values have been gone through."""
+        return self._begun - self._left
+
+    # --- what brings something about
+
+    def makers(self, wanted: Expr) -> Steps:
+        """Return the steps that can lead from where the condition does not hold to where it does."""
+        known = self._makers.get(wanted)
+        if known is None:
+            known = 0
+            for number in _members(_union(self._writers, reads(wanted))):
+                if self._may_change(self._effects[number], wanted, (), value=True):
+                    known |= 1 << number
+            self._makers[wanted] = known
+        return known
+
+    # --- what gets in each other's way
+
+    def dependent(self, number: int) -> Steps:
+        """Return the steps that do not commute with this one in every state where both are enabled, itself included.
+
+        Two steps commute if neither disables the other and they lead to the same states in either order.
+        """
+        known = self._dependent.get(number)
+        if known is None:
+            step = self.system.steps[number]
+            near = _union(self._users, step.writes) | _union(self._writers, step.footprint)
+            known = 1 << number
+            for other in _members(near & ~known):
+                pair = (min(number, other), max(number, other))
+                if pair not in self._pairs:
+                    self._pairs[pair] = self._depend(*map(self._effects.__getitem__, pair))
+                if self._pairs[pair]:
+                    known |= 1 << other
+            self._dependent[number] = known
+        return known
+
+    def _depend(self, one: _Effect, other: _Effect) -> bool:
+        if one.exclude(other):
+            return False
+        return (
+            self._may_disable(one, other)
+            or self._may_disable(other, one)
+            or any(self._differ(name, one, other) for name in one.writes | other.writes)
+        )
+
+    def _may_disable(self, one: _Effect, other: _Effect) -> bool:
+        """Whether the one can take away what the other needs, both being enabled before."""
+        return any(
+            self._may_change(one, part, other.conjuncts, value=False)
+            for part in other.conjuncts
+            if one.writes & reads(part)
+        )
+
+    def _may_change(self, effect: _Effect, wanted: Expr, given: Iterable[Expr], *, value: bool) -> bool:
+        """Whether the step can give the condition this value where it had the other one and what is given holds."""
+        asked = effect.needed_for(reads(wanted))
+        before = self.packing.condition(wanted)
+
+        def changes(pattern: int) -> bool:
+            return before(pattern) is not value and any(
+                before(after) is value for after in effect.after(pattern, reads(wanted))
+            )
+
+        return self._possible(asked, (*effect.conjuncts, *given), changes)
+
+    def _differ(self, name: str, one: _Effect, other: _Effect) -> bool:
+        """Whether the order of the two matters to the value of a variable that one of them writes."""
+        if name in one.writes and name in other.writes:
+            if one.constant(name) is not None and one.constant(name) == other.constant(name):
+                return False
+            if name in one.free or name in other.free:
+                return True
+        elif name in other.writes:
+            return self._differ(name, other, one)
+        elif not one.read_by(name) & other.writes:
+            return False
+        first, last = one.needed_for({name}), other.needed_for({name})
+        asked = one.needed_for(last) | other.needed_for(first)
+
+        def differ(pattern: int) -> bool:
+            mask = self.packing.mask((name,))
+            one_first = {
+                end & mask for middle in one.after(pattern, last | {name}) for end in other.after(middle, {name})
+            }
+            other_first = {
+                end & mask for middle in other.after(pattern, first | {name}) for end in one.after(middle, {name})
+            }
+            return one_first != other_first or len(one_first) > 1
+
+        return self._possible(asked, (*one.conjuncts, *other.conjuncts), differ)
+
+    def _possible(self, names: frozenset[str], given: Iterable[Expr], test: Callable[[int], bool]) -> bool:
+        """Whether some values of the variables pass the test, under the conditions that speak of no others."""
+        domains = [self.system.variable[name].domain for name in names]
+        count = prod(map(len, domains))
+        if count > min(_VALUES, self._left):
+            return True
+        self._left -= count
+        holds = [self.packing.condition(part) for part in dict.fromkeys(given) if reads(part) <= names]
+        choices = [
+            [self.packing.bits(name, value) for value in domain] for name, domain in zip(names, domains, strict=True)
+        ]
+        try:
+            return any(all(one(pattern) for one in holds) and test(pattern) for pattern in map(sum, product(*choices)))
+        except ValueError:  # it would lead out of a range
+            return True
+
+
+class _Effect:
+    """What one step asks for and does, a few variables at a time."""
+
+    def __init__(self, packing: Packing, system: System, step: Step) -> None:
+        self._packing = packing
+        self._system = system
+        self._updates = dict(step.updates)
+        self.free = frozenset(step.free)
+        self.writes = step.writes
+        self.conjuncts = tuple(map(condition, conjuncts(tree(step.guard))))
+
+    @cached_property
+    def _allowed(self) -> dict[str, frozenset[Value]]:
+        """The values that the guard leaves to each variable that some conjunct speaks of alone."""
+        found: dict[str, frozenset[Value]] = {}
+        for part in self.conjuncts:
+            if len(names := reads(part)) == 1:
+                (name,) = names
+                holds = self._packing.condition(part)
+                domain = self._system.variable[name].domain
+                values = frozenset(value for value in domain if holds(self._packing.bits(name, value)))
+                found[name] = found.get(name, values) & values
+        return found
+
+    def exclude(self, other: _Effect) -> bool:
+        """Whether the two are never enabled together, as far as single variables tell."""
+        few, many = sorted((self._allowed, other._allowed), key=len)
+        return any(values.isdisjoint(many[name]) for name, values in few.items() if name in many)
+
+    @cached_property
+    def _evaluators(self) -> dict[str, Callable[[int], Value]]:
+        return {name: self._packing.evaluator(written) for name, written in self._updates.items()}
+
+    def constant(self, name: str) -> Const | None:
+        """Return what the step always writes to a variable, if it does."""
+        written = self._updates.get(name)
+        return written if isinstance(written, Const) else None
+
+    def read_by(self, name: str) -> frozenset[str]:
+        """Return what the new value of a variable is made from."""
+        return reads(self._updates[name]) if name in self._updates else frozenset()
+
+    def needed_for(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the variables whose values before the step decide those of these after it, and these themselves."""
+        kept = frozenset(names)
+        return kept.union(*map(self.read_by, kept))
+
+    def after(self, pattern: int, names: Iterable[str]) -> list[int]:
+        """Return what these variables may be after the step, all others left as they are."""
+        found = [pattern]
+        for name in names:
+            if name not in self.writes:
+                continue
+            kept = ~self._packing.mask((name,))
+            values = self._system.variable[name].initial if name in self.free else (self._evaluators[name](pattern),)
+            found = [after & kept | self._packing.bits(name, value) for after in found for value in values]
+        return found
+
+
+def _by_variable(sets: Iterable[tuple[int, Iterable[str]]]) -> dict[str, Steps]:
+    found: dict[str, Steps] = {}
+    for number, names in sets:
+        for name in names:
+            found[name] = found.get(name, 0) | 1 << number
+    return found
+
+
+def _union(steps: Mapping[str, Steps], names: Iterable[str]) -> Steps:
+    found = 0
+    for name in names:
+        found |= steps.get(name, 0)
+    return found
+
+
+def _members(steps: Steps) -> Iterator[int]:
+    """Yield the numbers of the steps in a set."""
+    while steps:
+        lowest = steps & -steps
+        yield lowest.bit_length() - 1
+        steps ^= lowest

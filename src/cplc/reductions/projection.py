@@ -1,0 +1,256 @@
+"""What some members of a family do, with all that belongs to no member, as far as it can be said without the others.
+
+A step of the whole system is one of the excerpt, or belongs to a member that was left out. It *may* be taken in the
+excerpt wherever the others could be such that it can be taken, and it is *certain* where they make no difference. What
+it does to those who were kept must not depend on those who were not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from cplc.logic.expressions import (
+    TRUE,
+    And,
+    Const,
+    Expr,
+    Ite,
+    Not,
+    Or,
+    Read,
+    conj,
+    disj,
+    is_false,
+    negate,
+    reads,
+    replaced,
+)
+from cplc.logic.formulas import And as AndFormula
+from cplc.logic.formulas import (
+    Atom,
+    Commits,
+    Conditional,
+    Finally,
+    Formula,
+    Fulfils,
+    Globally,
+    Iff,
+    Implies,
+    KnownFrom,
+    Knows,
+    OnPaths,
+    Until,
+    meaning,
+    with_children,
+)
+from cplc.logic.formulas import Not as NotFormula
+from cplc.logic.formulas import Or as OrFormula
+from cplc.logic.formulas import children as operands_of
+from cplc.records import dataclass
+from cplc.reductions.symmetry import Kin
+from cplc.system.model import Step, System
+
+
+class Entangled(ValueError):
+    """Somebody who was kept depends on more than one member at once; the text says where."""
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    system: System
+    """With the steps that may be taken, and the justice towards steps that are all among them."""
+    certain: tuple[Expr, ...]
+    """For each step where it can be taken, whatever the others do."""
+
+
+def excerpt(system: System, kin: Kin, left_out: Collection[int]) -> Excerpt:
+    """Return what is left when some members are left out. Raise `Entangled` if it cannot be told apart."""
+    hidden = variables_of(system, kin, left_out)
+    for pair in system.shared:
+        if len(hidden.intersection((pair.at_first, pair.at_second))) == 1:
+            raise Entangled(f"`{pair.at_first}` and `{pair.at_second}` belong to different members")
+    steps: dict[int, Step] = {}
+    certain: list[Expr] = []
+    for number, step in enumerate(system.steps):
+        own = set(kin.members_in(step.name))
+        if len(own) > 1:
+            raise Entangled(f"`{step.name}` is a step of several members")
+        if not own.isdisjoint(left_out):
+            continue
+        updates = tuple((name, value) for name, value in step.updates if name not in hidden)
+        if any(not hidden.isdisjoint(reads(value)) for _, value in updates):
+            raise Entangled(f"what `{step.name}` does depends on other members")
+        free = tuple(name for name in step.free if name not in hidden)
+        may = weaker(step.guard, hidden)
+        if (updates or free) and not is_false(may):
+            steps[number] = replace(step, guard=may, updates=updates, free=free, operations=())
+            certain.append(stronger(step.guard, hidden))
+    return Excerpt(_without(system, hidden, kin, left_out, steps), tuple(certain))
+
+
+def beside_idle(system: System, kin: Kin, idle: Collection[int]) -> System | None:
+    """Return the system as it is for the others while some members stay as they are in the beginning.
+
+    None if these may begin in several ways, or change without taking a step.
+    """
+    hidden = variables_of(system, kin, idle)
+    if any(len(set(system.variable[name].initial)) > 1 for name in hidden):
+        return None
+    values = _beginning(system, hidden)
+    steps: dict[int, Step] = {}
+    for number, step in enumerate(system.steps):
+        if not set(kin.members_in(step.name)).isdisjoint(idle):
+            continue
+        guard = replaced(step.guard, values)
+        if is_false(guard):
+            continue
+        if not hidden.isdisjoint(step.free) or any(
+            replaced(value, values) not in (values[name], Read(name)) for name, value in step.updates if name in hidden
+        ):
+            return None
+        updates = tuple((name, replaced(value, values)) for name, value in step.updates if name not in hidden)
+        steps[number] = replace(step, guard=guard, updates=updates, operations=())
+    return _without(system, hidden, kin, idle, steps)
+
+
+def _beginning(system: System, names: Iterable[str]) -> dict[str, Expr]:
+    return {name: Const(system.variable[name].initial[0]) for name in names}
+
+
+def variables_of(system: System, kin: Kin, members: Collection[int]) -> frozenset[str]:
+    """Return the variables that belong to one of the members."""
+    return frozenset(name for name in system.variable if not set(kin.members_in(name)).isdisjoint(members))
+
+
+def _without(
+    system: System, hidden: frozenset[str], kin: Kin, left_out: Collection[int], steps: Mapping[int, Step]
+) -> System:
+    """Return the system with these steps, without variables that are hidden and agents who were left out."""
+    position = {number: place for place, number in enumerate(steps)}
+    return System(
+        name=system.name,
+        header=(),
+        variables=tuple(variable for variable in system.variables if variable.name not in hidden),
+        agents=tuple(
+            replace(agent, local=tuple(name for name in agent.local if name not in hidden))
+            for agent in system.agents
+            if set(kin.members_in(agent.name)).isdisjoint(left_out)
+        ),
+        shared=tuple(pair for pair in system.shared if hidden.isdisjoint((pair.at_first, pair.at_second))),
+        messages=(),
+        commitments=(),
+        steps=tuple(steps.values()),
+        justice=tuple(
+            replace(justice, steps=tuple(map(position.__getitem__, justice.steps)))
+            for justice in system.justice
+            if position.keys() >= set(justice.steps)
+        ),
+        fairness=(),
+    )
+
+
+# --- conditions, and formulas
+
+
+def weaker(condition: Expr, hidden: Collection[str]) -> Expr:
+    """Return what holds at least wherever the condition does, and reads nothing that is hidden."""
+    return _cut(condition, True, frozenset(hidden))
+
+
+def stronger(condition: Expr, hidden: Collection[str]) -> Expr:
+    """Return what holds at most where the condition does, and reads nothing that is hidden."""
+    return negate(_cut(condition, False, frozenset(hidden)))
+
+
+def _cut(condition: Expr, value: bool, hidden: frozenset[str]) -> Expr:
+    """Return what holds wherever the condition has the value."""
+    if hidden.isdisjoint(reads(condition)):
+        return condition if value else negate(condition)
+    match condition:
+        case Not(operand):
+            return _cut(operand, not value, hidden)
+        case And(operands) | Or(operands):
+            joined = conj if isinstance(condition, And) == value else disj
+            return joined(_cut(operand, value, hidden) for operand in operands)
+        case Ite(test, then, otherwise):
+            yes = conj((_cut(test, True, hidden), _cut(then, value, hidden)))
+            no = conj((_cut(test, False, hidden), _cut(otherwise, value, hidden)))
+            return disj((yes, no))
+        case _:
+            return TRUE
+
+
+def certainly(formula: Formula, system: System, hidden: Collection[str]) -> Formula | None:
+    """Return what implies the formula in every state of the whole, over what was kept; None if nothing is known to.
+
+    Below ``EF`` only what is certain to be possible counts; knowledge, and what must come, is about all that may be.
+    """
+    return _judged(formula, True, frozenset(hidden), frozenset(agent.name for agent in system.agents))
+
+
+def _judged(formula: Formula, value: bool, hidden: frozenset[str], agents: frozenset[str]) -> Formula | None:
+    """Return what implies that the formula has the value."""
+    match formula:
+        case Atom(condition, text):
+            return Atom(stronger(condition if value else negate(condition), hidden), text if value else f"!({text})")
+        case NotFormula(operand):
+            return _judged(operand, not value, hidden, agents)
+        case AndFormula(operands) | OrFormula(operands):
+            judged = [_judged(operand, value, hidden, agents) for operand in operands]
+            known = tuple(one for one in judged if one is not None)
+            if isinstance(formula, AndFormula) == value:
+                return AndFormula(known) if len(known) == len(operands) else None
+            return OrFormula(known) if known else None
+        case Implies(left, right):
+            return _judged(OrFormula((NotFormula(left), right)), value, hidden, agents)
+        case Iff(left, right):
+            neither = AndFormula((NotFormula(left), NotFormula(right)))
+            return _judged(OrFormula((AndFormula((left, right)), neither)), value, hidden, agents)
+        case OnPaths("E", Finally(operand, None), None) if value:
+            inner = _judged(operand, True, hidden, agents)
+            return None if inner is None else OnPaths("E", Finally(inner))
+        case OnPaths("A", Finally(operand, None), None) if value:
+            inner = _judged(operand, True, hidden, agents)
+            return None if inner is None else OnPaths("A", Finally(inner))
+        case OnPaths("A", Until(left, right, None), None) if value:
+            both = _judged(left, True, hidden, agents), _judged(right, True, hidden, agents)
+            return None if both[0] is None or both[1] is None else OnPaths("A", Until(both[0], both[1]))
+        case OnPaths("A", Globally(operand, None), None) if not value:
+            return _judged(OnPaths("E", Finally(NotFormula(operand))), True, hidden, agents)
+        case OnPaths("E", Globally(operand, None), None) if not value:
+            return _judged(OnPaths("A", Finally(NotFormula(operand))), True, hidden, agents)
+        case Commits() | Fulfils() | Conditional():
+            return _judged(meaning(formula), value, hidden, agents)
+        case KnownFrom(observed, operand) if value and hidden.isdisjoint(frozenset().union(*map(reads, observed))):
+            inner = _judged(operand, True, hidden, agents)
+            return None if inner is None else replace(formula, operand=inner)
+        case Knows("each", group, operand) if value and agents.issuperset(group):
+            inner = _judged(operand, True, hidden, agents)
+            return None if inner is None else replace(formula, operand=inner)
+        case _:
+            return None
+
+
+def asks_what_can_be(formula: Formula) -> bool:
+    """Whether it asks for nothing more than that something can come about."""
+    match formula:
+        case Atom():
+            return True
+        case AndFormula(operands) | OrFormula(operands):
+            return all(map(asks_what_can_be, operands))
+        case OnPaths("E", Finally(operand), None):
+            return asks_what_can_be(operand)
+        case _:
+            return False
+
+
+def while_idle(formula: Formula, system: System, kin: Kin, idle: Collection[int]) -> Formula:
+    """Return what the formula says while some members stay as they are in the beginning."""
+    return _replaced(formula, _beginning(system, variables_of(system, kin, idle)))
+
+
+def _replaced(formula: Formula, values: Mapping[str, Expr]) -> Formula:
+    if isinstance(formula, Atom):
+        return replace(formula, condition=replaced(formula.condition, values))
+    return with_children(formula, tuple(_replaced(operand, values) for operand in operands_of(formula)))

@@ -1,0 +1,154 @@
+"""Which steps are enough to follow from a state, if all that is asked is whether some condition can be reached.
+
+A *stubborn set* of steps, chosen anew in every state, has these properties (Valmari 1990; for goals Schmidt 1999, and
+Kristensen, Schmidt and Valmari, "Question-guided stubborn set methods for state properties", 2006):
+
+* each wanted condition that does not hold in the state comes to hold only after a step of the set was taken;
+* of a step in the set that is not enabled, so that it becomes enabled only after a step of the set was taken;
+* a step in the set that is enabled commutes with every step outside, wherever both are enabled.
+
+**What that keeps.** Let some run lead to where a wanted condition holds, and be a shortest one. It takes a step of the
+set; let a be the first. Nothing before it is in the set, so a was enabled already (otherwise some step of the set would
+have come before), and it commutes with one after the other: a taken first and then the others lead to the same state
+by as many steps. What is left after a is a shortest run again. So if only steps of the set are followed, from every
+state that is met each wanted condition is reached iff it can be reached at all, and by a shortest run. Nothing has to
+be said of cycles. All steps together are such a set, and it does no harm to take them where one likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from cplc.logic.expressions import Expr, reads
+from cplc.records import dataclass
+from cplc.reductions.dependency_relation import All, Any, Interference, Leaf, Steps, Tree, conjuncts, tree
+from cplc.statespace.packing import Table
+
+Wants = tuple[Steps, ...]
+"""Sets of steps, each of which contains one that must be taken before a condition holds; none if it holds."""
+
+_CHOICES = 4
+"""Of so many ways to go on the best is taken."""
+_WIDE = 16
+"""A wanted condition over more bits is looked at part by part, lest every state be a pattern of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A condition that is to be reached."""
+
+    condition: Expr
+    is_hint: bool = False
+    """What is to be reached implies the condition, and more is asked that the variables of the state do not tell."""
+
+
+class Stubborn:
+    """Stubborn sets for some goals in one system.
+
+    Where the condition of a hint holds the goal may or may not be reached, so there every step is followed.
+    """
+
+    def __init__(self, interference: Interference, goals: Iterable[Goal]) -> None:
+        self._interference = interference
+        self._packing = interference.packing
+        self._goals = [(goal.is_hint, self._parts(tree(goal.condition))) for goal in goals]
+        self._guards: dict[int, tuple[int, Table[Wants]]] = {}
+
+    def __call__(self, state: int, enabled: Steps, goals: Iterable[int]) -> Steps:
+        """Return the steps to follow, of those that are enabled, for the goals with these numbers."""
+        found = waiting = 0
+        for goal in goals:
+            wants: list[Steps] = []
+            is_hint, parts = self._goals[goal]
+            for mask, table in parts:
+                wants += table[state & mask]
+            if wants:
+                waiting = self._chosen(wants, waiting, enabled)
+            elif is_hint:
+                return enabled
+        dependent, guards = self._interference.dependent, self._guards
+        while waiting:
+            step = waiting & -waiting
+            found |= step
+            number = step.bit_length() - 1
+            if step & enabled:
+                waiting = (waiting | dependent(number)) & ~found
+                if enabled & ~(found | waiting) == 0:
+                    return enabled
+            else:
+                guard = guards.get(number)
+                if guard is None:
+                    guard = guards[number] = self._guard(number)
+                mask, table = guard
+                waiting = self._chosen(table[state & mask], found | waiting, enabled) & ~found
+        return found & enabled
+
+    def holds(self, goal: int, state: int) -> bool:
+        """Whether a wanted condition holds."""
+        return not any(table[state & mask] for mask, table in self._goals[goal][1])
+
+    def _chosen(self, wants: Sequence[Steps], taken: Steps, enabled: Steps) -> Steps:
+        """Return what is taken with one of the sets more, one that adds little."""
+        best, least = taken, 1 << 30
+        for steps in wants:
+            added = steps & ~taken
+            if not added:
+                return taken
+            cost = ((added & enabled).bit_count() << 10) + added.bit_count()
+            if cost < least:
+                best, least = taken | steps, cost
+        return best
+
+    def _guard(self, number: int) -> tuple[int, Table[Wants]]:
+        guard = self._interference.system.steps[number].guard
+        return self._packing.mask(reads(guard)), self._table(tree(guard))
+
+    def _parts(self, wanted: Tree) -> list[tuple[int, Table[Wants]]]:
+        parts = list(conjuncts(wanted)) if self._mask(wanted).bit_count() > _WIDE else [wanted]
+        return [(self._mask(part), self._table(part)) for part in parts]
+
+    def _mask(self, part: Tree) -> int:
+        match part:
+            case Leaf(condition):
+                return self._packing.mask(reads(condition))
+            case All(operands) | Any(operands):
+                mask = 0
+                for operand in operands:
+                    mask |= self._mask(operand)
+                return mask
+
+    def _table(self, part: Tree) -> Table[Wants]:
+        look = self._look(part)
+        return Table(lambda pattern: _fewest(look(pattern)))
+
+    def _look(self, part: Tree) -> Callable[[int], list[Steps]]:
+        """Return what the condition wants, as a function of the state."""
+        match part:
+            case Leaf(condition):
+                holds, makers = self._packing.condition(condition), self._interference.makers
+                return lambda pattern: [] if holds(pattern) else [makers(condition)]
+            case All(operands):
+                inner = [self._look(operand) for operand in operands]
+                return lambda pattern: [steps for look in inner for steps in look(pattern)]
+            case Any(operands):
+                inner = [self._look(operand) for operand in operands]
+
+                def any_of_them(pattern: int) -> list[Steps]:
+                    together = 0
+                    for look in inner:
+                        wants = look(pattern)
+                        if not wants:
+                            return []
+                        together |= min(wants, key=int.bit_count)
+                    return [together]
+
+                return any_of_them
+
+
+def _fewest(wants: Iterable[Steps]) -> Wants:
+    """Return the smallest of these sets, and none that contains another."""
+    kept: list[Steps] = []
+    for steps in sorted(set(wants), key=lambda steps: (steps.bit_count(), steps)):
+        if not any(smaller & ~steps == 0 for smaller in kept):
+            kept.append(steps)
+    return tuple(kept[:_CHOICES])

@@ -1,0 +1,398 @@
+"""Role instances that nothing tells apart: exchanged for each other, they leave the system as it is.
+
+Which variables, steps and agents belong to an instance is read off their names: ``pay[2,1]@Cus[2]`` belongs to
+``Cus[2]`` if the first index of every ``pay`` is that of its sender or receiver. Nothing rests on that reading. What it
+suggests is tried on the system: after two instances have been exchanged, and after all have moved up by one, variables,
+local states, shared copies, steps, justice and fairness must be the same as before. These two permutations generate
+all others.
+
+A permutation that leaves the system as it is maps runs to runs, fair ones to fair ones, and what looks the same to an
+agent to what looks the same to its image. So a formula holds initially iff its image does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+
+from cplc.logic.expressions import And, Arith, Const, Equal, Expr, Ite, Less, Not, Or, Read, children, is_true
+from cplc.logic.formulas import And as AndFormula
+from cplc.logic.formulas import (
+    Atom,
+    Channel,
+    Commits,
+    Conditional,
+    Enforces,
+    Formula,
+    Fulfils,
+    KnownFrom,
+    Knows,
+    Offer,
+    Offering,
+    OnPaths,
+    Shorthand,
+    SociallyCommits,
+    Taken,
+    expressions,
+    meaning,
+    subformulas,
+    with_children,
+)
+from cplc.logic.formulas import Or as OrFormula
+from cplc.logic.formulas import children as operands_of
+from cplc.records import dataclass
+from cplc.system.model import Step, System
+
+_INDEXED = re.compile(r"([\w.]+)\[(\d+(?:,\d+)*)\]")
+
+Place = tuple[str, int]
+"""What is indexed, and the position of the index."""
+Permutation = Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Kin:
+    """Families whose instances with the same index are exchanged together; mostly a single one."""
+
+    families: frozenset[str]
+    places: frozenset[Place]
+    indices: tuple[int, ...]
+
+    def members_in(self, name: str) -> tuple[int, ...]:
+        """Return the indices of the instances that the name of a variable, agent, message or step speaks of."""
+        known = self._members.get(name)
+        if known is None:
+            known = self._members[name] = tuple(
+                value
+                for base, index in _indices(name)
+                for position, value in enumerate(index)
+                if (base, position) in self.places
+            )
+        return known
+
+    @cached_property
+    def _members(self) -> dict[str, tuple[int, ...]]:
+        return {}
+
+    def renaming(self, permutation: Permutation) -> Callable[[str], str]:
+        """Return the names of what the instances have after they have been exchanged for each other."""
+        known: dict[str, str] = {}
+
+        def exchanged(found: re.Match[str]) -> str:
+            base, index = found[1], _numbers(found[2])
+            moved = (
+                permutation.get(value, value) if (base, position) in self.places else value
+                for position, value in enumerate(index)
+            )
+            return f"{base}[{','.join(map(str, moved))}]"
+
+        def renamed(name: str) -> str:
+            if name not in known:
+                known[name] = _INDEXED.sub(exchanged, name)
+            return known[name]
+
+        return renamed
+
+
+Renaming = Callable[[str], str]
+
+
+class Symmetry:
+    """The symmetries of one system."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    @cached_property
+    def kin(self) -> tuple[Kin, ...]:
+        """The families whose instances can be exchanged in any way."""
+        if self.system.is_synchronous or not is_true(self.system.start):
+            return ()
+        return tuple(kin for kin in _candidates(self.system) if self._is_symmetric(kin))
+
+    def key(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Hashable:
+        """Return something that is the same for formulas of which all hold initially if one does.
+
+        Instances are numbered anew in the order in which the formula speaks of them; those that are assumed to keep
+        going apart from those that are not.
+        """
+        for kin in self.kin:
+            formula = renamed_formula(formula, kin.renaming(in_order(kin, formula, assuming)))
+        return formula_key(formula)
+
+    def _is_symmetric(self, kin: Kin) -> bool:
+        before = described(self.system)
+        return all(described(self.system, kin.renaming(way)) == before for way in generators(kin.indices))
+
+
+def generators(indices: Sequence[int]) -> tuple[Permutation, Permutation]:
+    """Return two permutations that all others are made of: the first two exchanged, and all moved up by one."""
+    first, second, *_ = indices
+    return {first: second, second: first}, dict(zip(indices, (*indices[1:], first), strict=True))
+
+
+# --- reading names
+
+
+def _indices(name: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+    return ((found[1], _numbers(found[2])) for found in _INDEXED.finditer(name))
+
+
+def _numbers(written: str) -> tuple[int, ...]:
+    return tuple(map(int, written.split(",")))
+
+
+def _candidates(system: System) -> Iterator[Kin]:
+    """Yield families that may be symmetric."""
+    instances: dict[str, list[int]] = {}
+    for agent in system.agents:
+        if agent.family:
+            instances.setdefault(agent.family, []).extend(index[-1] for _, index in _indices(agent.name))
+    homes = _homes(system, instances)
+    together = [{family} for family in instances]
+    for families in homes.values():
+        if families:
+            joined = [group for group in together if group & families]
+            together = [group for group in together if not group & families] + [set().union(*joined)]
+    for group in together:
+        indices = {tuple(instances[family]) for family in group}
+        if len(indices) == 1 and len(first := indices.pop()) > 1:
+            places = frozenset(place for place, families in homes.items() if families & group)
+            yield Kin(frozenset(group), places, first)
+
+
+def _homes(system: System, instances: Mapping[str, Collection[int]]) -> dict[Place, frozenset[str]]:
+    """Return for each index the families that it may count instances of.
+
+    Mostly that shows from those who take part. Where it does not, as in messages between others, it may be the only
+    family with as many instances.
+    """
+    taking_part = [
+        *((agent.name, (agent.name,)) for agent in system.agents),
+        *((message.name, (message.sender, message.receiver)) for message in system.messages),
+        *((one.name, (one.debtor, one.creditor)) for one in system.commitments),
+        *((claim.name, (claim.maker, claim.addressee)) for claim in system.claims),
+    ]
+    homes: dict[Place, frozenset[str]] = {}
+    for name, agents in taking_part:
+        for base, index in _indices(name):
+            for position, value in enumerate(index):
+                fitting = frozenset(family for family in instances if f"{family}[{value}]" in agents)
+                place = base, position
+                homes[place] = homes.get(place, fitting) & fitting
+    values: dict[Place, set[int]] = {}
+    for name in (*system.variable, *(step.name for step in system.steps)):
+        for base, index in _indices(name):
+            for position, value in enumerate(index):
+                values.setdefault((base, position), set()).add(value)
+    for place, found in values.items():
+        if not homes.get(place):
+            fitting = frozenset(family for family, indices in instances.items() if set(indices) == found)
+            homes[place] = fitting if len(fitting) == 1 else frozenset()
+    return homes
+
+
+# --- a system, but for the order in which things stand
+
+
+def described(system: System, renamed: Renaming = lambda name: name) -> Hashable:
+    """Return all that verdicts depend on, with everything renamed."""
+
+    def key(expr: Expr) -> Hashable:
+        return expr_key(expr, renamed)
+
+    def step_key(step: Step) -> Hashable:
+        updates = frozenset((renamed(name), key(value)) for name, value in step.updates)
+        actor, free = renamed(step.actor), frozenset(map(renamed, step.free))
+        return renamed(step.name), step.kind, actor, key(step.guard), updates, free
+
+    return (
+        frozenset(
+            (renamed(one.name), _typed(one.domain), _typed(one.initial), renamed(one.owner)) for one in system.variables
+        ),
+        frozenset((renamed(agent.name), frozenset(map(renamed, agent.local))) for agent in system.agents),
+        frozenset(
+            frozenset(((renamed(pair.first), renamed(pair.at_first)), (renamed(pair.second), renamed(pair.at_second))))
+            for pair in system.shared
+        ),
+        frozenset(map(step_key, system.steps)),
+        frozenset(
+            (
+                None if justice.role is None else renamed(justice.role),
+                frozenset(renamed(system.steps[index].name) for index in justice.steps),
+            )
+            for justice in system.justice
+        ),
+        frozenset(map(key, system.fairness)),
+    )
+
+
+def _typed(values: Iterable[object]) -> tuple[tuple[type, object], ...]:
+    return tuple((type(value), value) for value in values)
+
+
+def expr_key(expr: Expr, renamed: Renaming = lambda name: name) -> Hashable:
+    """Return the expression, but for the order of operands where it does not matter."""
+    match expr:
+        case Read(name):
+            return renamed(name)
+        case Const(value):
+            return type(value), value
+        case And() | Or() | Equal():
+            return type(expr), frozenset(expr_key(operand, renamed) for operand in children(expr))
+        case Arith(op):
+            return op, *(expr_key(operand, renamed) for operand in children(expr))
+        case Not() | Less() | Ite():
+            return type(expr), *(expr_key(operand, renamed) for operand in children(expr))
+
+
+# --- formulas
+
+
+def formula_key(formula: Formula) -> Hashable:
+    """Return the formula, but for what it is called and for the order of operands where it does not matter."""
+    match formula:
+        case Atom(condition):
+            return expr_key(condition)
+        case Taken(steps):
+            return Taken, steps
+        case Shorthand(operand):
+            return formula_key(operand)
+        case AndFormula(operands) | OrFormula(operands):
+            return type(formula), frozenset(map(formula_key, operands))
+        case Knows(mode, agents, operand):
+            return Knows, mode, frozenset(agents), formula_key(operand)
+        case Commits() | Fulfils() | Conditional() | SociallyCommits():
+            return formula_key(meaning(formula))
+        case KnownFrom(observed, operand):
+            return KnownFrom, frozenset(map(expr_key, observed)), formula_key(operand)
+        case Enforces(group, goal, uniform):
+            return Enforces, frozenset(group), formula_key(goal), uniform
+        case OnPaths(quantifier, path, along):
+            return OnPaths, quantifier, formula_key(path), None if along is None else along.steps
+        case _:
+            values = (getattr(formula, one.name) for one in fields(formula))
+            besides = (value for value in values if not isinstance(value, Formula))
+            return type(formula), *besides, *map(formula_key, operands_of(formula))
+
+
+def renamed_formula(formula: Formula, renamed: Renaming) -> Formula:
+    """Return what the formula says after instances have been exchanged."""
+    operands = operands_of(formula)
+    found = with_children(formula, tuple(renamed_formula(operand, renamed) for operand in operands))
+    match found:
+        case Atom(condition, text):
+            return Atom(_renamed(condition, renamed), renamed(text))
+        case Taken():
+            return _renamed_steps(found, renamed)
+        case Shorthand():
+            return replace(found, text=renamed(found.text))
+        case Commits() | Fulfils():
+            return replace(found, channel=_renamed_channel(found.channel, renamed))
+        case Conditional(channel=channel, other=other, other_party=party):
+            return replace(
+                found,
+                channel=_renamed_offering(channel, renamed),
+                other=None if other is None else _renamed_offering(other, renamed),
+                other_party=None if party is None else renamed(party),
+            )
+        case SociallyCommits(pair, bindings):
+            named = tuple(replace(one, name=renamed(one.name)) for one in bindings)
+            return replace(found, pair=renamed(pair), bindings=named)
+        case KnownFrom():
+            observed = tuple(_renamed(expr, renamed) for expr in found.observed)
+            return replace(found, observed=observed, observer=renamed(found.observer))
+        case Knows():
+            return replace(found, agents=tuple(map(renamed, found.agents)))
+        case Enforces():
+            return replace(found, group=tuple(map(renamed, found.group)))
+        case OnPaths(along=Taken() as along):
+            return replace(found, along=_renamed_steps(along, renamed))
+        case _:
+            return found
+
+
+def _renamed_channel(channel: Channel, renamed: Renaming) -> Channel:
+    return Channel(
+        renamed(channel.name),
+        tuple(_renamed(expr, renamed) for expr in channel.promised),
+        _renamed(channel.bound, renamed),
+        _renamed(channel.caught_up, renamed),
+    )
+
+
+def _renamed_offering(offering: Offering, renamed: Renaming) -> Offering:
+    offers = (
+        Offer(renamed(offer.name), *(_renamed(expr, renamed) for expr in expressions(offer)))
+        for offer in offering.offers
+    )
+    return Offering(_renamed_channel(offering.promises, renamed), tuple(offers))
+
+
+def _renamed_steps(taken: Taken, renamed: Renaming) -> Taken:
+    return Taken(frozenset(map(renamed, taken.steps)), renamed(taken.text))
+
+
+def _renamed(expr: Expr, renamed: Renaming) -> Expr:
+    match expr:
+        case Read(name):
+            return Read(renamed(name))
+        case Const():
+            return expr
+        case Not(operand):
+            return Not(_renamed(operand, renamed))
+        case And(operands) | Or(operands):
+            return type(expr)(tuple(_renamed(operand, renamed) for operand in operands))
+        case Equal(left, right) | Less(left, right):
+            return type(expr)(_renamed(left, renamed), _renamed(right, renamed))
+        case Arith(op, left, right):
+            return Arith(op, _renamed(left, renamed), _renamed(right, renamed))
+        case Ite(condition, then, otherwise):
+            return Ite(_renamed(condition, renamed), _renamed(then, renamed), _renamed(otherwise, renamed))
+
+
+def in_order(kin: Kin, formula: Formula, assuming: frozenset[str] = frozenset()) -> Permutation:
+    """Return the numbers that the instances get which a formula speaks of, in the order in which it does."""
+    spoken_of = dict.fromkeys(member for name in _names(formula) for member in kin.members_in(name))
+    alike = {
+        index: frozenset(family for family in kin.families if f"{family}[{index}]" in assuming) for index in kin.indices
+    }
+    free = {kind: iter([index for index in kin.indices if alike[index] == kind]) for kind in set(alike.values())}
+    return {index: next(free[alike[index]]) for index in spoken_of if index in alike}
+
+
+def _names(formula: Formula) -> Iterator[str]:
+    """Yield the agents, variables and steps that a formula speaks of, from left to right."""
+    for part in subformulas(formula):
+        match part:
+            case Atom(condition):
+                yield from _variables(condition)
+            case Taken(steps) | OnPaths(along=Taken(steps)):
+                yield from sorted(steps)
+            case Commits(channel) | Fulfils(channel):
+                for end in (*channel.promised, channel.bound, channel.caught_up):
+                    yield from _variables(end)
+            case Conditional(channel=one, other=other):
+                for offering in (one,) if other is None else (one, other):
+                    ends = offering.promises
+                    for end in (*ends.promised, ends.bound, ends.caught_up):
+                        yield from _variables(end)
+                    for offer in offering.offers:
+                        for expr in expressions(offer):
+                            yield from _variables(expr)
+            case KnownFrom(observed):
+                for expr in observed:
+                    yield from _variables(expr)
+            case Knows(_, agents) | Enforces(agents):
+                yield from agents
+            case _:
+                pass
+
+
+def _variables(expr: Expr) -> Iterator[str]:
+    if isinstance(expr, Read):
+        yield expr.variable
+    for operand in children(expr):
+        yield from _variables(operand)

@@ -1,0 +1,129 @@
+"""States up to exchange of role instances that nothing tells apart: of those that differ by it one is enough.
+
+An exchange that leaves the system as it is (`cplc.reductions.symmetry`) maps states to states, initial ones to initial
+ones and steps to steps. If it also leaves every condition as it is that a question asks of single states, then a state
+and its image satisfy the same conditions and lead to images of the same states: they are bisimilar, step by step,
+idling included. So the value of every formula over these conditions that the graph decides by itself is that of the
+image, and by as many steps. In a search each state that is met is replaced by an image of its own; which one does not
+matter for what is found out, but the fewer the better. Here all members of a family that the question does not tell
+apart are put in the order of what they are like.
+
+Stubborn sets may be followed from the images all the same: the first step of a shortest run to a goal leads to where
+the goal is nearer by one, and so it is from the image, for the goal is its own image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from cplc.logic.expressions import Expr, reads
+from cplc.records import dataclass
+from cplc.reductions.symmetry import Kin, expr_key, generators
+from cplc.statespace.packing import Packing
+from cplc.system.model import System
+
+
+@dataclass(frozen=True)
+class Members:
+    """Members of families that may be exchanged, and the variables that belong to each of them, in the same order."""
+
+    families: tuple[str, ...]
+    indices: tuple[int, ...]
+    variables: tuple[tuple[str, ...], ...]
+
+
+Canonical = Callable[[int], int]
+
+
+def exchangeable(system: System, kin: Iterable[Kin], asked: Sequence[Expr]) -> tuple[Members, ...]:
+    """Return the members that can be exchanged without any of the conditions becoming another one.
+
+    Where all members may be exchanged in each condition, all of them; otherwise those that no condition speaks of.
+    Families with variables that belong to two members (or to members of two families) are left as they are, the first
+    one excepted.
+    """
+    found: list[Members] = []
+    taken: set[str] = set()
+    for one in kin:
+        fixed = {
+            member
+            for condition in asked
+            if not _is_symmetric(condition, one)
+            for name in reads(condition)
+            for member in one.members_in(name)
+        }
+        free = [index for index in one.indices if index not in fixed]
+        pieces = None if len(free) < 2 else _pieces(system, one, free)
+        if pieces and taken.isdisjoint(name for piece in pieces for name in piece):
+            taken.update(name for piece in pieces for name in piece)
+            found.append(Members(tuple(sorted(one.families)), tuple(free), pieces))
+    return tuple(found)
+
+
+def _is_symmetric(condition: Expr, kin: Kin) -> bool:
+    before = expr_key(condition)
+    return all(expr_key(condition, kin.renaming(way)) == before for way in generators(kin.indices))
+
+
+def _pieces(system: System, kin: Kin, free: Sequence[int]) -> tuple[tuple[str, ...], ...] | None:
+    """Return the variables of each member, in the same order; None if some variable belongs to two of them."""
+    first = []
+    for variable in system.variables:
+        members = set(kin.members_in(variable.name)) & set(free)
+        if len(members) > 1:
+            return None
+        if members == {free[0]}:
+            first.append(variable.name)
+    if not first:
+        return None
+    exchanges = [kin.renaming({free[0]: index, index: free[0]}) for index in free]
+    return tuple(tuple(map(exchange, first)) for exchange in exchanges)
+
+
+def arranged(system: System, members: Iterable[Members]) -> System:
+    """Return the same system with the variables of each member side by side, after all others."""
+    order = [name for group in members for piece in group.variables for name in piece]
+    moved = set(order)
+    rest = (variable for variable in system.variables if variable.name not in moved)
+    return replace(system, variables=(*rest, *(system.variable[name] for name in order)))
+
+
+def canonical(packing: Packing, members: Iterable[Members]) -> Canonical:
+    """Return what maps states of the arranged system to images that stand for them."""
+    groups = [_sorting(packing, group) for group in members]
+
+    def sorted_in_each(state: int) -> int:
+        for group in groups:
+            state = group(state)
+        return state
+
+    return groups[0] if len(groups) == 1 else sorted_in_each
+
+
+def _sorting(packing: Packing, group: Members) -> Canonical:
+    masks = [packing.mask(piece) for piece in group.variables]
+    if not masks[0]:
+        return lambda state: state
+    places = [(mask & -mask).bit_length() - 1 for mask in masks]
+    one = masks[0] >> places[0]
+    assert all(mask >> place == one for mask, place in zip(masks, places, strict=True)), "members differ"
+    kept = ~sum(masks)
+
+    def sorting(state: int) -> int:
+        pieces = [state >> place & one for place in places]
+        inorder = sorted(pieces, reverse=True)
+        if inorder == pieces:
+            return state
+        state &= kept
+        for place, piece in zip(places, inorder, strict=True):
+            state |= piece << place
+        return state
+
+    return sorting
+
+
+def families(members: Iterable[Members]) -> Iterator[str]:
+    """Yield the families of which members are exchanged."""
+    for group in members:
+        yield from group.families

@@ -1,0 +1,165 @@
+"""What a figure hangs on, and what the participant best does, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+
+from cplc.control_characters import printable
+from cplc.decision.results import Advice, Figure, Sensitivity, Situation
+from cplc.logic.expressions import Value
+from cplc.records import dataclass
+from cplc.report.number_text import MOST, number_text, wrapped
+from cplc.report.step_text import value_text, variable_text
+from cplc.system.model import System
+from cplc.system.participant import Aspect, Participant
+
+
+@dataclass(frozen=True, slots=True)
+class Hinge:
+    """A probability that a figure hangs on, for itself and for copies that count the same."""
+
+    sensitivity: Sensitivity
+    message: str
+    about: str
+    """Whose belief it is, and where."""
+
+
+def hinges(participant: Participant, sensitivities: Sequence[Sensitivity]) -> tuple[Hinge, ...]:
+    """Return what the figures hang on, the weightiest first.
+
+    Of two events that exclude each other the first is enough, and of copies that count the same the first as well.
+    """
+    found: dict[tuple[object, ...], list[Hinge]] = {}
+    for one in sensitivities:
+        belief = participant.beliefs[one.belief]
+        if (one.at_zero == one.at_one and one.flips is None) or (len(belief.events) == 2 and one.event == 1):
+            continue
+        name, about = belief.events[one.event].name, printable(belief.text.partition(": ")[0])
+        counts = one.probability, *(None if it is None else f"{it:.6g}" for it in (one.at_zero, one.at_one, one.flips))
+        found.setdefault((one.aspect, name.partition("[")[0], *counts), []).append(Hinge(one, name, about))
+    return tuple(_together(alike) for alike in found.values())
+
+
+def _together(alike: Sequence[Hinge]) -> Hinge:
+    first = alike[0]
+    return Hinge(first.sensitivity, first.message, (f"{len(alike)} alike: " if len(alike) > 1 else "") + first.about)
+
+
+def sensitivity_lines(participant: Participant, sensitivities: Sequence[Sensitivity]) -> Iterator[str]:
+    """Yield a table of the probabilities on which figures hang, the weightiest first; the expected value comes last."""
+    every = hinges(participant, sensitivities)
+    rows = _merged([row for row in every if row.sensitivity.aspect != "value"])
+    values = [(row, "expected value", "") for row in every if row.sensitivity.aspect == "value"]
+    if not every:
+        return
+    table = [("hangs on", "believed", "if never", "if always", "flips at", "")]
+    for row, aspects, flips in (*rows[:MOST], *values[:MOST]):
+        one = row.sensitivity
+        figures = number_text(one.probability), f"{one.at_zero:.6g}", f"{one.at_one:.6g}", flips
+        table.append((f"{aspects}: {row.message}", *figures, row.about))
+    widths = [max(len(row[column]) for row in table) for column in range(6)]
+    for cells in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+    more = max(0, len(rows) - MOST) + max(0, len(values) - MOST)
+    if more:
+        yield f"and {more} more that count less"
+
+
+def _merged(rows: Sequence[Hinge]) -> list[tuple[Hinge, str, str]]:
+    """Return each with the aspects that hang on it alike, and where their verdicts flip."""
+    found: dict[tuple[object, ...], list[Hinge]] = {}
+    for row in rows:
+        one = row.sensitivity
+        key = row.message, row.about, one.probability, f"{one.at_zero:.6g}", f"{one.at_one:.6g}"
+        found.setdefault(key, []).append(row)
+    return [(alike[0], ", ".join(row.sensitivity.aspect for row in alike), _flips(alike)) for alike in found.values()]
+
+
+def _flips(alike: Sequence[Hinge]) -> str:
+    each = {row.sensitivity.aspect: row.sensitivity.flips for row in alike}
+    told = {aspect: f"{flips:.6g}" for aspect, flips in each.items() if flips is not None}
+    if len(told) == len(each) and len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return ", ".join(text if len(each) == 1 else f"{text} ({aspect})" for aspect, text in told.items())
+
+
+def advice_lines(system: System, figures: Sequence[Figure]) -> Iterator[str]:
+    """Yield what is best in which situation, once for all aspects for which the same is."""
+    same: dict[Advice, list[Aspect]] = {}
+    for figure in figures:
+        if figure.advice is not None:
+            same.setdefault(figure.advice, []).append(figure.aspect)
+    for advice, aspects in same.items():
+        best = f"  best for {' and '.join(aspects)}"
+        if not advice.situations:
+            told = "can" if advice.by_sight else "cannot"
+            yield f"{best} is what {told} be told by what it sees; alike agents were counted, so it is not listed"
+            continue
+        yield f"{best}:"
+        left = len(advice.situations)
+        for rule in rules_of(system, advice.situations):
+            left -= rule.times
+            sees = ", ".join(_seen(system, name, value) for name, value in rule.sees)
+            steps = " or ".join(f"`{step.partition(' ')[2]}`" for step in rule.steps)
+            what = steps or "something, but what is best depends on what it does not see"
+            yield from wrapped(f"{what} {sees}".rstrip(), "    ")
+        if left:
+            yield f"    and more in {left} other situations"
+        if not advice.by_sight:
+            yield "    what is best depends on what it does not see, so it may attain less than is guaranteed"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is best in several situations, and what tells them from all in which something else is."""
+
+    sees: tuple[tuple[str, Value], ...]
+    steps: tuple[str, ...]
+    times: int
+
+
+def rules_of(system: System, situations: Sequence[Situation]) -> Iterator[Rule]:
+    """Yield few rules for many situations, each right wherever it can be followed.
+
+    What one of its steps brings about itself is said before it only where nothing else tells.
+    """
+    left = list(situations)
+    for _ in range(MOST):
+        if not left:
+            return
+        first = min(left, key=lambda one: len(one.steps) or len(one.sees) + 2)
+        own = {step.partition(" ")[2].partition("(")[0] for step in first.steps}
+        telling = [pair for pair in first.sees if system.variable[pair[0]].about not in own]
+        others = [set(one.sees) for one in situations if not _covers(first, one)]
+        sees = _telling(telling, others)
+        if sees is None:
+            sees = _telling(first.sees, others) or first.sees
+        covered = [one for one in left if _covers(first, one) and set(sees) <= set(one.sees)]
+        left = [one for one in left if one not in covered]
+        yield Rule(sees, first.steps, len(covered))
+
+
+def _covers(rule: Situation, other: Situation) -> bool:
+    """Whether what is best in one situation is so in the other."""
+    return set(rule.steps) <= set(other.steps) if rule.steps else not other.steps
+
+
+def _telling(
+    seen: Sequence[tuple[str, Value]], others: Sequence[Set[tuple[str, Value]]]
+) -> tuple[tuple[str, Value], ...] | None:
+    """Return few of the things seen that are not all so in any of the others, in their order, if there are such."""
+    chosen: set[tuple[str, Value]] = set()
+    while others:
+        best = max(seen, key=lambda pair: sum(pair not in one for one in others), default=None)
+        if best is None or all(best in one for one in others):
+            return None
+        chosen.add(best)
+        others = [one for one in others if best in one]
+    return tuple(pair for pair in seen if pair in chosen)
+
+
+def _seen(system: System, name: str, value: Value) -> str:
+    variable = system.variable[name]
+    if variable.kind == "copy":
+        return f"{'after' if value else 'before'} `{variable.about}`"
+    return f"while {variable_text(system, variable)} is {value_text(value)}"

@@ -1,0 +1,168 @@
+"""Explanation of a failure, after its run: violations, the point of no return, responsibility."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final
+
+from cplc.checking.responsibility import Violation, could_send, endless, violations
+from cplc.checking.results import Avoidance, Blame, Result, WayOut
+from cplc.report.step_text import counted, joined, shortened, step_text
+from cplc.report.strategy_text import no_return_sentence
+from cplc.report.trace_narration import story, tells
+from cplc.system.model import System
+from cplc.system.printer import formula_text, quoted
+from cplc.system.trace import Evidence
+
+if TYPE_CHECKING:
+    from cplc.checking.commitment_remarks import Unkept
+
+_COLUMNS: Final = 80
+_MAX_UNBROKEN: Final = 60
+_MAX_VIOLATIONS: Final = 5
+_MAX_WAYS_OUT: Final = 3
+
+
+def closing_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
+    """Yield what follows the run of a failure: violations, the point of no return, responsibility.
+
+    Without the run, what speaks of its steps is left out.
+    """
+    if with_run:
+        yield from violation_sentences(result)
+        if (lost := no_return_sentence(result)) is not None:
+            yield lost
+        yield from promise_sentences(result)
+    yield from blame_sentences(result, with_run=with_run)
+
+
+def wrapped(sentence: str) -> list[str]:
+    """Return a sentence in indented lines that fit a terminal; only long formulas are broken."""
+    parts = sentence.split("`")
+    parts[1::2] = [part.replace(" ", "\0") if len(part) <= _MAX_UNBROKEN else part for part in parts[1::2]]
+    lines = wrap("`".join(parts), _COLUMNS, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+    return [line.replace("\0", " ") for line in lines]
+
+
+def violations_of(result: Result) -> tuple[Violation, ...]:
+    """Return the violations on the run that refutes the property."""
+    if result.answer != "fails" or result.evidence is None or not tells(result.evidence):
+        return ()
+    return violations(result.system, story(result.system, result.evidence).run)
+
+
+def violation_sentences(result: Result) -> Iterator[str]:
+    """Yield who violated which commitment on the run, at which step and by what; repetitions in one sentence."""
+    every = violations_of(result)
+    for name in list(dict.fromkeys(one.name for one in every))[:_MAX_VIOLATIONS]:
+        first, *again = (one for one in every if one.name == name)
+        steps = f"step{'s' if len(again) > 1 else ''} {joined([str(one.step) for one in again], 'and')}"
+        yield f"{violation_text(result.system, first)}{f', and again at {steps}' if again else ''}."
+    if (more := len({one.name for one in every}) - _MAX_VIOLATIONS) > 0:
+        yield f"{counted(more, 'more commitment')} {'is' if more == 1 else 'are'} violated on this run."
+
+
+def unkept_of(result: Result) -> tuple[Unkept, ...]:
+    """Return the channels of the formula that promise nothing, or something unkept, where the shown run ends."""
+    if result.answer != "fails" or result.evidence is None or not tells(result.evidence):
+        return ()
+    from cplc.checking.commitment_remarks import unkept_promises
+
+    last = story(result.system, result.evidence).run.states[-1]
+    return tuple(unkept_promises(result.system, result.question.formula, last))
+
+
+def promise_sentences(result: Result) -> Iterator[str]:
+    """Yield which promises that the formula asks for are not made, or not kept, where the shown run ends."""
+    owed = () if result.blame is None else result.blame.owed
+    for unkept in unkept_of(result)[:_MAX_VIOLATIONS]:
+        if unkept.promises_nothing:
+            pairs = zip(unkept.commitments, unkept.states, strict=True)
+            shown = joined([f"{name} is {state}" for name, state in islice(pairs, _MAX_VIOLATIONS)], "and")
+            yield f"At the end {unkept.debtor} promises {unkept.creditor} nothing: {shown}."
+        elif not set(unkept.commitments) <= set(owed):
+            names = joined(unkept.commitments, "and")
+            yield f"At the end {unkept.debtor} has promised {names} to {unkept.creditor} and not kept it."
+
+
+def violation_text(system: System, violation: Violation) -> str:
+    """Return one violation as a clause."""
+    what = f"{violation.by} violated {violation.name} towards {violation.towards} at step {violation.step}"
+    content = system.commitment[violation.name].content if violation.name in system.commitment else ""
+    if content:
+        what = f"{what}, having promised `{content}`"
+    if violation.message is not None:
+        message = system.message[violation.message]
+        sent = f"`{message.sender} -> {message.receiver} : {message.name}`"
+        return f"{what}, by {sent}" if message.sender == violation.by else f"{what}, when {sent} took effect"
+    within = system.commitment[violation.name].within
+    if within is None:
+        return f"{what}: it can no longer be so"
+    return f"{what}: its deadline of {counted(within or 0, 'tick')} ran out"
+
+
+def blame_sentences(result: Result, *, with_run: bool = True) -> Iterator[str]:
+    """Yield who stopped and what was still owed, or how the goal was avoided; and whose co-operation would help."""
+    blamed = result.blame
+    if blamed is None:
+        return
+    ending = None if result.evidence is None else endless(result.evidence)
+    able = {} if ending is None else could_send(result.system, ending)
+    for role in blamed.stopped:
+        owed = [c for c in result.system.commitments if c.name in blamed.owed and c.debtor == role]
+        debts = joined([f"{commitment.name} to {commitment.creditor}" for commitment in owed], "and")
+        stopped = f"{role} stopped: it could send {joined(able.get(role, ()), 'or')} for ever and never did"
+        yield f"{stopped}; it still owed {debts}." if debts else f"{stopped}."
+    if blamed.avoidance is not None and result.evidence is not None and with_run:
+        yield from _avoidance_sentences(result, blamed.avoidance, result.evidence)
+        for commitment in result.system.commitments:
+            if commitment.name in blamed.owed:
+                yield f"{commitment.debtor} owes {commitment.name} to {commitment.creditor} forever."
+    ways_out = blamed.avoidance.ways_out if blamed.avoidance is not None and with_run else ()
+    ensuring = [way for way in ways_out[:_MAX_WAYS_OUT] if way.ensures]
+    yield from _remedy(blamed, ensuring, all_go_on=ending is not None and not able)
+
+
+def _avoidance_sentences(result: Result, avoided: Avoidance, evidence: Evidence) -> Iterator[str]:
+    system, run = result.system, story(result.system, evidence).run
+    goal = quoted(avoided.goal, shortened(formula_text(avoided.goal)))
+    if avoided.lost == 0:
+        yield f"{goal} can never hold, even if all roles keep going."
+        return
+    if avoided.lost is not None:
+        step = step_text(system, run.states[avoided.lost - 1], run.moves[avoided.lost - 1])
+        yield f"After step {avoided.lost}, `{step}`, {goal} can no longer hold, even if all roles keep going."
+        return
+    if run.loop is None or not avoided.acting:
+        return
+    where = f"step {run.loop + 1}" if run.loop + 1 == len(run.moves) else f"steps {run.loop + 1}-{len(run.moves)}"
+    loop = (system.steps[move.step] for move in run.moves[run.loop :] if move.step is not None)
+    sends = dict.fromkeys(s.event for s in loop if s.kind in ("send", "exchange") and s.actor in avoided.acting)
+    who, go = joined(avoided.acting, "and"), "goes" if len(avoided.acting) == 1 else "go"
+    yield f"{who} {go} round, and {goal} fails: {where} repeat{'s' if '-' not in where else ''} ({', '.join(sends)})."
+    for way in avoided.ways_out[:_MAX_WAYS_OUT]:
+        could = f"{way.role} could send {way.message} after step {way.after} and never does"
+        yield f"{could}; after that send, {goal} would hold if all roles kept going." if way.ensures else f"{could}."
+
+
+def _remedy(blamed: Blame, ensuring: Sequence[WayOut], *, all_go_on: bool) -> Iterator[str]:
+    """Yield whose co-operation would help; where none does, why the sends that ensure the goal need not happen."""
+    if not blamed.is_realizable:
+        yield "If all roles kept going no run would be fair."
+        return
+    if not blamed.coalitions and ensuring:
+        sends = joined([f"{way.role} to send {way.message}" for way in ensuring], "or")
+        if all_go_on:
+            yield f"All roles keep going on this run, but that does not force {sends}."
+        else:
+            yield f"It would not hold even if all roles kept going: that does not force {sends}."
+        return
+    if not blamed.coalitions:
+        here = ", as they do on this run" if all_go_on else ""
+        yield f"It would not hold even if all roles kept going{here}."
+        return
+    ways = [joined(roles, "and") for roles in blamed.coalitions]
+    assumptions = [f"assuming {', '.join(roles)}" for roles in blamed.coalitions]
+    yield f"It would hold if {'; or if '.join(ways)} kept going ({'; '.join(assumptions)})."

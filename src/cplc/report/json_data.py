@@ -1,0 +1,220 @@
+"""Results as data, for JSON. The format has a version (`format_version` of the document): fields are only added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cplc.checking.responsibility import Violation
+from cplc.checking.results import Avoidance, Remark, Result, SizeCoverage
+from cplc.report.failure_explanation import blame_sentences, unkept_of, violation_text, violations_of
+from cplc.report.step_text import changes, step_text
+from cplc.report.strategy_text import no_return_data, scope_data, strategy_data
+from cplc.report.trace_narration import decisive, story, tells
+from cplc.source import Span
+from cplc.system.model import State, System
+from cplc.system.printer import formula_text
+from cplc.system.trace import Evidence, Move, Run
+
+if TYPE_CHECKING:
+    from cplc.checking.commitment_remarks import Unkept
+
+Data = dict[str, object]
+
+_DEEPEST = 4
+"""How deep evidence within evidence is written; deeper parts are ``null``."""
+
+
+def result_data(result: Result) -> Data:
+    """Return the result as what JSON can say."""
+    question = result.question
+    evidence = result.evidence
+    return {
+        "name": question.name,
+        "kind": question.kind,
+        "title": question.title,
+        "formula": question.text,
+        "assuming": sorted(question.assuming),
+        "verdict": result.answer,
+        "expected": question.expected,
+        "as_expected": result.as_expected,
+        "advisory": question.advisory,
+        "usual": question.is_usual,
+        "engine": result.engine,
+        "engine_reason": result.engine_reason,
+        "seconds": round(result.seconds, 6),
+        "cached": result.cached,
+        "reason": result.reason,
+        "sizes": None if result.sizes is None else result.sizes.text,
+        "size_coverage": None if result.sizes is None else _coverage(result.sizes),
+        "findings": list(result.findings),
+        "notes": list(result.notes),
+        "remarks": [_remark(remark) for remark in result.remarks],
+        "violations": [_violation(result.system, one) for one in violations_of(result)],
+        "promises": [_unkept(one) for one in unkept_of(result)],
+        "blame": _blame(result),
+        "no_return": no_return_data(result),
+        "story": _story(result.system, evidence) if evidence is not None and tells(evidence) else None,
+        "because": None if evidence is None else _because(result.system, evidence),
+        "evidence": None if evidence is None else _evidence(result.system, evidence, 0),
+        "left_out": result.left_out,
+        "place": place_data(result.span),
+    }
+
+
+def _coverage(sizes: SizeCoverage) -> Data:
+    return {
+        "parameter": sizes.parameter,
+        "declared": {"from": sizes.least, "to": sizes.greatest},
+        "holds_for": sizes.scope,
+        "verified": list(sizes.verified),
+        "vacuous": list(sizes.vacuous),
+        "fails_for": sizes.failing,
+        "not_asked": list(sizes.not_asked),
+        "errors": [{"size": size, "message": message} for size, message in sizes.undefined],
+        "proof": sizes.proof,
+        "other_parameters": dict(sizes.fixed),
+    }
+
+
+def place_data(span: Span | None) -> Data | None:
+    """Return where a span is: lines and columns from one, the end exclusive."""
+    if span is None:
+        return None
+    line, column = span.position
+    end_line, end_column = span.source.position(span.end)
+    return {
+        "file": span.source.name,
+        "line": line,
+        "column": column,
+        "end_line": end_line,
+        "end_column": end_column,
+    }
+
+
+def _remark(remark: Remark) -> Data:
+    excluded = remark.excluded
+    return {
+        "code": remark.code,
+        "message": remark.message,
+        "state": remark.state,
+        "excluded": None
+        if excluded is None
+        else {
+            "states": excluded.states,
+            "reachable": excluded.reachable,
+            "run": run_data(excluded.system, excluded.run),
+        },
+    }
+
+
+def _unkept(unkept: Unkept) -> Data:
+    pairs = zip(unkept.commitments, unkept.states, strict=True)
+    return {
+        "debtor": unkept.debtor,
+        "creditor": unkept.creditor,
+        "promises_nothing": unkept.promises_nothing,
+        "commitments": [{"name": name, "state": state} for name, state in pairs],
+    }
+
+
+def _blame(result: Result) -> Data | None:
+    blamed = result.blame
+    if blamed is None:
+        return None
+    return {
+        "coalitions": [list(roles) for roles in blamed.coalitions],
+        "stopped": list(blamed.stopped),
+        "owed": list(blamed.owed),
+        "avoidance": _avoidance(blamed.avoidance),
+        "text": " ".join(blame_sentences(result)),
+    }
+
+
+def _avoidance(avoided: Avoidance | None) -> Data | None:
+    if avoided is None:
+        return None
+    return {
+        "goal": formula_text(avoided.goal),
+        "lost": avoided.lost,
+        "acting": list(avoided.acting),
+        "ways_out": [
+            {"role": way.role, "message": way.message, "after": way.after, "ensures": way.ensures}
+            for way in avoided.ways_out
+        ],
+    }
+
+
+def _violation(system: System, violation: Violation) -> Data:
+    return {
+        "commitment": violation.name,
+        "by": violation.by,
+        "towards": violation.towards,
+        "step": violation.step,
+        "message": violation.message,
+        "text": f"{violation_text(system, violation)}.",
+    }
+
+
+def _because(system: System, evidence: Evidence) -> list[Data]:
+    """Return the parts that decide: which operand of a conjunction fails, which one of a disjunction holds."""
+    return [{"formula": formula_text(formula), "holds": holds} for formula, holds in decisive(system, evidence)]
+
+
+def _story(system: System, evidence: Evidence) -> Data:
+    """Return the joined run and what is said of its states."""
+    told = story(system, evidence)
+    return {**run_data(system, told.run), "marks": [{"at": position, "text": text} for position, text in told.marks]}
+
+
+def _evidence(system: System, evidence: Evidence, depth: int) -> Data | None:
+    if depth > _DEEPEST:
+        return None
+    return {
+        "formula": formula_text(evidence.formula),
+        "holds": evidence.holds,
+        "exhaustive": evidence.exhaustive,
+        "run": run_data(system, evidence.run),
+        "parts": [
+            {"at": position, "evidence": _evidence(system, part, depth + 1)} for position, part in evidence.parts
+        ],
+        "agents": list(evidence.agents),
+        "strategy": strategy_data(system, evidence),
+        "strategy_scope": scope_data(evidence),
+        "elsewhere": None if evidence.elsewhere is None else run_data(system, evidence.elsewhere),
+        "there": None if evidence.there is None else _evidence(system, evidence.there, depth + 1),
+    }
+
+
+def run_data(system: System, run: Run) -> Data:
+    """Return a run: its first state in full, of each step what it writes; ``loop`` counts states from 0."""
+    return {"start": run.start, "steps": list(_steps(system, run)), "loop": run.loop}
+
+
+def _steps(system: System, run: Run) -> Iterator[Data]:
+    for before, move in zip(run.states, run.moves, strict=False):
+        yield _step(system, before, move)
+
+
+def _step(system: System, before: State, move: Move) -> Data:
+    told: Data = {
+        "text": step_text(system, before, move),
+        "changes": list(changes(system, before, move)),
+        "writes": {name: value for name, value in move.state.items() if before[name] != value},
+    }
+    if move.actions:
+        actions = {player.agent: action for player, action in zip(system.players, move.actions, strict=True)}
+        nothing: Data = {"step": None, "kind": "round", "actor": None, "event": None, "payload": {}}
+        return {**nothing, "actions": actions, **told, "place": None}
+    if move.step is None:
+        return {"step": None, "kind": "idle", "actor": None, "event": None, "payload": {}, **told, "place": None}
+    step = system.steps[move.step]
+    return {
+        "step": step.name,
+        "kind": step.kind,
+        "actor": step.actor,
+        "event": step.event,
+        "payload": dict(step.payload),
+        **told,
+        "place": place_data(step.span),
+    }

@@ -1,0 +1,71 @@
+"""Numbers and lists of names as people read them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from fractions import Fraction
+from math import inf, isinf
+
+from cplc.decision.results import Bounds, Number
+
+LEVEL = Fraction(1, 20)
+"""Of how many of the worst cases value at risk and shortfall speak."""
+
+MOST = 8
+"""Of what there may be very many."""
+
+_MOST_PLACES = 13
+_LONGEST_FRACTION = 20
+_CLOSE = 1e-9
+_WIDTH = 118
+_INFINITE = {inf: "infinite", -inf: "minus infinite"}
+
+
+def bounds_text(bounds: Bounds) -> str:
+    """Return the number, or what it is certainly between where that differs in the digits shown."""
+    if isinf(bounds.low) or isinf(bounds.high):
+        return _INFINITE[float(bounds.low)] if bounds.low == bounds.high else "?"
+    if bounds.is_exact:
+        return number_text(bounds.low)
+    if float(bounds.high) - float(bounds.low) <= _CLOSE * max(1.0, abs(bounds.middle)):
+        return f"{bounds.middle:.9g}"
+    return f"{float(bounds.low):.6g}..{float(bounds.high):.6g}"
+
+
+def number_text(number: Number) -> str:
+    """Return a fraction as a decimal if it is a short one, else rounded, with the fraction itself if that is short."""
+    if isinstance(number, float):
+        return f"{number:.9g}"
+    places = next((places for places in range(_MOST_PLACES) if (number * 10**places).denominator == 1), None)
+    if places is not None:
+        digits = str(abs(number.numerator) * 10**places // number.denominator).rjust(places + 1, "0")
+        sign = "-" if number < 0 else ""
+        return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+    shown = f"{number.numerator}/{number.denominator}"
+    return f"{float(number):.9g}" + (f" ({shown})" if len(shown) <= _LONGEST_FRACTION else "")
+
+
+def number_data(number: Number) -> dict[str, object]:
+    """Return a number as the nearest one that JSON has, and exactly where it is known so; JSON has no infinite one."""
+    if isinf(number):
+        return {"value": None, "exact": "inf" if number > 0 else "-inf"}
+    exact = f"{number.numerator}/{number.denominator}" if isinstance(number, Fraction) else None
+    return {"value": float(number), "exact": exact}
+
+
+def some(shown: Sequence[str]) -> str:
+    """Return the first of them, and how many more there are."""
+    return ", ".join(shown[:MOST]) + (f" and {len(shown) - MOST} more" if len(shown) > MOST else "")
+
+
+def wrapped(line: str, indent: str) -> list[str]:
+    """Return the line as several that fit a page, those after the first further in."""
+    return textwrap.wrap(
+        line,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

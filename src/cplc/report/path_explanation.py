@@ -1,0 +1,256 @@
+"""Where on a run it is seen why a path formula has its value, in words; and which parts of a formula decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from cplc.checking.three_valued import Facts
+from cplc.logic.formulas import (
+    OFFERED,
+    And,
+    Atom,
+    Finally,
+    Formula,
+    Globally,
+    Historically,
+    Iff,
+    Implies,
+    KnownFrom,
+    Next,
+    Not,
+    Once,
+    Or,
+    Past,
+    Previous,
+    Release,
+    Shorthand,
+    Since,
+    Taken,
+    Until,
+    WeakUntil,
+    children,
+    is_state_formula,
+)
+from cplc.system.printer import formula_text, quoted
+
+Mark = tuple[int, str]
+
+_MOST_MARKS = 12
+_AHEAD = Next | Finally | Globally | Until | WeakUntil | Release
+
+
+def said(formula: Formula, holds: bool) -> str:
+    """Return the claim that a formula holds or fails, in the fewest words that say why."""
+    match formula:
+        case Not(operand):
+            return said(operand, not holds)
+        case Implies(left, right) if not holds:
+            return f"{said(left, True)}, {said(right, False)}"
+        case And(operands) if holds and operands:
+            return ", ".join(said(operand, True) for operand in operands)
+        case Or(operands) if not holds and operands:
+            return ", ".join(said(operand, False) for operand in operands)
+        case KnownFrom(_, Implies(_, content), observer) if OFFERED in observer:
+            where = f"wherever what {observer.partition(OFFERED)[0]} promises is kept, and its offers kept or open"
+            return f"{quoted(content)} {'holds' if holds else 'fails'} {where}"
+        case KnownFrom(_, Implies(_, content), observer):  # part of a commitment where something is promised
+            return f"`C({observer}, {formula_text(content)})` {'holds' if holds else 'fails'}"
+        case _:
+            return f"{quoted(formula)} {'holds' if holds else 'fails'}"
+
+
+Claim = tuple[Formula, bool]
+
+
+def deciding(facts: Facts, formula: Formula, holds: bool, position: int = 0) -> list[Claim]:
+    """Return the parts of a combination that give it its value in a state: where one is enough, one."""
+    match formula:
+        case Not(operand):
+            return deciding(facts, operand, not holds, position)
+        case And(operands) | Or(operands):
+            claims: list[Claim] = [(operand, holds) for operand in operands]
+            together = holds == isinstance(formula, And)
+        case Implies(left, right):
+            claims, together = [(left, not holds), (right, holds)], not holds
+        case _:
+            return [(formula, holds)]
+    known = [claim for claim in claims if facts.truth(claim[0], position) is claim[1]]
+    if not known or (together and known != claims):
+        return [(formula, holds)]
+    chosen = known if together else known[:1]
+    return [part for claim in chosen for part in deciding(facts, *claim, position)]
+
+
+def reasons(facts: Facts, path: Formula, holds: bool) -> list[Mark]:
+    """Return what is so where on the run, such that the path formula has this value."""
+    found = dict.fromkeys(_Reasons(facts).marks(path, holds, 0))
+    return list(islice(found, _MOST_MARKS))
+
+
+class _Reasons:
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.loop = facts.run.loop
+
+    def marks(self, formula: Formula, value: bool, at: int) -> Iterator[Mark]:
+        """Yield why the formula has the value from this position on."""
+        if is_state_formula(formula):
+            yield from self._in_state(formula, value, at)
+            return
+        match formula:
+            case Not(operand):
+                yield from self.marks(operand, not value, at)
+            case And(operands) | Or(operands) if value == isinstance(formula, And):
+                for operand in operands:
+                    yield from self.marks(operand, value, at)
+            case And(operands) | Or(operands):
+                yield from self._one_of([(operand, value) for operand in operands], at)
+            case Implies(left, right) if value:
+                yield from self._one_of([(left, False), (right, True)], at)
+            case Implies(left, right):
+                yield from self.marks(left, True, at)
+                yield from self.marks(right, False, at)
+            case Iff(left, right):
+                for side in (left, right):
+                    yield from self.marks(side, self.facts.truth(side, at) is True, at)
+            case Taken() | Shorthand():
+                yield at, f"the next step is {'' if value else 'not '}{quoted(formula)}"
+            case Next(operand):
+                yield from self._after(operand, value, at)
+            case Previous() | Once() | Historically() | Since():
+                yield from self._before(formula, value, at)
+            case _:
+                yield from self._later(formula, value, at)
+
+    def _in_state(self, formula: Formula, value: bool, at: int) -> Iterator[Mark]:
+        for part, holds in deciding(self.facts, formula, value, at):
+            if not (isinstance(part, And | Or) and not part.operands):
+                yield at, said(part, holds)
+
+    def _one_of(self, claims: list[tuple[Formula, bool]], at: int) -> Iterator[Mark]:
+        true = [(part, value) for part, value in claims if self.facts.truth(part, at) is value]
+        for part, value in sorted(true, key=lambda claim: not is_state_formula(claim[0]))[:1]:
+            yield from self.marks(part, value, at)
+
+    def _after(self, operand: Formula, value: bool, at: int) -> Iterator[Mark]:
+        if at + 1 < len(self.facts.states) - (self.loop is not None):
+            yield from self.marks(operand, value, at + 1)
+        elif self.loop is not None and not _looks_back(operand):
+            yield from self.marks(operand, value, self.loop)
+
+    # --- from here on
+    def _later(self, formula: Formula, value: bool, at: int) -> Iterator[Mark]:
+        match formula:
+            case Finally(operand, bound):
+                yield from self._some_time(operand, True, at) if value else self._never(operand, False, at, bound)
+            case Globally(operand, bound):
+                yield from self._never(operand, True, at, bound) if value else self._some_time(operand, False, at)
+            case Until(left, right, bound):
+                yield from self._waiting(left, right, value, at, bound)
+            case WeakUntil(left, right):
+                yield from self._waiting(left, right, value, at, None)
+            case Release(left, right):
+                # It is the dual: what must not happen is that the right fails before, or when, the left comes.
+                yield from self._waiting(Not(left), Not(right), not value, at, None)
+            case _:
+                raise AssertionError(f"{formula} says nothing of what is to come")
+
+    def _waiting(self, left: Formula, right: Formula, value: bool, at: int, bound: int | None) -> Iterator[Mark]:
+        arrival = self.facts.first(right, True, at)
+        if value:
+            yield from self._never(left, True, at, bound) if arrival is None else self.marks(right, True, arrival)
+            return
+        broken = self.facts.first(left, False, at)
+        if broken is not None and (arrival is None or _is_before(broken, arrival, at)):
+            yield from self.marks(left, False, broken)
+            yield broken, f"and so far {_claim(right, False)}"
+        else:
+            yield from self._never(right, False, at, bound)
+
+    def _some_time(self, operand: Formula, value: bool, at: int) -> Iterator[Mark]:
+        where = self.facts.first(operand, value, at)
+        if where is None or (where < at and _looks_back(operand)):
+            yield at, f"later on {said(operand, value)}"
+        else:
+            yield from self.marks(operand, value, where)
+
+    def _never(self, operand: Formula, value: bool, at: int, bound: int | None) -> Iterator[Mark]:
+        """Yield that the formula has the value from here on all the time."""
+        again = _recurring(operand, value) if bound is None else None
+        if again is not None:
+            yield at, f"again and again {said(*again)}"
+            yield from self.marks(operand, value, max(at, self.loop or 0))
+            return
+        how_long = "from here on" if bound is None else f"from here on for {bound} step{'' if bound == 1 else 's'}"
+        yield at, f"{how_long} {_claim(operand, value)}"
+        if bound is None and isinstance(operand, _AHEAD):
+            yield from self.marks(operand, value, max(at, self.loop or 0))
+
+    # --- up to here
+    def _before(self, formula: Past, value: bool, at: int) -> Iterator[Mark]:
+        match formula:
+            case Previous(operand):
+                if at:
+                    yield from self.marks(operand, value, at - 1)
+                else:
+                    yield at, "nothing was before"
+            case Once(operand) | Historically(operand):
+                wanted = isinstance(formula, Once)
+                if value is wanted:
+                    yield from self._once(operand, wanted, at)
+                else:
+                    yield at, f"so far {_claim(operand, not wanted)}"
+            case Since(left, right):
+                began = self._latest(right, True, at)
+                if began is None:
+                    yield at, f"so far {_claim(right, False)}"
+                elif value:
+                    yield from self.marks(right, True, began)
+                else:
+                    yield from self._once(left, False, at)
+
+    def _once(self, operand: Formula, value: bool, at: int) -> Iterator[Mark]:
+        where = self._latest(operand, value, at)
+        if where is not None:
+            yield from self.marks(operand, value, where)
+
+    def _latest(self, formula: Formula, value: bool, at: int) -> int | None:
+        places = range(at, -1, -1)
+        return next((position for position in places if self.facts.truth(formula, position) is value), None)
+
+
+def _claim(formula: Formula, holds: bool) -> str:
+    """Return in words that it is so all the time."""
+    while isinstance(formula, Not):
+        formula, holds = formula.operand, not holds
+    if isinstance(formula, Atom | Taken | Shorthand) or not is_state_formula(formula):
+        return f"{'always' if holds else 'never'} {quoted(formula)}"
+    return f"always {said(formula, holds)}" if holds else f"never {quoted(formula)}"
+
+
+def _recurring(formula: Formula, value: bool) -> tuple[Formula, bool] | None:
+    """Return what is so again and again, where the formula has that value all the time."""
+    match formula:
+        case Not(operand):
+            return _recurring(operand, not value)
+        case Finally(operand, None) | Globally(operand, None) if isinstance(formula, Finally) is value:
+            return operand, value
+        case _:
+            return None
+
+
+def _is_before(first: int, second: int, start: int) -> bool:
+    """Whether, going round from the start, the one position comes before the other."""
+    return (first < start, first) < (second < start, second)
+
+
+def _path_parts(formula: Formula) -> Iterator[Formula]:
+    if not is_state_formula(formula):
+        yield formula
+        for child in children(formula):
+            yield from _path_parts(child)
+
+
+def _looks_back(formula: Formula) -> bool:
+    return any(isinstance(part, Past) for part in _path_parts(formula))

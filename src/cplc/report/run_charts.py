@@ -1,0 +1,208 @@
+"""A run as a picture: who sends what to whom, as lines in the plane, and what becomes of each commitment, as spans."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final, Literal
+
+from cplc.records import dataclass
+from cplc.report.step_text import HIDDEN, changes, life_of, place, step_text, value_text, variable_text
+from cplc.report.trace_narration import Story
+from cplc.source import Span
+from cplc.system.model import Claim, Commitment, State, System
+from cplc.system.trace import Move
+
+_LEFT: Final = 70
+_BETWEEN: Final = 190
+_TOP: Final = 46
+_ROW: Final = 38
+_LONGEST: Final = 400
+"""Steps that are drawn; a longer run is told in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A line of the chart, what stands at its middle, and the step that it belongs to."""
+
+    kind: Literal["sent", "lost", "local", "wide"]
+    step: int
+    x1: int
+    y1: int
+    x2: int
+    y2: int
+    label: str
+    label_x: int
+    label_y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The lines of life of the agents, and what happens between them."""
+
+    width: int
+    height: int
+    agents: tuple[tuple[str, int], ...]
+    strokes: tuple[Stroke, ...]
+    loop: tuple[int, int] | None
+    """From where to where the part goes that repeats for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A commitment or claim: its states, each with the step that it begins after and how many states it lasts."""
+
+    name: str
+    parties: str
+    spans: tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What an agent sees change: the variables of its local state that do not stay as they are."""
+
+    agent: str
+    lives: tuple[Life, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One step in words; ``marks`` is what is said of the state before it."""
+
+    number: int
+    text: str
+    changes: tuple[str, ...]
+    place: str
+    source: tuple[str, int, int] | None
+    """File, line and column of what made the step."""
+    marks: tuple[str, ...]
+
+
+def rows_of(system: System, told: Story) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+    """Return the steps, and what is said of the last state."""
+    rows: list[Row] = []
+    before = told.run.start
+    for number, move in enumerate(told.run.moves, 1):
+        marks = tuple(text for at, text in told.marks if at == number - 1)
+        span = None if move.step is None else system.steps[move.step].span
+        told_as, changed = step_text(system, before, move), tuple(changes(system, before, move))
+        rows.append(Row(number, told_as, changed, place(span), source_of(span), marks))
+        before = move.state
+    return tuple(rows), tuple(text for at, text in told.marks if at == len(told.run.moves))
+
+
+def chart_of(system: System, told: Story) -> Chart | None:
+    """Return the sequence chart of a run; none of a run without steps, of a very long one, or of rounds."""
+    moves = told.run.moves
+    if not moves or len(moves) > _LONGEST or system.players:
+        return None
+    places = _places(system, moves)
+    drawing = _Drawing(system, places)
+    strokes: list[Stroke] = []
+    before = told.run.start
+    for number, move in enumerate(moves, 1):
+        strokes += drawing.strokes(number, before, move)
+        before = move.state
+    strokes += drawing.lost()
+    bottom = _TOP + _ROW * (len(moves) + 1)
+    loop = None if told.run.loop is None else (_TOP + _ROW * told.run.loop + _ROW // 2, bottom - _ROW // 2)
+    width = 2 * _LEFT + _BETWEEN * max(1, len(places) - 1)
+    return Chart(width, bottom, tuple(places.items()), tuple(strokes), loop)
+
+
+def _places(system: System, moves: tuple[Move, ...]) -> dict[str, int]:
+    """Return where each agent stands that takes part, in the order of the system."""
+    taking_part: set[str] = set()
+    for move in moves:
+        if move.step is not None:
+            step = system.steps[move.step]
+            message = system.message.get(step.event)
+            taking_part |= {step.actor} if message is None else {message.sender, message.receiver}
+    names = [agent.name for agent in system.agents if agent.name in taking_part]
+    return {name: _LEFT + _BETWEEN * index for index, name in enumerate(names)}
+
+
+@dataclass
+class _Drawing:
+    system: System
+    places: dict[str, int]
+    _flying: dict[str, tuple[int, int, str]] | None = None
+    """Of what is in flight: the step and the height of its sending, and what it is called."""
+
+    def strokes(self, number: int, before: State, move: Move) -> list[Stroke]:
+        y = _TOP + _ROW * number
+        text = step_text(self.system, before, move)
+        step = None if move.step is None else self.system.steps[move.step]
+        message = None if step is None else self.system.message.get(step.event)
+        flying = self._flying = {} if self._flying is None else self._flying
+        if step is None or message is None or step.kind in ("tick", "restart"):
+            return [self._wide(number, y, text)]
+        x1, x2 = self.places[message.sender], self.places[message.receiver]
+        label = text.partition(" : ")[2] or step.event
+        match step.kind:
+            case "exchange":
+                return [Stroke("sent", number, x1, y, x2, y, label, (x1 + x2) // 2, y - 6)]
+            case "send":
+                flying[step.event] = number, y, label
+                return [Stroke("local", number, x1, y, x1, y, "", x1, y)]
+            case _:
+                sent = flying.pop(step.event, None)
+                start = _TOP + _ROW // 2 if sent is None else sent[1]
+                label = step.event if sent is None else sent[2]
+                # Near the sender: where messages cross, their middles meet.
+                at_x, at_y = x1 + (x2 - x1) * 3 // 10, start + (y - start) * 3 // 10 - 7
+                return [Stroke("sent", number, x1, start, x2, y, label, at_x, at_y)]
+
+    def _wide(self, number: int, y: int, text: str) -> Stroke:
+        last = max(self.places.values(), default=_LEFT + _BETWEEN)
+        left, right = _LEFT // 2, last + _LEFT // 2
+        return Stroke("wide", number, left, y, right, y, text, (left + right) // 2, y - 6)
+
+    def lost(self) -> list[Stroke]:
+        """Return what is still in flight at the end."""
+        found: list[Stroke] = []
+        for event, (number, y, label) in (self._flying or {}).items():
+            message = self.system.message[event]
+            x1, x2 = self.places[message.sender], self.places[message.receiver]
+            middle = (x1 + x2) // 2
+            found.append(Stroke("lost", number, x1, y, middle, y + _ROW // 2, label, middle, y - 2))
+        return found
+
+
+def lives_of(system: System, told: Story) -> tuple[Life, ...]:
+    """Return what becomes of each commitment and claim that ever leaves its first state, or is in one."""
+    end = len(told.run.states)
+    lives: list[Life] = []
+    bonds: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+    for one in bonds:
+        first, second = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
+        entered = life_of(system, one, told.run)
+        if entered != [("null", 0)]:
+            until = [*(at for _, at in entered[1:]), end]
+            spans = tuple((value, at, to - at) for (value, at), to in zip(entered, until, strict=True))
+            lives.append(Life(one.name, f"{first} to {second}", spans))
+    return tuple(lives)
+
+
+def sights_of(system: System, told: Story) -> tuple[Sight, ...]:
+    """Return what each agent sees change; agents that see nothing change are left out."""
+    states = told.run.states
+    found: list[Sight] = []
+    for agent in system.agents:
+        lives = []
+        for variable in map(system.variable.__getitem__, agent.local):
+            values = [value_text(state[variable.name]) for state in states]
+            if variable.kind not in HIDDEN and len(set(values)) > 1:
+                lives.append(Life(variable_text(system, variable), "", tuple(_spans(values))))
+        if lives:
+            found.append(Sight(agent.name, tuple(lives)))
+    return tuple(found)
+
+
+def source_of(span: Span | None) -> tuple[str, int, int] | None:
+    """Return the file, line and column of a place."""
+    return None if span is None else (span.source.name, *span.position)
+
+
+def _spans(values: list[str]) -> list[tuple[str, int, int]]:
+    starts = [0, *(index for index, (old, new) in enumerate(pairwise(values), 1) if old != new), len(values)]
+    return [(values[first], first, end - first) for first, end in pairwise(starts)]

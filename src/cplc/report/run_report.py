@@ -1,0 +1,130 @@
+"""Runs that nobody asked a question about: what happened, how often what ends how, and the same for programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from cplc.control_characters import printable
+from cplc.report.json_data import Data, run_data
+from cplc.report.run_charts import lives_of
+from cplc.report.step_text import life_lines
+from cplc.report.text import Style, plain, run_lines
+from cplc.report.trace_narration import Story
+from cplc.simulation.run_statistics import Course, Ending, Statistics
+from cplc.system.model import System
+from cplc.system.trace import Run
+
+MOST_COURSES: Final = 12
+"""With more commitments than these, those of a family share a row."""
+_MOST_NAMED: Final = 12
+
+ENDINGS: Final[dict[Ending, str]] = {
+    "limit": "--steps is reached",
+    "nothing": "nothing more can happen",
+    "time": "only time can pass",
+    "refused": "whatever can happen is decided against",
+}
+
+
+def run_text(system: System, run: Run, style: Style = plain, *, length: int = 0) -> Iterator[str]:
+    """Yield the steps of a run that has this length at least, and what became of each commitment."""
+    if run.moves:
+        for line in run_lines(system, run, (), style):
+            yield f"  {printable(line)}"
+    if length > len(run.moves):
+        yield f"  and {length - len(run.moves):,} more steps"
+    lives = lives_of(system, Story(run, (), (), None))
+    if lives:
+        yield "  " + style("what becomes of commitments, with the step after which they are so:", "faint")
+    names = [f"{life.name} ({life.parties})" for life in lives]
+    for line in life_lines(names, [[(value, at) for value, at, _ in life.spans] for life in lives]):
+        yield f"  {line}"
+
+
+def statistics_text(statistics: Statistics, style: Style = plain) -> Iterator[str]:
+    """Yield how runs end and how commitments do, and what never happened."""
+    runs, steps = statistics.runs, statistics.steps
+    yield f"{runs:,} {_plural('run', runs)}, {steps:,} {_plural('step', steps)}"
+    for ending, count in sorted(statistics.endings.items(), key=lambda one: (-one[1], one[0])):
+        yield f"  {count:,} {_plural('ends', count, 'end')}: {ENDINGS[ending]}"
+    courses = summarised(statistics.courses)
+    rows = [_row(course) for course in courses if course.instances]
+    if rows:
+        yield ""
+        widths = [max(map(len, column)) for column in zip(*((_HEADING, *rows)), strict=True)]
+        for number, row in enumerate((_HEADING, *rows)):
+            line = f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]}"
+            yield style(line, "faint") if number == 0 else printable(line)
+    unborn = [course.name for course in courses if not course.instances]
+    if unborn:
+        yield ""
+        yield f"never made: {_named(unborn)}"
+    if statistics.never:
+        yield f"never taken: {_named(statistics.never)}"
+
+
+_HEADING: Final = ("commitment", "made", "ended as")
+
+
+def _row(course: Course) -> tuple[str, str, str]:
+    shares = sorted(course.endings.items(), key=lambda one: -one[1])
+    ended = ", ".join(f"{state} {count:,} ({_percent(count, course.instances)})" for state, count in shares)
+    return f"{course.name} ({course.parties[0]} to {course.parties[1]})", f"{course.instances:,}", ended
+
+
+def _percent(count: int, whole: int) -> str:
+    """Return the share; nothing that happened is 0 %, nothing that sometimes did not is 100 %."""
+    rounded = round(100 * count / whole)
+    return "<1 %" if rounded == 0 else ">99 %" if rounded == 100 and count < whole else f"{rounded} %"
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(printable(name) for name in names[:_MOST_NAMED]) + more
+
+
+def _plural(word: str, count: int, several: str = "") -> str:
+    return word if count == 1 else several or f"{word}s"
+
+
+def summarised(courses: Iterable[Course], most: int = MOST_COURSES) -> tuple[Course, ...]:
+    """Return the courses or, where they are many, one for each family: `goods[*]` for all of `goods`."""
+    found = tuple(courses)
+    if len(found) <= most:
+        return found
+    families: dict[tuple[str, tuple[str, str], bool], dict[str, int]] = {}
+    for course in found:
+        first, second = map(family, course.parties)
+        endings = families.setdefault((family(course.name), (first, second), course.is_claim), {})
+        for state, count in course.endings.items():
+            endings[state] = endings.get(state, 0) + count
+    return tuple(Course(*key, endings) for key, endings in families.items())
+
+
+def family(name: str) -> str:
+    """Return the name that stands for all members of a family."""
+    return re.sub(r"\[[^\]]*\]", "[*]", name)
+
+
+def statistics_data(statistics: Statistics) -> Data:
+    return {
+        "runs": statistics.runs,
+        "steps": statistics.steps,
+        "longest": statistics.longest,
+        "endings": {ending: statistics.endings.get(ending, 0) for ending in ENDINGS},
+        "commitments": [_course(course) for course in statistics.courses if not course.is_claim],
+        "claims": [_course(course) for course in statistics.courses if course.is_claim],
+        "taken": dict(statistics.taken),
+    }
+
+
+def _course(course: Course) -> Data:
+    first, second = course.parties
+    return {"name": course.name, "from": first, "to": second, "made": course.instances, "ended": course.endings}
+
+
+def shown_data(system: System, run: Run, length: int, ending: Ending) -> Data:
+    """Return a run as `cplc replay` reads it; of a very long one the beginning."""
+    return {**run_data(system, run), "length": length, "ending": ending}

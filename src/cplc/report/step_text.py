@@ -1,0 +1,298 @@
+"""What steps, variables and changes are called when people read about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
+
+from cplc.checking.interpreter import holds
+from cplc.checking.results import Excluded, Remark
+from cplc.control_characters import printable
+from cplc.logic.expressions import Value
+from cplc.source import Span
+from cplc.system.model import Claim, Commitment, State, Step, System, Variable
+from cplc.system.standings import UNANSWERED, last_move_of, standing_of, standing_text
+from cplc.system.synchronous import Player
+from cplc.system.trace import Move, Run
+
+_MOST_INITIAL = 12
+_INDEX = re.compile(r"\[[^\]]*\]")
+_LONGEST = 200
+_COLUMNS = 80
+HIDDEN = {"parity", "former", "follows", "argument", "last", "monitor"}
+"""Variables that only serve the others."""
+
+
+def value_text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def place(span: Span | None) -> str:
+    """Return the file and line."""
+    return "" if span is None else printable(f"{span.source.name}:{span.position[0]}")
+
+
+def remark_text(remark: Remark) -> str:
+    """Return a remark in one line, with the run that belongs to it."""
+    return remark.message if remark.excluded is None else f"{remark.message}; {excluded_run_text(remark.excluded)}"
+
+
+def excluded_run_text(excluded: Excluded) -> str:
+    """Return in one line how the first of the excluded states is reached."""
+    run = excluded.run
+    if not run.moves:
+        return "an initial state is the first of them"
+    steps = (step_text(excluded.system, *pair) for pair in zip(run.states, run.moves, strict=False))
+    return f"a shortest run to one of them: {', '.join(steps)}"
+
+
+def step_text(system: System, before: State, move: Move) -> str:
+    """Return who does what."""
+    if move.actions:
+        done = [f"{player.agent}: {action}" for player, action in acting(system, move)]
+        return ", ".join(done) or "all do what they always do"
+    if move.step is None:
+        return "nothing happens"
+    step = system.steps[move.step]
+    match step.kind:
+        case "send" | "exchange":
+            message = system.message.get(step.event)
+            receiver = f" -> {message.receiver}" if message else ""
+            payload = ", ".join(f"{name} = {value_text(value)}" for name, value in step.payload)
+            return f"{step.actor}{receiver} : {step.event}{f'({payload})' if payload else ''}"
+        case "receive":
+            return f"{step.actor} receives {step.event}{_received(system, step, move.state)}"
+        case "restart":
+            return f"{step.event} starts a new round"
+        case "tick":
+            return "time passes"
+
+
+def _received(system: System, step: Step, after: State) -> str:
+    fields = [
+        variable
+        for variable in system.variables
+        if variable.kind == "field" and variable.about == step.event and variable.owner == step.actor
+    ]
+    payload = ", ".join(f"{_parameter(variable)} = {value_text(after[variable.name])}" for variable in fields)
+    return f"({payload})" if payload else ""
+
+
+def _parameter(variable: Variable) -> str:
+    return variable.name.rpartition("@")[0].removeprefix(f"{variable.about}.")
+
+
+def initial_values(system: System, state: State) -> Iterator[str]:
+    """Yield the values in the first state of a run that might have been others."""
+    several = [
+        variable.name
+        for variable in system.variables
+        if len(variable.initial) > 1 and variable.kind not in HIDDEN and variable.about
+    ]
+    yield from (f"{name} = {value_text(state[name])}" for name in several[:_MOST_INITIAL])
+    if len(several) > _MOST_INITIAL:
+        yield f"and {len(several) - _MOST_INITIAL} more"
+
+
+def variable_text(system: System, variable: Variable) -> str:
+    """Return what the variable stands for."""
+    match variable.kind:
+        case "copy":
+            message = system.message.get(variable.about)
+            how = "sent" if message and message.sender == variable.owner else "received"
+            return f"{variable.about} {how}"
+        case "field":
+            return f"{variable.about}.{_parameter(variable)} at {variable.owner}"
+        case "view":
+            return f"{variable.about} as {variable.name.removeprefix(f'{variable.about}@')} sees it"
+        case "clock":
+            seen = "" if variable.owner == "Env" else f" as {variable.owner} sees it"
+            return f"ticks of {variable.about}{seen}"
+        case "standing":
+            seen = "" if variable.name == standing_of(variable.about) else f" as {_viewer(variable)} sees it"
+            return f"standing of {variable.about}{seen}"
+        case "age":
+            return f"age of {variable.about} as {variable.owner} sees it"
+        case "argument":
+            return f"{variable.about} moved with"
+        case "last":
+            return f"last move of {variable.name.removeprefix(last_move_of(variable.about, ''))} on {variable.about}"
+        case "former":
+            return f"{variable.about} before"
+        case "follows":
+            return f"{variable.about} waits for"
+        case "monitor":
+            return f"what was seen for {variable.about}"
+        case "parity":
+            return f"parity of {variable.about} at {variable.owner}"
+        case "own" | "commitment" | "claim":
+            return variable.name
+
+
+def _viewer(variable: Variable) -> str:
+    return variable.name.removeprefix(f"{variable.about}@").removesuffix(standing_of(""))
+
+
+def acting(system: System, move: Move) -> Iterator[tuple[Player, str]]:
+    """Yield what the players did in a round, those left out that never do anything else."""
+    for player, action in zip(system.players, move.actions, strict=False):
+        if len(player.actions) > 1:
+            yield player, action
+
+
+def stopped(system: System, state: State) -> tuple[str, ...]:
+    """Return who in a synchronous system has no action in the state, so that all stop."""
+    return tuple(
+        player.agent for player in system.players if not any(holds(one.allowed, state) for one in player.actions)
+    )
+
+
+def changes(system: System, before: State, move: Move) -> Iterator[str]:
+    """Yield what a step changes beyond the message that it sends or receives."""
+    if move.actions:
+        for name, old in before.items():
+            if move.state[name] != old:
+                yield f"{name}: {value_text(old)} -> {value_text(move.state[name])}"
+        return
+    if move.step is None:
+        return
+    step = system.steps[move.step]
+    after = move.state
+    for variable in system.variables:
+        if variable.kind in HIDDEN or (variable.owner == "Env" and variable.about == ""):
+            continue
+        if variable.kind in ("commitment", "claim") and (moved := _moved(system, variable, before, after)):
+            yield moved
+        if before[variable.name] == after[variable.name]:
+            if is_created_again(system, variable, before, move):
+                yield f"{variable.about}: {before[variable.name]} -> {after[variable.name]} (created again)"
+            continue
+        shown = _change(system, step, variable, before, after)
+        if shown:
+            yield shown
+
+
+def _moved(system: System, lifecycle: Variable, before: State, after: State) -> str:
+    """Return the change of the standing of what stays in the same state; nothing where there is none."""
+    if before[lifecycle.name] != after[lifecycle.name]:
+        return ""
+    old, new = (standing_text(system, lifecycle.name, state) for state in (before, after))
+    return "" if old == new else f"{lifecycle.about}: {old or UNANSWERED} -> {new or UNANSWERED}"
+
+
+def status_text(system: System, one: Commitment | Claim, state: State) -> str:
+    """Return the lifecycle state and, where it has been moved on, the standing."""
+    standing = standing_text(system, one.variable, state)
+    return value_text(state[one.variable]) + (f", {standing}" if standing else "")
+
+
+def _change(system: System, step: Step, variable: Variable, before: State, after: State) -> str:
+    old, new = before[variable.name], after[variable.name]
+    match variable.kind:
+        case "commitment" | "claim":
+            forgotten = " (forgotten by a new round)" if forgets(system, step, variable, before) else ""
+            standing = standing_text(system, variable.name, after)
+            return f"{variable.about}: {old} -> {new}{f', {standing}' if standing else ''}{forgotten}"
+        case "standing":
+            view = variable.name.removesuffix(standing_of(""))
+            is_reset = new == UNANSWERED and before.get(view) != after.get(view)
+            is_news = variable.owner != "Env" and not is_reset and after.get(standing_of(variable.about)) != new
+            return f"{variable_text(system, variable)}: {old} -> {new}" if is_news else ""
+        case "view":
+            kept = system.commitment.get(variable.about) or system.claim.get(variable.about)
+            is_news = kept is None or after[kept.variable] != new
+            return f"{variable_text(system, variable)}: {old} -> {new}" if is_news else ""
+        case "own" if step.kind != "restart":
+            return f"{variable.name}: {value_text(old)} -> {value_text(new)}"
+        case "clock" if variable.owner == "Env" and step.kind == "tick" and new:
+            return f"{variable.about}: {_ticks(system, variable.about, new, after)}"
+        case "copy" if step.kind != "restart" and not new:
+            return f"resets {variable.about}" if variable.owner == step.actor else ""
+        case _:
+            return ""
+
+
+def is_created_again(system: System, lifecycle: Variable, before: State, move: Move) -> bool:
+    """Whether the step creates a closed commitment or claim anew, and that ends in the same state at once."""
+    if move.step is None or lifecycle.kind not in ("commitment", "claim"):
+        return False
+    operations = (one for one in system.steps[move.step].operations if one.commitment == lifecycle.about)
+    return before[lifecycle.name] == move.state[lifecycle.name] and any(
+        one.verb == "create" and holds(one.applicable, before) for one in operations
+    )
+
+
+def life_of(system: System, one: Commitment | Claim, run: Run) -> list[tuple[str, int]]:
+    """Return each state that it enters on the run, and the number of the step after which it does; 0 for the first."""
+    variable = system.variable[one.variable]
+    entered = [(status_text(system, one, run.start), 0)]
+    for number, (before, move) in enumerate(zip(run.states, run.moves, strict=False), 1):
+        value = status_text(system, one, move.state)
+        if value != entered[-1][0] or is_created_again(system, variable, before, move):
+            entered.append((value, number))
+    return entered
+
+
+def life_lines(names: Sequence[str], lives: Sequence[Sequence[tuple[str, int]]]) -> Iterator[str]:
+    """Yield each life after its name, in as many lines as fit a terminal: no state that is entered is left out.
+
+    A first state `null` goes without saying where others follow.
+    """
+    width = max(map(len, names), default=0)
+    for name, life in zip(names, lives, strict=True):
+        shown = life[1:] if len(life) > 1 and life[0][0] == "null" else life
+        states = [f"{value} ({number})" if number else value for value, number in shown]
+        text = " -> ".join(state.replace(" ", "\0") for state in states).replace(" -> ", " ->\0")
+        lines = wrap(text, max(_COLUMNS - width - 6, 40), break_long_words=False, break_on_hyphens=False)
+        for at, line in enumerate(lines):
+            yield f"  {'' if at else name:<{width}}  {'   ' if at else ''}{line}".replace("\0", " ")
+
+
+def forgets(system: System, step: Step, lifecycle: Variable, before: State) -> bool:
+    """Whether the step is a restart that erases an owed commitment: in force, and not on course."""
+    if lifecycle.kind != "commitment" or not step.takes_back(lifecycle.name):
+        return False
+    if lifecycle.about in system.commitment and holds(system.commitment[lifecycle.about].on_course, before):
+        return False
+    match before[lifecycle.name]:
+        case "active":
+            return True
+        case "pending":
+            former = (v for v in system.variables if v.kind == "former" and v.about == lifecycle.about)
+            return any(before[variable.name] == "active" for variable in former)
+        case _:
+            return False
+
+
+def _ticks(system: System, name: str, ticks: Value, after: State) -> str:
+    kept = system.commitment.get(name)
+    limit = None
+    if kept is not None:
+        limit = kept.within if after[kept.variable] == "active" else kept.expires
+    return f"{ticks} ticks" if limit is None else f"{ticks} of {limit} ticks"
+
+
+def folded(notes: Iterable[str]) -> list[str]:
+    """Return the notes, those once that differ only in which member of a family they name."""
+    alike: dict[str, list[str]] = {}
+    for note in notes:
+        alike.setdefault(_INDEX.sub("[]", note), []).append(note)
+    return [
+        same[0] if len(same) == 1 else f"{same[0]}; so may {counted(len(same) - 1, 'other member')}"
+        for same in alike.values()
+    ]
+
+
+def shortened(text: str) -> str:
+    """Return the text, or its beginning if it is longer than people read."""
+    shown = printable(text)
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 2]} …"
+
+
+def joined(names: Sequence[str], word: str) -> str:
+    return f" {word} ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,28 @@
+"""Recorded runs and the compilation that they are said to be of."""
+
+from __future__ import annotations
+
+from cplc.compilation import Compilation, IsplReading
+from cplc.lowering.lower import all_views
+from cplc.simulation.recorded_runs import Recorded
+from cplc.simulation.run_replay import Replayed, replayed
+from cplc.system.model import System
+from cplc.system.standings import last_move_of
+
+
+def system_of(compilation: Compilation | IsplReading, recorded: Recorded) -> System:
+    """Return the system that has the variables of the run: what a question alone made it keep is kept again."""
+    system = compilation.system
+    missing = recorded.variables - system.variable.keys()
+    if not missing or not isinstance(compilation, Compilation):
+        return system
+    known = all_views(compilation.model)
+    kept = ((role, name) for role, name in known if f"{name}@{role}" in missing)
+    recalled = ((role, name) for role, name in known if last_move_of(name, role) in missing)
+    return compilation.system_keeping(kept, recalled)
+
+
+def replayed_on(compilation: Compilation | IsplReading, recorded: Recorded) -> tuple[System, Replayed]:
+    """Return the run taken again, and the system that took it."""
+    system = system_of(compilation, recorded)
+    return system, replayed(system, recorded)

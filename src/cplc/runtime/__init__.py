@@ -1,0 +1,1 @@
+"""What every computation needs while it runs: limits, progress, checkpoints, access to files."""

@@ -1,0 +1,72 @@
+"""Work budgets: engines count their work, and give up when the budget of the present computation is used up.
+
+The unit is the work of visiting one state, some ten microseconds. A budget of counted work gives the same verdict on
+every machine; a budget of time does not, and is for computations that somebody waits for. Engines charge work between
+two pieces of it, so a computation ends some time after its budget is used up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from cplc.runtime.limits import ResourceExhausted
+
+
+class Budget:
+    """How much work a computation may do: a number of units, or what is done until a time of the monotonic clock."""
+
+    def __init__(
+        self, units: int | None = None, deadline: float | None = None, name: str = "", whole: Budget | None = None
+    ) -> None:
+        self.units = units
+        self.deadline = deadline
+        self.name = name or "the work budget"
+        self.spent = 0
+        self._whole = whole
+
+    @property
+    def is_exhausted(self) -> bool:
+        if self.units is not None and self.spent >= self.units:
+            return True
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def part(self, fraction: float) -> Budget:
+        """Return a budget of this fraction of what is left; what is spent of it is spent of this one too."""
+        units = None if self.units is None else int(max(0, self.units - self.spent) * fraction)
+        now = time.monotonic()
+        deadline = None if self.deadline is None else now + max(0.0, self.deadline - now) * fraction
+        return Budget(units, deadline, whole=self)
+
+    def charge(self, units: int) -> None:
+        """Count work; raise `ResourceExhausted` if the budget is used up."""
+        self._spend(units)
+        if self.is_exhausted:
+            raise ResourceExhausted(f"{self.name} is used up")
+
+    def _spend(self, units: int) -> None:
+        self.spent += units
+        if self._whole is not None:
+            self._whole._spend(units)
+
+
+_present: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def limited_by(budget: Budget) -> Iterator[None]:
+    """Charge the work of engines to this budget in the meantime."""
+    token = _present.set(budget)
+    try:
+        yield
+    finally:
+        _present.reset(token)
+
+
+def charge(units: int) -> None:
+    """Count work of the present computation; raise `ResourceExhausted` if it has a budget and that is used up."""
+    budget = _present.get()
+    if budget is not None:
+        budget.charge(units)

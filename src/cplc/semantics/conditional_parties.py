@@ -1,0 +1,120 @@
+"""The debtor and creditor that conditional commitments are between: two roles, or those of one commitment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Note, Rule
+from cplc.semantics import resolved
+from cplc.semantics import terms as t
+from cplc.semantics.instances import Ends
+from cplc.semantics.terms import FALSE, Term
+from cplc.source import Span
+
+if TYPE_CHECKING:
+    from cplc.semantics.instantiate_terms import Resolver
+
+MOST_LISTED = 6
+"""How many commitments a message lists."""
+MAX_OFFERS = 6
+"""Commitments of one pair of roles that may be offered at once: conditional commitments consider each set of them."""
+
+
+class Parties:
+    """Reads the parties of a modality of conditional commitment, for one instance of a declaration."""
+
+    def __init__(self, resolver: Resolver, notes: tuple[Note, ...]) -> None:
+        self._resolver = resolver
+        self._world = resolver.world
+        self._notes = notes
+
+    def conditional(self, found: resolved.Conditional, antecedent: Term, consequent: Term) -> Term:
+        """Return the modality between instances of roles or commitments; what is wrong is reported."""
+        between = self._between(found.between, found.span)
+        if between is None:
+            return FALSE
+        if found.other is None:
+            return t.Conditional(found.modality, between, None, antecedent, consequent)
+        other = self._handed_over(found, between)
+        return FALSE if other is None else t.Conditional(found.modality, between, other, antecedent, consequent)
+
+    def _between(
+        self, parties: tuple[resolved.RoleTree, resolved.RoleTree] | resolved.Instance, span: Span
+    ) -> t.Between | None:
+        if isinstance(parties, resolved.Instance):
+            name = self._resolver.instance(parties)
+            if name is None:
+                return None
+            ends = self._world.ends[name]
+            return t.Between(ends.first, ends.second, name)
+        debtor, creditor = map(self._resolver.role, parties)
+        return None if debtor is None or creditor is None else self._pair(debtor.name, creditor.name, span)
+
+    def _pair(self, debtor: str, creditor: str, span: Span) -> t.Between | None:
+        if debtor == creditor:
+            self._report(rules.SAME_ROLE, span, f"`{debtor}` cannot be committed to itself")
+            return None
+        if not self._world.promises(debtor, creditor):
+            self.nothing_promised(debtor, creditor, span)
+            return None
+        pair = Ends(debtor, creditor)
+        offered = [
+            name
+            for name, job in self._world.commitments.items()
+            if self._world.ends[name] == pair and job.body.antecedent != resolved.TRUE
+        ]
+        if len(offered) > MAX_OFFERS:
+            message = (
+                f"`{debtor}` can offer `{creditor}` {len(offered)} commitments at once; "
+                f"conditional commitments of a pair are supported up to {MAX_OFFERS}"
+            )
+            self._report(
+                rules.TOO_LARGE, span, message, Note(f"ask about one of them, as in `WCC({offered[0]}, p, q)`")
+            )
+            return None
+        return t.Between(debtor, creditor)
+
+    def _handed_over(self, found: resolved.Conditional, between: t.Between) -> t.Between | None:
+        """Return the channel that a delegation or assignment hands over to."""
+        delegated = found.modality == "DeS"
+        kept = between.creditor if delegated else between.debtor
+        if isinstance(found.other, resolved.Instance):
+            name = self._resolver.instance(found.other)
+            if name is None:
+                return None
+            ends = self._world.ends[name]
+            moved, stays = (ends.first, ends.second) if delegated else (ends.second, ends.first)
+            was = between.debtor if delegated else between.creditor
+            if stays != kept or moved == was:
+                same, other = ("creditor", "debtor") if delegated else ("debtor", "creditor")
+                message = f"`{between.commitment}` is not handed over to `{name}`"
+                hint = Note(f"name a commitment with another {other} and the same {same}")
+                self._report(rules.WRONG_TARGET, found.span, message, hint)
+                return None
+            return t.Between(ends.first, ends.second, name)
+        assert found.other is not None
+        role = self._resolver.role(found.other)
+        if role is None:
+            return None
+        if role.name in (between.debtor, between.creditor):
+            message = f"`{role.name}` is a party already: name a third role"
+            self._report(rules.SAME_ROLE, found.span, message)
+            return None
+        pair = (role.name, kept) if delegated else (kept, role.name)
+        return self._pair(*pair, found.span)
+
+    def nothing_promised(self, debtor: str, creditor: str, span: Span, *, counts_claims: bool = False) -> None:
+        """Report that no commitment is declared from the one to the other, and name those that there are."""
+        no_claim = ", and no claim between them," if counts_claims else ""
+        message = f"No commitment from `{debtor}` to `{creditor}`{no_claim} is declared"
+        names = [*self._world.commitments, *(self._world.claims if counts_claims else ())]
+        ends = ((name, self._world.ends[name]) for name in names)
+        shown = [f"`{one.first} -> {one.second}` ({name})" for name, one in ends]
+        listed = ", ".join(shown[:MOST_LISTED]) + (", ..." if len(shown) > MOST_LISTED else "")
+        what = "commitments and claims" if counts_claims and self._world.claims else "commitments"
+        hint = f"{what} are declared from {listed}" if shown else "as in `commitment c = C(A, B, p, q)`"
+        self._report(rules.NOTHING_PROMISED, span, message, Note(hint))
+
+    def _report(self, rule: Rule, span: Span, message: str, *hints: Note) -> None:
+        self._world.problems.report(rule, span, message, *hints, *self._notes)

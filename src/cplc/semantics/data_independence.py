@@ -1,0 +1,259 @@
+"""Whether the members of a family get along without numbers: then what a protocol says is the same for every size.
+
+A parameter counts members if it is the size of families and is read nowhere else. The declarations are *uniform* in
+these families if each stands in at most one loop over them, names members by the variable of that loop alone, asks
+nothing of all members, and never takes a member for a number. Then every member has the same copy of what is declared
+for it, and whatever connects two copies is a variable of neither: it is connected to every copy, however many there
+are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cached_property
+from itertools import chain
+
+from cplc.records import dataclass
+from cplc.semantics import resolved, statements
+from cplc.semantics.resolved import RoleSymbol
+from cplc.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What keeps one size from standing for all."""
+
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Uniformity:
+    """How a protocol speaks of the families that a parameter counts the members of."""
+
+    template: statements.Template
+    parameter: str
+    templates: Mapping[resolved.Signature, statements.Template]
+    """Those of parts too."""
+
+    @cached_property
+    def families(self) -> frozenset[RoleSymbol]:
+        wanted = resolved.ParameterValue(self.parameter)
+        return frozenset(role for role in self.template.signature.roles if role.size == wanted)
+
+    @property
+    def declared(self) -> resolved.Ranged:
+        """The declared range of the parameter."""
+        return self.template.signature.parameters[self.parameter].declared
+
+    asking_all: bool = False
+    """Whether a declaration may ask about all members at once, as in ``unless exists q in Prt: award[q]``."""
+
+    @cached_property
+    def obstacle(self) -> Obstacle | None:
+        """The first declaration that is not uniform."""
+        return next(chain(self._of_signature(), self._of_declarations(self.template.body, None)), None)
+
+    @cached_property
+    def asked_at_once(self) -> int:
+        """Of how many members, each of which may be any, a declaration speaks at most."""
+        asking = (statements.Property, statements.Check, statements.Agent, statements.Analyze)
+        declared = (body for body in _all(self.template.body) if not isinstance(body, asking))
+        return max(map(self._quantified, declared), default=0)
+
+    def _quantified(self, body: statements.Body) -> int:
+        if isinstance(body, statements.Loop):
+            return 0
+        place = self.template.signature.node.name.span
+        reader = _Reader(self.families, self.parameter, self._facts, place, asks_all=True, numbers=True)
+        for _ in reader.obstacles(body):
+            pass
+        return reader.quantified
+
+    def _of_signature(self) -> Iterator[Obstacle]:
+        """Yield what is wrong with ranges, sizes and values: each may hide a number of members."""
+        signature = self.template.signature
+        for parameter in signature.parameters.values():
+            if parameter.name != self.parameter:
+                yield from self._reader(parameter.span).obstacles(parameter.declared, parameter.default)
+        for role in signature.roles:
+            if role not in self.families:
+                yield from self._reader(role.span).obstacles(role.size)
+            for variable in role.variables.values():
+                yield from self._reader(variable.span).obstacles(variable.declared, variable.initial)
+        for symbol in signature.symbols.values():
+            if isinstance(symbol, resolved.MessageSymbol):
+                yield from self._reader(symbol.span).obstacles(*symbol.parameters.values())
+
+    def of_property(self, name: str) -> Obstacle | int:
+        """Return how many members a property speaks of at most, each by a variable or by its number; or why not."""
+        for body in self.template.body:
+            if isinstance(body, statements.Property) and body.node.name.text == name:
+                span = body.node.name.span
+                reader = _Reader(self.families, self.parameter, self._facts, span, asks_all=True, numbers=True)
+                obstacle = next(reader.obstacles(body.formula), None)
+                return obstacle or reader.quantified + reader.highest
+        return Obstacle("it is declared for each member, or by a part", self.template.signature.node.name.span)
+
+    @cached_property
+    def _facts(self) -> Mapping[resolved.FactSymbol, resolved.Tree]:
+        return {body.symbol: body.meaning for body in _all(self.template.body) if isinstance(body, statements.Fact)}
+
+    def _of_declarations(self, bodies: Iterable[statements.Body], member: resolved.Binder | None) -> Iterator[Obstacle]:
+        for body in bodies:
+            match body:
+                case statements.Loop(binder, inner):
+                    yield from self._of_loop(binder, inner, member)
+                case statements.Property() | statements.Check() | statements.Agent() | statements.Analyze():
+                    pass
+                case statements.Fact():
+                    pass  # counts where it is used
+                case statements.Part(symbol):
+                    if self._takes_numbers(symbol):
+                        yield Obstacle(f"`{symbol.name}` takes a role for a number", symbol.span)
+                    yield from self._reader(symbol.span).obstacles(body.roles, body.values, body.conditions)
+                    for role, given, span in body.roles:
+                        if isinstance(given, resolved.AllOf) and given.role in self.families:
+                            yield Obstacle(
+                                f"`{symbol.name}` is given all of `{given.role.name}` for `{role.name}`", span
+                            )
+                case statements.Message(symbol) | statements.Commitment(symbol) | statements.Claim(symbol):
+                    yield from self._reader(symbol.span).obstacles(body)
+                case _:
+                    yield from self._reader(body.span).obstacles(body)
+
+    def _of_loop(
+        self, binder: resolved.Binder, inner: Iterable[statements.Body], member: resolved.Binder | None
+    ) -> Iterator[Obstacle]:
+        if not _is_over(binder, self.families):
+            yield from self._reader(binder.span).obstacles(binder.domain)
+            yield from self._of_declarations(inner, member)
+        elif member is not None:
+            yield Obstacle(f"`{member.name}` and `{binder.name}` make pairs of members", binder.span)
+        else:
+            yield from self._of_declarations(inner, binder)
+
+    def _takes_numbers(self, part: resolved.PartSymbol) -> bool:
+        """Whether a part, or a part of it, asks which member one of its roles is."""
+        template = self.templates[part.signature]
+        parts = [body.symbol for body in _all(template.body) if isinstance(body, statements.Part)]
+        return any(map(self._takes_numbers, parts)) or any(map(_is_number_of_role, _nodes(template.body)))
+
+    def _reader(self, span: Span) -> _Reader:
+        return _Reader(self.families, self.parameter, self._facts, span, asks_all=self.asking_all, numbers=False)
+
+
+@dataclass
+class _Reader:
+    """Reads one declaration."""
+
+    families: frozenset[RoleSymbol]
+    parameter: str
+    facts: Mapping[resolved.FactSymbol, resolved.Tree]
+    span: Span
+    asks_all: bool
+    """Whether it may speak of all members, and so of pairs of them."""
+    numbers: bool
+    """Whether it may name members by number, as formulas do."""
+    quantified: int = 0
+    """How many quantifiers over members it has."""
+    highest: int = 0
+    """The highest number that it names a member by."""
+
+    def obstacles(self, *nodes: object) -> Iterator[Obstacle]:
+        for node in nodes:
+            yield from self._in(node)
+
+    def _in(self, node: object) -> Iterator[Obstacle]:
+        match node:
+            case resolved.ParameterValue(name) if name == self.parameter:
+                yield self._because(f"it reckons with `{name}`")
+            case resolved.IndexOf(role) if self._is_member(role):
+                yield self._because("it takes a member for a number")
+            case resolved.RoleAt(role, index) if role in self.families:
+                yield from self._named(index)
+            case resolved.Quantified(_, binder, body) if _is_over(binder, self.families):
+                if not self.asks_all:
+                    yield self._because(f"it asks about all of `{binder.name}`'s family")
+                self.quantified += 1
+                yield from self._in(body)
+            case resolved.Quantified(_, binder, body):
+                yield from self.obstacles(binder.domain, body)
+            case resolved.FactAt(fact) if isinstance(fact.symbol, resolved.FactSymbol):
+                yield from self.obstacles(fact, self.facts.get(fact.symbol))
+            case resolved.Instance(symbol, owner, indices):
+                around = [binder for one in (*owner, symbol) for binder in one.chain]
+                for binder, index in zip(around, indices, strict=True) if len(around) == len(indices) else ():
+                    yield from self._named(index) if _is_over(binder, self.families) else self._in(index)
+                if len(around) != len(indices) and any(_is_over(binder, self.families) for binder in around):
+                    yield self._because(f"it names `{symbol.name}` of members by numbers")
+            case resolved.EveryInstance(symbol) if any(_is_over(binder, self.families) for binder in symbol.chain):
+                if not self.asks_all:
+                    yield self._because(f"it asks about `{symbol.name}` of all")
+                self.quantified += 1
+            case tuple():
+                yield from self.obstacles(*node)
+            case _:
+                yield from self.obstacles(*_children(node))
+
+    def _named(self, index: resolved.Tree | None) -> Iterator[Obstacle]:
+        """Yield what is wrong with how a member is named."""
+        match index:
+            case None | resolved.LoopValue() | resolved.IndexOf(resolved.LoopValue()):
+                pass
+            case resolved.LiteralTree(int(number)) if self.numbers:
+                self.highest = max(self.highest, number)
+            case _:
+                yield self._because("it names a member by a number")
+
+    def _is_member(self, role: resolved.RoleTree) -> bool:
+        match role:
+            case resolved.LoopValue(binder):
+                return _is_over(binder, self.families)
+            case resolved.RoleAt(symbol, owner=owner):
+                return symbol in self.families or bool(owner)
+
+    def _because(self, message: str) -> Obstacle:
+        return Obstacle(message, self.span)
+
+
+_SYMBOLS = (
+    resolved.Binder,
+    resolved.RoleSymbol,
+    resolved.MessageSymbol,
+    resolved.FactSymbol,
+    resolved.CommitmentSymbol,
+    resolved.ClaimSymbol,
+    resolved.PartSymbol,
+    resolved.AgentSymbol,
+    resolved.ParameterSymbol,
+    resolved.VariableSymbol,
+)
+
+
+def _children(node: object) -> Iterator[object]:
+    """Yield what a declaration or tree is made of; symbols stand for themselves."""
+    if is_dataclass(node) and not isinstance(node, (*_SYMBOLS, Span, type)):
+        yield from (getattr(node, one.name) for one in fields(node) if one.name != "node")
+
+
+def _nodes(node: object) -> Iterator[object]:
+    for child in node if isinstance(node, tuple) else _children(node):
+        yield child
+        yield from _nodes(child)
+
+
+def _is_number_of_role(node: object) -> bool:
+    return isinstance(node, resolved.IndexOf) and isinstance(node.role, resolved.RoleAt) and node.role.index is None
+
+
+def _is_over(binder: resolved.Binder, families: frozenset[RoleSymbol]) -> bool:
+    return isinstance(binder.domain, resolved.FamilyDomain) and binder.domain.role in families
+
+
+def _all(bodies: Iterable[statements.Body]) -> Iterator[statements.Body]:
+    for body in bodies:
+        yield body
+        if isinstance(body, statements.Loop):
+            yield from _all(body.body)

@@ -1,5 +1,0 @@
-"""What an ISPL model means: every name resolved, every mistake reported in one run."""
-
-from cplc.semantics.ispl.check import Checked, check, check_formula
-
-__all__ = ["Checked", "check", "check_formula"]

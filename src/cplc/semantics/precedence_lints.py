@@ -1,0 +1,111 @@
+"""Formulas that many readers take for another one, since other languages group them otherwise or nobody remembers.
+
+Only the text decides: with parentheses around what is meant nothing is said, whatever it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.semantics.symbol_index import walk
+from cplc.source import Span
+from cplc.syntax import ast
+
+_UNTILS: Final = ("U", "W", "R", "S")
+_SIGN: Final = re.compile(r"\b[UWRS]\b")
+_ALWAYS: Final = re.compile(r"A\s*G\b")
+_COMMENT: Final = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+
+
+def misreadings(node: object) -> Iterator[Diagnostic]:
+    """Yield a warning for each formula below a node that is easily taken for another one."""
+    for inner in walk(node):
+        match inner:
+            case ast.Junction(_, operands, span=span):
+                yield from _mixed(span, operands)
+            case ast.OverPaths(_, ast.Binary("->" | "<->") as path) if _before(path.span) == "[":
+                yield from _mixed(path.span, (path.left, path.right))
+            case ast.Property(formula=formula):
+                yield from _implied(formula)
+            case _:
+                pass
+
+
+def _mixed(whole: Span, operands: Sequence[ast.Expr]) -> Iterator[Diagnostic]:
+    """Report untils beside something else, which some read as their operand."""
+    ends = [*((left.span.end, right.span.start) for left, right in pairwise(operands))]
+    ends.append((operands[-1].span.end, whole.end))
+    bare = [
+        one
+        for one, (end, following) in zip(operands, ends, strict=True)
+        if isinstance(one, ast.Binary) and one.op in _UNTILS and ")" not in _code(whole, end, following)
+    ]
+    if not bare or all(isinstance(one, ast.Binary) and one.op in _UNTILS for one in operands):
+        return
+    written = [_grouped(whole, bare)]
+    if len(bare) == 1 and (other := _otherwise(whole, bare[0])) is not None:
+        written.append(other)
+    message = f"`{bare[0].op}` binds tighter than what stands beside it: this is {_shown(written[0])}"
+    yield rules.MISREAD_FORMULA.at(whole, message, *_instead(whole, written))
+
+
+def _implied(formula: ast.Expr) -> Iterator[Diagnostic]:
+    """Report `AG p -> q` as a whole property: it asks something of runs only if `p` holds for ever."""
+    while isinstance(formula, ast.Quantifier):
+        formula = formula.body
+    match formula:
+        case ast.Binary("->", ast.OverPaths("A", ast.Unary("G", bound=None) as always) as left, right, span=span):
+            if not _ALWAYS.match(left.span.text) or ")" in _code(span, left.span.end, right.span.start):
+                return
+            text = span.source.text
+            held = text[always.span.start + 1 : left.span.end].strip()
+            implied = text[text.index("->", left.span.end) + 2 : span.end]
+            written = [f"({left.span.text}) ->{implied}", f"AG ({held} ->{implied})"]
+            message = f"`AG` binds tighter than `->`: {_shown(written[0])} holds if {_shown(held)} can ever be false"
+            yield rules.MISREAD_FORMULA.at(span, message, *_instead(span, written))
+        case _:
+            pass
+
+
+def _grouped(whole: Span, bare: Sequence[ast.Expr]) -> str:
+    """Return the text as it is read."""
+    text, at, parts = whole.source.text, whole.start, []
+    for one in bare:
+        parts += [text[at : one.span.start], f"({one.span.text})"]
+        at = one.span.end
+    return "".join((*parts, text[at : whole.end]))
+
+
+def _otherwise(whole: Span, until: ast.Binary) -> str | None:
+    """Return the text as it would be read if an until bound less than its neighbours."""
+    text = whole.source.text
+    sign = _SIGN.search(text, until.left.span.end, until.right.span.start)
+    if sign is None or until.bound is not None:
+        return None
+    left, right = text[whole.start : sign.start()].rstrip(), text[sign.end() : whole.end].lstrip()
+    is_first, is_last = whole.start == until.span.start, whole.end == until.span.end
+    return f"{left if is_first else f'({left})'} {sign[0]} {right if is_last else f'({right})'}"
+
+
+def _instead(whole: Span, written: Sequence[str]) -> tuple[Note, ...]:
+    """Say what to write, where that fits on a line."""
+    if "\n" in whole.text:
+        return (Note("put parentheses around what is meant"),)
+    return (Note("write " + " or ".join(f"`{text}`" for text in written)),)
+
+
+def _shown(text: str) -> str:
+    return f"`{' '.join(text.split())}`"
+
+
+def _before(span: Span) -> str:
+    return span.source.text[: span.start].rstrip()[-1:]
+
+
+def _code(whole: Span, start: int, end: int) -> str:
+    return _COMMENT.sub(" ", whole.source.text[start:end])

@@ -1,0 +1,346 @@
+"""Contents about runs: LTL over what has been received, compiled to a deterministic monitor.
+
+A letter is a state with the step that leaves it. Steps that are letters are receipts, exchanges, ticks and restarts.
+The state part gives every message, payload, variable and lifecycle state that the content mentions a value of its
+domain. The step part says which `does(…)` of the content are true of the step; at most one message takes effect in
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations, product
+from math import prod
+from typing import Final
+
+from cplc.automata import ltl
+from cplc.automata.buchi import TooManyStates
+from cplc.automata.ltl import TICK, Letter, Ltl
+from cplc.automata.monitor import MAX_STATES, NO_STEP, Monitor, monitor_of, states_before_minimisation
+from cplc.records import dataclass
+from cplc.semantics import terms as t
+from cplc.semantics.builtin_words import CLAIM_STATES, STANDINGS, STATES
+from cplc.semantics.model import CheckedModel, Message
+from cplc.semantics.terms import Term, Value
+
+MAX_LETTERS: Final = 256
+"""Combinations of what a content mentions, in one state."""
+MAX_VALUES: Final = 4_096
+"""Combinations of values that are gone through to see which atoms hold together; beyond, any may."""
+
+_Source = tuple[str, ...]
+"""A message, a payload, a variable or a lifecycle state that atoms read."""
+
+
+class TooManyLetters(Exception):
+    """The content mentions more than a monitor can tell apart."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """A content about runs: its atoms by their numbers in the letters, and its monitor."""
+
+    atoms: tuple[Term, ...]
+    acts: tuple[t.Does, ...]
+    """Numbered after the atoms."""
+    monitor: Monitor
+    counts_ticks: bool
+
+    def step_of_message(self, message: Message, sync: bool) -> int:
+        """Return the number of the step by which a message takes effect."""
+        return self.monitor.steps.index(_of_message(message, sync, self.acts, len(self.atoms)))
+
+    @property
+    def tick(self) -> int:
+        """The number of the step by which time passes."""
+        here = _of_tick(self.acts, len(self.atoms), self.counts_ticks)
+        return self.monitor.steps.index(here)
+
+
+def acts_in(term: Term) -> Iterator[t.Does]:
+    """Yield the steps that the content speaks of."""
+    match term:
+        case t.Does():
+            yield term
+        case t.Apply(_, operands):
+            for operand in operands:
+                yield from acts_in(operand)
+        case _:
+            pass
+
+
+def compiled(term: Term, model: CheckedModel) -> Content:
+    """Return the content with its monitor; raise `TooManyLetters` or `TooManyStates`."""
+    atoms, acts, formula, by_ticks = _translated(term, model)
+    return Content(atoms, acts, monitor_of(formula, *_letters(atoms, acts, by_ticks, model)), by_ticks)
+
+
+def monitor_size(term: Term, model: CheckedModel) -> int:
+    """Return the size of its monitor that `MAX_STATES` limits; raise `TooManyLetters` or `TooManyStates`."""
+    atoms, acts, formula, by_ticks = _translated(term, model)
+    return states_before_minimisation(formula, *_letters(atoms, acts, by_ticks, model))
+
+
+def longest_tick_bound(term: Term) -> int:
+    """Return the longest bound in ticks; 0 if there is none."""
+    if not isinstance(term, t.Apply):
+        return 0
+    return max([term.bound if term.in_ticks and term.bound else 0, *map(longest_tick_bound, term.operands)])
+
+
+def largest_that_fits(term: Term, model: CheckedModel) -> int | None:
+    """Return the largest value of the longest bound in ticks for which the monitor is small enough, if there is one.
+
+    Sizes of small bounds are extrapolated first: monitors mostly grow by the same number of states with each tick.
+    """
+    longest = longest_tick_bound(term)
+
+    def size(bound: int) -> int | None:
+        try:
+            return monitor_size(_with_bound(term, longest, bound), model)
+        except (TooManyLetters, TooManyStates):
+            return None
+
+    fits, too_long = 0, longest
+    samples = size(8), size(16)
+    match samples:
+        case int(one), int(other) if other > one:
+            expected = 16 + (MAX_STATES - other) * 8 // (other - one)
+        case _:
+            expected = 8
+    guesses = [expected, expected + 1]
+    while too_long - fits > 1:
+        guess = guesses.pop(0) if guesses else (fits + too_long) // 2
+        if fits < guess < too_long:
+            fits, too_long = (fits, guess) if size(guess) is None else (guess, too_long)
+    return fits or None
+
+
+def _with_bound(term: Term, old: int, new: int) -> Term:
+    """Return the term with another number for the bounds in ticks that have the old one."""
+    if not isinstance(term, t.Apply):
+        return term
+    operands = tuple(_with_bound(operand, old, new) for operand in term.operands)
+    bound = new if term.in_ticks and term.bound == old else term.bound
+    return replace(term, operands=operands, bound=bound)
+
+
+def _translated(term: Term, model: CheckedModel) -> tuple[tuple[Term, ...], tuple[t.Does, ...], Ltl, bool]:
+    """Return the atoms, the acts and the formula over their numbers, and whether it counts ticks."""
+    facts = {name: fact.meaning for name, fact in model.fact.items()}
+    atoms: dict[Term, int] = {}
+    _number_atoms(term, facts, atoms)
+    acts = tuple(dict.fromkeys(acts_in(term)))
+    formula = _formula(term, facts, atoms, {act: len(atoms) + number for number, act in enumerate(acts)})
+    return tuple(atoms), acts, formula, TICK in set(ltl.atoms(formula))
+
+
+def _letters(
+    atoms: tuple[Term, ...], acts: tuple[t.Does, ...], by_ticks: bool, model: CheckedModel
+) -> tuple[tuple[Letter, ...], tuple[Letter, ...]]:
+    """Return what may hold in a state, and of a step."""
+    steps = {NO_STEP: None}
+    steps.update({_of_message(message, model.sync, acts, len(atoms)): None for message in model.messages})
+    steps[_of_tick(acts, len(atoms), by_ticks)] = None
+    return _states(atoms, model), tuple(steps)
+
+
+def _of_message(message: Message, sync: bool, acts: tuple[t.Does, ...], first: int) -> Letter:
+    actor = message.sender if sync else message.receiver
+    done = {t.Does("take", message.name), t.Does("act", actor)}
+    return frozenset(first + number for number, act in enumerate(acts) if act in done)
+
+
+def _of_tick(acts: tuple[t.Does, ...], first: int, by_ticks: bool) -> Letter:
+    done = frozenset(first + number for number, act in enumerate(acts) if act.verb == "tick")
+    return done | {TICK} if by_ticks else done
+
+
+def _number_atoms(term: Term, facts: Mapping[str, Term], atoms: dict[Term, int]) -> None:
+    match term:
+        case t.Const() | t.Does():
+            pass
+        case t.FactRef(fact):
+            _number_atoms(facts[fact], facts, atoms)
+        case t.Apply("!" | "&" | "|" | "->" | "<->" | "F" | "G" | "U" | "W" | "R", operands):
+            for operand in operands:
+                _number_atoms(operand, facts, atoms)
+        case _:
+            atoms.setdefault(term, len(atoms))
+
+
+def _formula(term: Term, facts: Mapping[str, Term], atoms: Mapping[Term, int], acts: Mapping[t.Does, int]) -> Ltl:
+    def of(operand: Term) -> Ltl:
+        return _formula(operand, facts, atoms, acts)
+
+    match term:
+        case t.Const(value):
+            return ltl.TRUE if value is True else ltl.FALSE
+        case t.Does():
+            return ltl.Literal(acts[term], True)
+        case t.FactRef(fact):
+            return of(facts[fact])
+        case t.Apply("!", (operand,)):
+            return ltl.negation(of(operand))
+        case t.Apply("&", operands):
+            return ltl.conjunction(map(of, operands))
+        case t.Apply("|", operands):
+            return ltl.disjunction(map(of, operands))
+        case t.Apply("->", (left, right)):
+            return ltl.disjunction((ltl.negation(of(left)), of(right)))
+        case t.Apply("<->", (left, right)):
+            one, other = of(left), of(right)
+            both = ltl.conjunction((one, other))
+            return ltl.disjunction((both, ltl.conjunction((ltl.negation(one), ltl.negation(other)))))
+        case t.Apply("F", (operand,), bound):
+            return ltl.finally_(of(operand), bound)
+        case t.Apply("G", (operand,), bound):
+            return ltl.globally(of(operand), bound)
+        case t.Apply("U", (left, right), bound):
+            return ltl.Until(of(left), of(right), bound)
+        case t.Apply("W", (left, right)):
+            return ltl.weak_until(of(left), of(right))
+        case t.Apply("R", (left, right)):
+            return ltl.Release(of(left), of(right))
+        case _:
+            return ltl.Literal(atoms[term], True)
+
+
+# --- which atoms hold together
+
+
+def _states(atoms: tuple[Term, ...], model: CheckedModel) -> tuple[Letter, ...]:
+    """Return the sets of atoms that hold together for some values of what they read."""
+    groups = [_group(group, atoms, model) for group in _groups(atoms)]
+    if prod(len(group) for group in groups) > MAX_LETTERS:
+        raise TooManyLetters
+    return tuple(frozenset().union(*chosen) for chosen in product(*groups))
+
+
+def _groups(atoms: tuple[Term, ...]) -> list[list[int]]:
+    """Return the atoms by number, those together that read something in common."""
+    groups: list[tuple[set[_Source], list[int]]] = []
+    for number, atom in enumerate(atoms):
+        sources, members = set(_sources(atom)), [number]
+        for group in [group for group in groups if not group[0].isdisjoint(sources)]:
+            groups.remove(group)
+            sources, members = sources | group[0], group[1] + members
+        groups.append((sources, members))
+    return [members for _, members in groups]
+
+
+def _group(members: list[int], atoms: tuple[Term, ...], model: CheckedModel) -> list[Letter]:
+    sources = sorted({source for number in members for source in _sources(atoms[number])})
+    domains = [_domain(source, model) for source in sources]
+    if prod(map(len, domains)) > MAX_VALUES:
+        if len(members) > 8:
+            raise TooManyLetters
+        return [frozenset(some) for size in range(len(members) + 1) for some in combinations(members, size)]
+    letters: dict[Letter, None] = {}
+    for values in product(*domains):
+        given = dict(zip(sources, values, strict=True))
+        letters[frozenset(number for number in members if _value(atoms[number], given) is True)] = None
+    return list(letters)
+
+
+def _sources(atom: Term) -> Iterator[_Source]:
+    match atom:
+        case t.Happened(message):
+            yield "message", message
+        case t.Field(message, parameter):
+            yield "message", message
+            yield "payload", message, parameter
+        case t.Var(variable):
+            yield "variable", variable
+        case t.InState(commitment, _, view):
+            yield "state", commitment, view or ""
+        case t.Stands(commitment, _, view):
+            yield "standing", commitment, view or ""
+        case t.Apply(_, operands):
+            for operand in operands:
+                yield from _sources(operand)
+        case _:
+            pass
+
+
+def _domain(source: _Source, model: CheckedModel) -> tuple[Value, ...]:
+    match source:
+        case ("message", _):
+            return (False, True)
+        case ("payload", message, parameter):
+            return next(one.domain for one in model.message[message].parameters if one.name == parameter)
+        case ("variable", variable):
+            return model.variable[variable].domain
+        case ("standing", _, _):
+            return ("closed", *STANDINGS)
+        case (_, name, _):
+            words = CLAIM_STATES if name in model.claim else STATES
+            return tuple(sorted(frozenset().union(*words.values())))
+        case _:
+            raise AssertionError(source)
+
+
+def _value(term: Term, given: Mapping[_Source, Value]) -> Value | None:
+    """Return the value of an atom, None for a payload that is not there."""
+    match term:
+        case t.Const(value):
+            return value
+        case t.Happened(message):
+            return given["message", message]
+        case t.Field(message, parameter):
+            return given["payload", message, parameter] if given["message", message] else None
+        case t.Var(variable):
+            return given["variable", variable]
+        case t.InState(commitment, states, view):
+            return given["state", commitment, view or ""] in states
+        case t.Stands(commitment, standings, view):
+            return given["standing", commitment, view or ""] in standings
+        case t.Apply(op, operands):
+            return _applied(op, [_value(operand, given) for operand in operands])
+        case _:
+            raise AssertionError(f"not an atom: {term}")
+
+
+def _applied(op: t.Op, operands: list[Value | None]) -> Value | None:
+    if op in ("!", "&", "|", "->", "<->"):
+        truths = [operand is True for operand in operands]
+        return {
+            "!": lambda: not truths[0],
+            "&": lambda: all(truths),
+            "|": lambda: any(truths),
+            "->": lambda: not truths[0] or truths[1],
+            "<->": lambda: truths[0] == truths[1],
+        }[op]()
+    known = [operand for operand in operands if operand is not None]
+    if len(known) < len(operands):
+        return False if op in ("=", "!=", "<", "<=", ">", ">=") else None
+    if op in ("=", "!="):
+        return (known[0] == known[1]) == (op == "=")
+    return _calculated(op, [int(value) for value in known])
+
+
+def _calculated(op: t.Op, numbers: list[int]) -> Value:
+    first, second = (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
+    match op:
+        case "<":
+            return first < second
+        case "<=":
+            return first <= second
+        case ">":
+            return first > second
+        case ">=":
+            return first >= second
+        case "+":
+            return first + second
+        case "-":
+            return first - second
+        case "*":
+            return first * second
+        case _:
+            return first % second if second else 0
+
+
+__all__ = [
+    "Content", "TooManyLetters", "TooManyStates", "acts_in", "compiled", "largest_that_fits", "longest_tick_bound",
+]  # fmt: skip

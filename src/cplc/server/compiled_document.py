@@ -1,0 +1,201 @@
+"""One text of an editor, compiled: what every feature asks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Final
+
+from lsprotocol.types import Location, Range
+from pygls import uris
+
+from cplc.compilation import Compilation, IsplReading, is_ispl
+from cplc.diagnostics.core import Diagnostic
+from cplc.records import dataclass
+from cplc.semantics.parameters import GIVEN
+from cplc.semantics.symbol_index import Declared, Index
+from cplc.server.lexical_tokens import Tokens
+from cplc.server.open_imports import Buffers, Stamp, recording, stamp
+from cplc.server.positions import Text, Units
+from cplc.settings import settings_places
+from cplc.source import Source, Span
+from cplc.syntax import ast
+from cplc.syntax.parser import parse
+
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+Given = Mapping[str, Mapping[str, str]]
+"""Values for parameters, by their protocol."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text as the editor has it."""
+
+    uri: str
+    text: Text
+    version: int | None = None
+
+    @cached_property
+    def path(self) -> str | None:
+        return path_of(self.uri)
+
+    @cached_property
+    def source(self) -> Source:
+        return Source(self.path or self.uri, self.text.text)
+
+    @property
+    def is_ispl(self) -> bool:
+        return is_ispl(self.path or self.uri)
+
+
+def path_of(uri: str) -> str | None:
+    """Return the absolute path of a file, if it is one."""
+    if not uri.startswith("file:"):
+        return None
+    try:
+        path = uris.to_fs_path(uri)
+    except ValueError:
+        return None
+    return os.path.abspath(path) if path and "\0" not in path else None
+
+
+def uri_of(name: str) -> str:
+    """Return the address of a source: of a path, or what is one already."""
+    is_path = os.path.isabs(name) or not _ADDRESS.match(name)
+    return (uris.from_fs_path(os.path.abspath(name)) or name) if is_path else name
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A document and everything known of it; ``reads`` are the files that this depends on, those missing too."""
+
+    document: Document
+    compilation: Compilation
+    reads: Mapping[str, Stamp]
+    given: Given
+    """What the editor wants parameters to be instead of their defaults."""
+
+    @property
+    def source(self) -> Source:
+        return self.compilation.source
+
+    @property
+    def text(self) -> Text:
+        return self.document.text
+
+    @property
+    def index(self) -> Index:
+        return self.compilation.index
+
+    @property
+    def file(self) -> ast.File:
+        return self.index.files[0]
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Everything that is wrong; with a value that was given, it is so at the protocol that cannot have it."""
+        found = (*self.compilation.diagnostics, *self.compilation.remarks)
+        if not self.compilation.parameters or not self.file.protocols:
+            return found
+        here = self.file.protocols[-1].name.span
+        return tuple(replace(one, span=here) if one.span.source.name == GIVEN else one for one in found)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        return Tokens(self.source)
+
+    def is_current(self, buffers: Buffers, given: Given) -> bool:
+        return self.given == given and all(stamp(path, buffers) == then for path, then in self.reads.items())
+
+    def range(self, span: Span) -> Range:
+        """Return the range of a span, in whichever file it is."""
+        return (self.text if span.source is self.source else text_of(span.source, self.text.units)).of(span)
+
+    def location(self, span: Span) -> Location:
+        is_here = span.source.name == self.source.name
+        return Location(self.document.uri if is_here else uri_of(span.source.name), self.range(span))
+
+    def name_at(self, offset: int) -> tuple[Span, Declared] | None:
+        return self.index.at(self.source, offset)
+
+    def protocol_at(self, offset: int) -> ast.Protocol | None:
+        """Return the protocol around an offset; where none can be read, the nearest before."""
+        before = [protocol for protocol in self.file.protocols if protocol.span.start <= offset]
+        return before[-1] if before else None
+
+    def declared_in(self, protocol: ast.Protocol) -> list[Declared]:
+        """Return what a protocol declares directly."""
+        outer = self.index.declared.get(protocol.name.span)
+        return [] if outer is None else self.index.members(outer)
+
+
+@lru_cache(maxsize=64)
+def text_of(source: Source, units: Units) -> Text:
+    return Text(source.text, units)
+
+
+def compiled(document: Document, buffers: Buffers, given: Given | None = None) -> Compiled:
+    """Compile a document, as far as features need it: its diagnostics and its index."""
+    path = Path(document.path) if document.path else None
+    reads = _settings(path)
+    load = recording(document.path, buffers, reads)
+    compilation = Compilation(document.source, path, _values(document.source, given or {}), load=load)
+    _ = compilation.diagnostics, compilation.index.declared
+    return Compiled(document, compilation, reads, given or {})
+
+
+def _settings(path: Path | None) -> dict[str, Stamp]:
+    """Return what the files are now that may say which warnings nobody wants."""
+    return {str(place): stamp(str(place), {}) for place in (settings_places(path.parent) if path else ())}
+
+
+def _values(source: Source, given: Given) -> Mapping[str, str]:
+    """Return what is given to the last protocol, which is the one that is unrolled."""
+    if not any(protocol in source.text for protocol in given):
+        return {}
+    protocols = parse(source)[0].protocols
+    return given.get(protocols[-1].name.text, {}) if protocols else {}
+
+
+@dataclass(frozen=True)
+class CompiledIspl:
+    """A model in ISPL and everything known of it; it imports nothing, and has no parameters."""
+
+    document: Document
+    reading: IsplReading
+    reads: Mapping[str, Stamp]
+
+    @property
+    def text(self) -> Text:
+        return self.document.text
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return self.reading.diagnostics
+
+    def is_current(self, buffers: Buffers, given: Given) -> bool:
+        return all(stamp(path, {}) == then for path, then in self.reads.items())
+
+    @property
+    def given(self) -> Given:
+        return {}
+
+    @property
+    def source(self) -> Source:
+        return self.reading.source
+
+    def range(self, span: Span) -> Range:
+        return self.text.of(span)
+
+
+def compiled_ispl(document: Document) -> CompiledIspl:
+    path = Path(document.path) if document.path else None
+    reads = _settings(path)
+    reading = IsplReading(document.source, path=path)
+    _ = reading.diagnostics
+    return CompiledIspl(document, reading, reads)

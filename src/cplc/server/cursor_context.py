@@ -1,0 +1,151 @@
+"""What is being written at an offset: which declaration or clause, and what stands before. Read off the tokens alone,
+since what is being written is seldom right yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from cplc.records import dataclass
+from cplc.semantics.builtin_words import CLAIM_CHANGES, VERBS
+from cplc.server.lexical_tokens import OPENING, Token, Tokens
+from cplc.syntax.reserved_words import CONTEXTUAL, OPERATOR_WORDS, RESERVED
+
+ALL_VERBS: Final = frozenset((*VERBS, *CLAIM_CHANGES))
+
+_CLOSING: Final = {closing: opening for opening, closing in OPENING.items()}
+_NO_OPERAND: Final = OPERATOR_WORDS | (CONTEXTUAL - {"all", "holds", "fails"}) | {"forall", "exists", "send"}
+"""Words that something follows."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """The statement around an offset."""
+
+    start: int
+    """Where the word begins that is being written."""
+    end: int
+    keyword: str
+    """The declaring or clause word that it follows; `message` for `A -> B`, `{` at the beginning of a block."""
+    since: tuple[Token, ...]
+    """The tokens after that word, in the order of the text."""
+    block: str
+    """The word that opened the block around it; empty at the top of a file."""
+    bracket: str
+    """The bracket around it in the statement, if any."""
+    callee: Token | None
+    """The word before that bracket."""
+    commas: int
+    """How many commas stand in the bracket before it."""
+
+    @property
+    def last(self) -> str:
+        """What stands before it."""
+        return self.since[-1].text if self.since else self.keyword
+
+    @property
+    def is_operand_before(self) -> bool:
+        """Whether something complete stands before it."""
+        return bool(self.since) and _ends_operand(self.since[-1], self.keyword)
+
+
+def context(tokens: Tokens, offset: int) -> Context:
+    """Return what stands around an offset."""
+    start, end = tokens.written(offset)
+    start = min(start, offset)
+    before = tokens.before(start)
+    bracket, callee, commas = "", None, 0
+    if (opened := tokens.opening(start)) is not None:
+        sign, commas = opened
+        earlier = tokens.before(sign.start)
+        if not (sign.text == "{" and _opens_block(earlier)):
+            bracket = sign.text
+            callee = earlier[0] if earlier else None
+        else:
+            commas = 0
+    keyword, since = _statement(before)
+    return Context(start, end, keyword, since, _block(before), bracket, callee, commas)
+
+
+def _opens_block(before: Sequence[Token], start: int = 0) -> bool:
+    """Whether a brace after these tokens opens a block, not a set: the nearest reserved word tells."""
+    for index in range(start, len(before)):
+        token = before[index]
+        if token.text in ("protocol", "for", "role", "agent"):
+            return True
+        if token.text in RESERVED or token.text in "{}(":
+            return False
+    return False
+
+
+def _block(before: Sequence[Token]) -> str:
+    """Return the word that opened the innermost block."""
+    depth = 0
+    for index, token in enumerate(before):
+        if token.text == "}":
+            depth += 1
+        elif token.text == "{":
+            if depth == 0 and _opens_block(before, index + 1):
+                words = (one.text for one in before[index + 1 :])
+                return next(word for word in words if word in ("protocol", "for", "role", "agent"))
+            depth = max(0, depth - 1)
+    return ""
+
+
+def _statement(before: Sequence[Token]) -> tuple[str, tuple[Token, ...]]:
+    """Return the word that began the statement, and what follows it."""
+    since: list[Token] = []
+    opening: dict[int, int] | None = None
+    for index, token in enumerate(before):
+        if token.text == "{" and _opens_block(before, index + 1):
+            return _from_arrow("{", since)
+        if token.text == "}":
+            opening = _opening_braces(before) if opening is None else opening
+            if index in opening and _opens_block(before, opening[index] + 1):
+                return _from_arrow("{", since)
+        if token.text in RESERVED and not (token.text == "claim" and since and since[-1].text == "("):
+            return _from_arrow(token.text, since)
+        since.append(token)
+    return _from_arrow("", since)
+
+
+def _opening_braces(before: Sequence[Token]) -> dict[int, int]:
+    """Return for each closing brace the position of the brace that it closes, in one pass."""
+    found: dict[int, int] = {}
+    closing: list[int] = []
+    for index, token in enumerate(before):
+        if token.text == "}":
+            closing.append(index)
+        elif token.text == "{" and closing:
+            found[closing.pop()] = index
+    return found
+
+
+def _from_arrow(keyword: str, backwards: list[Token]) -> tuple[str, tuple[Token, ...]]:
+    """Cut off what stands before the beginning of a message: it begins where an operand follows an operand."""
+    since = tuple(reversed(backwards))
+    begins = 0
+    depth = 0
+    for index, token in enumerate(since):
+        if token.text in OPENING:
+            depth += 1
+        elif token.text in _CLOSING:
+            depth = max(0, depth - 1)
+        elif depth == 0 and index and _begins(token) and _ends_operand(since[index - 1], keyword):
+            begins = index
+    if begins or keyword in ("restart", "repeatable", "{"):
+        rest = since[begins:]
+        if rest:
+            return "message", rest
+    return keyword, since
+
+
+def _begins(token: Token) -> bool:
+    return token.kind == "word" and token.text not in CONTEXTUAL | OPERATOR_WORDS
+
+
+def _ends_operand(token: Token, keyword: str) -> bool:
+    if token.kind == "word":
+        is_verb = keyword == "means" and token.text in ALL_VERBS
+        return token.text not in _NO_OPERAND and token.text not in RESERVED and not is_verb
+    return token.kind == "number" or token.text in _CLOSING

@@ -1,0 +1,128 @@
+"""What an editor may have done beyond the protocol: verification, runs, values of parameters."""
+
+from __future__ import annotations
+
+from functools import partial
+from secrets import token_urlsafe
+from typing import Any, Final
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+
+from cplc.server import parameters, verdicts
+from cplc.server.compiled_document import Compiled
+from cplc.server.session import Server
+
+REFUSED: Final = -32803
+
+
+def refused(why: str) -> JsonRpcException:
+    """Return the answer to a request that cannot be fulfilled."""
+    return JsonRpcException(why, REFUSED)
+
+
+def add_verification(server: Server) -> None:
+    """Let the editor show verdicts, and have them found."""
+    documents = server.documents
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
+    async def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        compiled = await documents.compiled(params.text_document.uri)
+        if compiled is None:
+            return []
+        values = parameters.lenses(compiled) if server.asks_parameters and isinstance(compiled, Compiled) else []
+        return [*verdicts.lenses(compiled, server.verdicts), *values]
+
+    @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def cancelled(params: lsp.WorkDoneProgressCancelParams) -> None:
+        server.cancel_token(params.token)
+
+    @server.command(verdicts.VERIFY)
+    async def verify(*arguments: Any) -> Any:
+        uri, protocol, name = _three(arguments)
+        return await server.verify(uri, protocol, name)
+
+    @server.command(verdicts.CANCEL)
+    def cancel(*arguments: Any) -> int:
+        return server.cancel(_three(arguments)[0])
+
+    @server.command(verdicts.RESULTS)
+    def results(*arguments: Any) -> Any:
+        """Return all that was verified of a file, for a panel."""
+        known = server.verdicts.known.get(_three(arguments)[0], {})
+        return [
+            {"protocol": protocol, "name": name, "time": one.time, "results": list(one.results)}
+            for (protocol, name), one in known.items()
+        ]
+
+    @server.command(verdicts.ASKED)
+    async def asked(*arguments: Any) -> Any:
+        """Return the properties and checks of a file, for a list of them."""
+        compiled = await documents.compiled(_three(arguments)[0])
+        return [] if compiled is None else verdicts.listed(compiled)
+
+    @server.command(verdicts.SHOW)
+    async def show(*arguments: Any) -> Any:
+        uri, protocol, name = _three(arguments)
+        verdict = server.verdicts.known.get(uri, {}).get((protocol or "", name or ""))
+        if verdict is None:
+            raise refused(f"`{name}` has not been verified")
+        await server.show(f"{protocol} {name}", verdict.text)
+        return {"text": verdict.text, "results": list(verdict.results), **_page(f"{protocol} {name}", verdict)}
+
+
+def add_parameters(server: Server) -> None:
+    """Let the editor ask what parameters are, and change that."""
+    documents = server.documents
+
+    @server.command(parameters.LIST)
+    async def listed(*arguments: Any) -> Any:
+        """Return the parameters of a protocol, for an editor that asks for their values."""
+        uri, protocol, _ = _three(arguments)
+        compiled = await documents.protocol(uri)
+        return [] if compiled is None else parameters.listed(compiled, protocol)
+
+    @server.command(parameters.SET)
+    async def give(*arguments: Any) -> Any:
+        """Let parameters have other values than their defaults; null for those again. Return what they are now."""
+        uri, name, _ = _three(arguments[:2])
+        compiled = await documents.protocol(uri)
+        protocol = None if compiled is None else parameters.protocol_named(compiled, name)
+        if compiled is None or protocol is None:
+            raise refused(f"there is no protocol `{name}`" if name else "there is no protocol")
+        wanted = arguments[2] if len(arguments) > 2 else None
+        values = None if wanted is None else {name: parameters.text(value) for name, value in plain(wanted).items()}
+        try:
+            check = partial(parameters.check, compiled, protocol.name.text, values or {}, documents.buffers)
+            await documents.run(check)
+        except parameters.NotFit as why:
+            raise refused(str(why)) from None
+        documents.give(uri, protocol.name.text, values)
+        server.given(uri)
+        now = await documents.protocol(uri)
+        return [] if now is None else parameters.listed(now, protocol.name.text)
+
+
+def plain(said: Any) -> dict[str, Any]:
+    """Return an object of JSON as a dictionary, however it was read; what is none is an empty one."""
+    if isinstance(said, dict):
+        return said
+    fields = getattr(said, "_asdict", None)
+    return dict(fields()) if fields is not None else dict(getattr(said, "__dict__", {}))
+
+
+def _page(title: str, verdict: verdicts.Verdict) -> dict[str, str]:
+    """Return the page of a verdict, if the editor shows pages."""
+    if not any(verdict.drawn):
+        return {}
+    from cplc.report.html import panel
+
+    return {"page": panel(title, verdict.drawn, token_urlsafe())}
+
+
+def _three(arguments: tuple[Any, ...]) -> tuple[str, str | None, str | None]:
+    """Return the address, protocol and question that a command is given."""
+    given = [*arguments, None, None, None][:3]
+    if not isinstance(given[0], str) or not all(one is None or isinstance(one, str) for one in given[1:]):
+        raise refused("expected the address of a file, a protocol and a property")
+    return given[0], given[1], given[2]

@@ -1,0 +1,79 @@
+"""Diagnostics as the protocol has them: those of a file, and those of files that it imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from lsprotocol.types import (
+    CodeDescription,
+    Diagnostic,
+    DiagnosticRelatedInformation,
+    DiagnosticSeverity,
+    DiagnosticTag,
+    Location,
+)
+
+from cplc.diagnostics import rules
+from cplc.diagnostics.core import Diagnostic as Found
+from cplc.resources import shipped
+from cplc.server.compiled_document import Compiled, CompiledIspl, text_of, uri_of
+from cplc.server.positions import Text
+from cplc.source import Source
+
+MOST: Final = 1_000
+"""How many diagnostics an editor is told of one file."""
+
+_SEVERITIES: Final = {
+    "error": DiagnosticSeverity.Error,
+    "warning": DiagnosticSeverity.Warning,
+    "remark": DiagnosticSeverity.Information,
+}
+
+
+def by_file(compiled: Compiled | CompiledIspl, uri_of_name: Callable[[str], str]) -> dict[str, list[Diagnostic]]:
+    """Return what there is to say, by address; of the file itself even if it is nothing."""
+    told: dict[str, list[Diagnostic]] = {compiled.document.uri: []}
+    for found in dict.fromkeys(compiled.diagnostics):
+        is_here = found.span.source.name == compiled.source.name
+        uri = compiled.document.uri if is_here else uri_of_name(found.span.source.name)
+        listed = told.setdefault(uri, [])
+        if len(listed) < MOST:
+            listed.append(_diagnostic(compiled, found, uri_of_name))
+    return told
+
+
+def _diagnostic(compiled: Compiled | CompiledIspl, found: Found, uri_of_name: Callable[[str], str]) -> Diagnostic:
+    related = []
+    lines = [found.message]
+    for note in found.notes:
+        if note.span is None or not note.span.source.text:
+            lines.append(note.message.removeprefix("hint: "))
+        else:
+            is_here = note.span.source.name == compiled.source.name
+            uri = compiled.document.uri if is_here else uri_of_name(note.span.source.name)
+            text = _text(compiled, note.span.source)
+            related.append(DiagnosticRelatedInformation(Location(uri, text.of(note.span)), note.message))
+    page = shipped("rules") / f"{found.code}.md"
+    return Diagnostic(
+        _text(compiled, found.span.source).of(found.span),
+        "\n".join(lines),
+        severity=_SEVERITIES[found.severity],
+        code=found.code,
+        code_description=CodeDescription(uri_of(str(page))),
+        source="cplc",
+        tags=[DiagnosticTag.Unnecessary] if found.code == rules.UNUSED.code else None,
+        related_information=related or None,
+    )
+
+
+def _text(compiled: Compiled | CompiledIspl, source: Source) -> Text:
+    return compiled.text if source.name == compiled.source.name else text_of(source, compiled.text.units)
+
+
+def united(reports: Iterable[list[Diagnostic]]) -> list[Diagnostic]:
+    """Return what several files say of one that they import, each thing once."""
+    kept: list[Diagnostic] = []
+    for report in reports:
+        kept.extend(one for one in report if one not in kept)
+    return kept

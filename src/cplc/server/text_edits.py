@@ -1,0 +1,41 @@
+"""The layout of a text as small edits, so that cursors and folds stay where they are."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import Final
+
+from lsprotocol.types import TextEdit
+
+from cplc.formatter import format_source
+from cplc.server.compiled_document import Compiled
+from cplc.server.positions import Text
+
+_MOST_LINES: Final = 5_000
+"""Longer texts are replaced as a whole: comparing takes quadratic time."""
+
+
+def layout(compiled: Compiled) -> list[TextEdit] | None:
+    """Return what lays the text out; None where mistakes of syntax keep it from being read."""
+    formatted = format_source(compiled.source)
+    if any(problem.is_error for problem in formatted.diagnostics):
+        return None
+    return difference(compiled.text, formatted.text)
+
+
+def difference(before: Text, after: str) -> list[TextEdit]:
+    """Return the edits, line by line, that make one text of another."""
+    if before.text == after:
+        return []
+    old, new = before.text.splitlines(keepends=True), after.splitlines(keepends=True)
+    if max(len(old), len(new)) > _MOST_LINES:
+        return [TextEdit(before.whole, after)]
+    starts = [0]
+    for line in old:
+        starts.append(starts[-1] + len(line))
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    return [
+        TextEdit(before.range(starts[first], starts[last]), "".join(new[start:end]))
+        for tag, first, last, start, end in matcher.get_opcodes()
+        if tag != "equal"
+    ]

@@ -1,0 +1,154 @@
+"""Random runs, step by step through compiled tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from cplc.engines.explicit.graph import Stepper
+from cplc.records import dataclass
+from cplc.simulation.rng import Dice
+from cplc.simulation.run_statistics import Ending, Statistics, Tally
+from cplc.simulation.scheduler_weights import Bias, Chooser, Ways, beliefs, coverage, uniform
+from cplc.system.model import System
+from cplc.system.participant import Participant
+from cplc.system.trace import Move, Run
+
+_OFTEN: Final = 100
+_KEPT_VALUES: Final = 4_000_000
+"""So many values of variables are kept of runs that are told; what comes later is only counted."""
+_SEEN: Final = 2048
+"""After so many states it is known which steps to look up together."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A run on packed states, which is kept only where somebody will look at it."""
+
+    start: int
+    steps: tuple[tuple[int, int], ...]
+    """The first steps, each with the state after it: as many as were to be kept."""
+    length: int
+    ending: Ending
+
+
+Watch = Callable[[int, int, int], None]
+"""Is told each step: the state before, the step, the state after."""
+
+
+class Walker:
+    """Draws runs of one system; what it has learned of steps is kept from one run to the next."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self._stepper = Stepper(system)
+        self.packing = self._stepper.packing
+        self._ticks = frozenset(index for index, step in enumerate(system.steps) if step.kind == "tick")
+        self._initial = [
+            list(dict.fromkeys(self.packing.bits(variable.name, value) for value in variable.initial))
+            for variable in system.variables
+        ]
+        self._seen: list[int] | None = []
+
+    def start(self, dice: Dice) -> int:
+        """Return an initial state; what is not initialised may have each of its values."""
+        return sum(bits[dice.below(len(bits))] if len(bits) > 1 else bits[0] for bits in self._initial)
+
+    def ways(self, state: int) -> Ways:
+        """Return what can happen; time that changes nothing is left out."""
+        ways = self._stepper.ways(state)
+        if self._ticks:
+            ways = [(step, target) for step, target in ways if target != state or step not in self._ticks]
+        if self._seen is not None:
+            self._seen.append(state)
+            if len(self._seen) >= _SEEN:
+                self._stepper.regroup(self._seen)
+                self._seen = None
+        return ways
+
+    def walk(self, start: int, choose: Chooser, most: int, *, keep: int, watch: Watch) -> Walk:
+        """Draw one run of at most this many steps; remember the first ``keep`` of them."""
+        state = start
+        kept: list[tuple[int, int]] = []
+        for length in range(most):
+            ways = self.ways(state)
+            if not ways:
+                return Walk(start, tuple(kept), length, self._at_rest(state))
+            chosen = choose(state, ways)
+            if chosen is None:
+                return Walk(start, tuple(kept), length, "refused")
+            step, target = ways[chosen]
+            watch(state, step, target)
+            if length < keep:
+                kept.append((step, target))
+            state = target
+        return Walk(start, tuple(kept), most, "limit" if self.ways(state) else self._at_rest(state))
+
+    def _at_rest(self, state: int) -> Ending:
+        return "time" if self._stepper.ways(state) else "nothing"
+
+    def run(self, walk: Walk) -> Run:
+        """Return a run that was kept as others read it."""
+        unpack = self.packing.unpack
+        return Run(unpack(walk.start), tuple(Move(step, unpack(target)) for step, target in walk.steps))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A run that was kept, the beginning at least, how long it is, and why it ends."""
+
+    run: Run
+    length: int
+    ending: Ending
+
+
+def draw(
+    system: System,
+    bias: Bias,
+    participant: Participant | None,
+    *,
+    seed: int,
+    runs: int,
+    most: int,
+    keep: int,
+    told: Callable[[int, int], None] | None = None,
+) -> Iterator[tuple[Drawn | None, Statistics]]:
+    """Yield for each random run the run itself, of the first ``keep``, and the statistics of all so far.
+
+    To keep it cheap, statistics come with every run that is kept, every hundredth one, and the last. Whoever wants
+    to know more is ``told`` each step, with the number of its run.
+    """
+    walker, dice = Walker(system), Dice(seed)
+    choose = _chooser(walker, dice, bias, participant)
+    tally = Tally(system, walker.packing)
+    kept = _KEPT_VALUES // (max(1, len(system.variables)) * max(1, min(keep, runs)))
+    for number in range(runs):
+        start = walker.start(dice)
+        tally.begin(start)
+        watch = tally.step if told is None else _telling(tally.step, told, number)
+        walk = walker.walk(start, choose, most, keep=kept if number < keep else 0, watch=watch)
+        tally.end(walk.length, walk.ending)
+        if number < keep:
+            yield Drawn(walker.run(walk), walk.length, walk.ending), tally.statistics
+        elif number % _OFTEN == 0 or number == runs - 1:
+            yield None, tally.statistics
+
+
+def _telling(watch: Watch, told: Callable[[int, int], None], number: int) -> Watch:
+    def both(before: int, step: int, after: int) -> None:
+        watch(before, step, after)
+        told(number, step)
+
+    return both
+
+
+def _chooser(walker: Walker, dice: Dice, bias: Bias, participant: Participant | None) -> Chooser:
+    match bias:
+        case "coverage":
+            return coverage(dice, len(walker.system.steps))
+        case "uniform":
+            return uniform(dice)
+        case "beliefs":
+            if participant is None:
+                raise ValueError("nobody is named whose beliefs count")
+            return beliefs(dice, walker.packing, participant)

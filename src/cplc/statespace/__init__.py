@@ -1,0 +1,1 @@
+"""Concrete states: how they are packed into machine words."""

@@ -1,0 +1,82 @@
+"""A participant that believes something else: one probability is set, others of the belief keep their proportions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from cplc.sweeps.jobs import Pairs
+from cplc.system.participant import Belief, Event, Participant
+
+
+class BadBelief(ValueError):
+    """Nobody believes that, or cannot; the text says why."""
+
+
+def parts(name: str) -> tuple[str, str]:
+    """Return the agent and the message of a name like ``Tom.pay`` or ``Tom.pay[2]``."""
+    agent, point, message = name.partition(".")
+    if not (agent and point and message):
+        raise BadBelief(f"`{name}` is not of the form Agent.message")
+    return agent, message
+
+
+def probability(text: str) -> Fraction:
+    """Return a number from 0 to 1, written as a decimal or a fraction."""
+    try:
+        found = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise BadBelief(f"`{text}` is not a probability") from None
+    if not 0 <= found <= 1:
+        raise BadBelief(f"`{text}` is not a probability: it is not between 0 and 1")
+    return found
+
+
+def believing(participant: Participant, beliefs: Pairs) -> Participant:
+    """Return the participant with those of these beliefs that are its own."""
+    for name, value in beliefs:
+        agent, message = parts(name)
+        if agent == participant.name:
+            changed = _changed(participant.beliefs, message, probability(value))
+            if changed == participant.beliefs and not _speaks(participant.beliefs, message):
+                raise BadBelief(_unbelieved(participant, message))
+            participant = replace(participant, beliefs=changed)
+    return participant
+
+
+def _unbelieved(participant: Participant, message: str) -> str:
+    known = dict.fromkeys(event.name.partition("[")[0] for belief in participant.beliefs for event in belief.events)
+    said = f"; there are {', '.join(known)}" if known else ""
+    return f"`{participant.name}` believes nothing of `{message}`{said}"
+
+
+def _speaks(beliefs: Sequence[Belief], message: str) -> bool:
+    return any(_is_meant(event, message) for belief in beliefs for event in belief.events)
+
+
+def _is_meant(event: Event, message: str) -> bool:
+    """Whether this is the message, or one of the family of that name."""
+    return message in (event.name, event.name.partition("[")[0])
+
+
+def _changed(beliefs: Sequence[Belief], message: str, value: Fraction) -> tuple[Belief, ...]:
+    return tuple(_set(belief, message, value) if _speaks((belief,), message) else belief for belief in beliefs)
+
+
+def _set(belief: Belief, message: str, value: Fraction) -> Belief:
+    meant = [event for event in belief.events if _is_meant(event, message)]
+    others = [event for event in belief.events if not _is_meant(event, message)]
+    if any(event.low != event.high for event in belief.events):
+        raise BadBelief(f"`{belief.text}` gives bounds: which of its probabilities change with another is open")
+    if len(meant) > 1:
+        raise BadBelief(f"`{belief.text}` speaks of `{message}` more than once: name the instance, as in `pay[1]`")
+    rest = sum((event.low for event in others), Fraction(0))
+    if rest == 0 and value != 1:
+        raise BadBelief(f"`{belief.text}` leaves nothing to others, who would have to share what is left")
+
+    def believed(event: Event) -> Event:
+        chance = value if event is meant[0] else event.low * (1 - value) / rest if rest else Fraction(0)
+        return replace(event, low=chance, high=chance)
+
+    return replace(belief, events=tuple(map(believed, belief.events)))

@@ -1,0 +1,246 @@
+"""From an item to its rows. What is asked is told first, so that what is not reached can be named."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cplc.compilation import Compilation, IsplReading, count_reachable, is_ispl
+from cplc.questions import UnknownQuestion
+from cplc.records import dataclass
+from cplc.source import Source
+from cplc.sweeps.belief_variants import BadBelief, believing
+from cplc.sweeps.jobs import Cell, Item, Row, Text
+
+if TYPE_CHECKING:
+    from cplc.checking.results import Result
+    from cplc.decision.results import Bounds, Figure, Verdict
+    from cplc.participant_analysis import AskedParticipant
+    from cplc.questions import Asked
+
+
+class BadItem(ValueError):
+    """It cannot be asked; the text says why."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What an item will be asked about, in order."""
+
+    subjects: tuple[str, ...]
+
+
+Told = Planned | tuple[str, tuple[Row, ...]]
+"""Either all subjects, or the rows about one of them."""
+
+
+def answers(item: Item) -> Iterator[Told]:
+    """Yield what is asked, and then what becomes of each of it; raise `BadItem` where it cannot be asked."""
+    reading = read(item)
+    try:
+        if isinstance(reading, IsplReading):
+            if item.options.ask not in ("verify", "stats"):
+                raise BadItem("this is only done with protocols, not with models in ISPL")
+            yield from _verified(item, reading) if item.options.ask == "verify" else _counted(item, reading)
+            return
+        match item.options.ask:
+            case "verify":
+                yield from _verified(item, reading)
+            case "analyze":
+                yield from _analysed(item, reading)
+            case "coverage":
+                yield from _covered(item, reading)
+            case "simulate":
+                yield from _simulated(item, reading)
+            case "stats":
+                yield from _counted(item, reading)
+    except UnknownQuestion as problem:
+        known = f"there are {', '.join(problem.known)}" if problem.known else "there is none"
+        raise BadItem(f"there is no `{problem.name}`; {known}") from None
+    except BadBelief as problem:
+        raise BadItem(str(problem)) from None
+
+
+def read(item: Item) -> Compilation | IsplReading:
+    """Return what the item is about, from the texts that it carries; raise `BadItem` if that is wrong."""
+    found = compilation(item)
+    wrong = [one for one in found.diagnostics if one.is_error]
+    if isinstance(found, IsplReading) and not wrong:
+        wrong = list(found.unverifiable)
+    if wrong or not found.ok:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise BadItem(wrong[0].concise() + more if wrong else "the file is wrong")
+    return found
+
+
+def compilation(item: Item) -> Compilation | IsplReading:
+    """Return what is known of the item's file, right or wrong."""
+    from cplc.semantics.imports import loader
+    from cplc.syntax.parser import parse
+
+    file, options = item.file, item.options
+    source, path = Source(file.name, file.text), Path(file.name)
+    if is_ispl(file.name):
+        if item.point or options.channels or options.protocol:
+            raise BadItem("a model in ISPL has no parameters, no channels and no protocols to choose")
+        return IsplReading(source, options.strategies, path)
+    buffers = {os.path.abspath(name): text for name, text in file.imports}
+    return Compilation(
+        source, path, dict(item.parameters), options.channels, options.protocol, options.strategies,
+        load=loader(path, parse, buffers, only_buffers=True),
+    )  # fmt: skip
+
+
+def with_imports(file: Text, found: Compilation | IsplReading) -> Text:
+    """Return the file with what was read for it."""
+    if isinstance(found, IsplReading):
+        return file
+    sources = (one.span.source for one in found.index.files)
+    return replace(file, imports=tuple((one.name, one.text) for one in sources if one is not found.source))
+
+
+# --- properties and checks
+
+
+def questions(reading: Compilation | IsplReading, names: Sequence[str] = ()) -> tuple[Asked, ...]:
+    """Return what `cplc verify` would ask; thresholds of participants come last."""
+    if isinstance(reading, IsplReading) or not reading.model.thresholds:
+        return reading.questions(names)
+    from cplc.participant_analysis import threshold_questions
+
+    every = threshold_questions(reading)
+    known = {one.question.name for one in every}
+    others = [name for name in names if name not in known]
+    found = reading.questions(others) if others or not names else ()
+    return (*found, *(one for one in every if not names or one.question.name in names))
+
+
+def _verified(item: Item, reading: Compilation | IsplReading) -> Iterator[Told]:
+    asked = questions(reading, item.names)
+    yield Planned(tuple(one.question.name for one in asked))
+    others = [one for one in asked if one.question.kind != "analysis"]
+    thresholds = [one for one in asked if one.question.kind == "analysis"]
+    for result in reading.verify(others, item.options.engine):
+        yield result.question.name, (_verdict(result),)
+    if thresholds and isinstance(reading, Compilation):
+        from cplc.participant_analysis import Judge
+
+        for result in Judge(reading).answers(thresholds):
+            yield result.question.name, (_verdict(result),)
+
+
+def _verdict(result: Result) -> Row:
+    known = result.answer != "unknown"
+    advisory = result.question.advisory
+    return Row(
+        result.question.name,
+        result.answer,
+        (("kind", result.question.kind), ("engine", result.engine)),
+        "; ".join(filter(None, (result.reason, *(remark.message for remark in result.remarks)))),
+        (result.as_expected or advisory) if known else None,
+    )
+
+
+# --- participants
+
+
+def _analysed(item: Item, compilation: Compilation) -> Iterator[Told]:
+    from cplc.participant_analysis import Options, analysed, participants
+
+    asked = participants(compilation, item.names)
+    if not asked:
+        raise BadItem("the file declares no agent: there is nobody to analyze")
+    strangers = {name.partition(".")[0] for name, _ in item.beliefs} - {one.participant.name for one in asked}
+    if strangers:
+        raise BadItem(f"`{min(strangers)}` is not analyzed, and what it believes changes nothing for others")
+    yield Planned(tuple(one.participant.name for one in asked))
+    for one in asked:
+        changed = replace(one, participant=believing(one.participant, item.beliefs))
+        found = analysed(changed, Options(exact=item.options.exact))
+        rows = [_figure(changed, figure) for figure in found.figures]
+        if found.gain is not None:
+            gain = found.gain
+            figures = _bounds(gain.guaranteed, gain.best)
+            rows.append(Row(f"{one.participant.name}.gain", "", figures, gain.unknown))
+        yield one.participant.name, tuple(rows)
+
+
+def _figure(asked: AskedParticipant, figure: Figure) -> Row:
+    from cplc.decision.results import judged
+    from cplc.participant_analysis import limit
+
+    wanted = [one for one in asked.thresholds if one.aspect == figure.aspect]
+    name = f"{asked.participant.name}.{figure.aspect}"
+    if figure.unsolved:
+        return Row(name, "unknown", reason=figure.unsolved)
+    verdicts = [judged(figure.guaranteed, limit(one)) for one in wanted]
+    meets = [
+        verdict == ("holds" if one.expect_holds else "fails") for verdict, one in zip(verdicts, wanted, strict=True)
+    ]
+    open_ = "unknown" in verdicts
+    known = [it for it, verdict in zip(meets, verdicts, strict=True) if verdict != "unknown"]
+    expected = False if not all(known) else None if open_ or not wanted else True
+    reason = "the bounds do not tell" if open_ else ""
+    return Row(name, _together(verdicts), _bounds(figure.guaranteed, figure.best), reason, expected)
+
+
+def _together(verdicts: Sequence[Verdict]) -> str:
+    """Return one verdict for several thresholds of one figure: all of them hold, or one fails."""
+    worst = ("fails", "unknown", "holds")
+    return min(verdicts, key=worst.index, default="")
+
+
+def _bounds(guaranteed: Bounds, best: Bounds) -> tuple[tuple[str, Cell], ...]:
+    return (
+        ("guaranteed_low", float(guaranteed.low)),
+        ("guaranteed_high", float(guaranteed.high)),
+        ("best_low", float(best.low)),
+        ("best_high", float(best.high)),
+    )
+
+
+# --- changes, runs, sizes
+
+
+def _covered(item: Item, compilation: Compilation) -> Iterator[Told]:
+    from cplc.mutation.mutants import mutants
+
+    part = islice(mutants(compilation.model), item.first, item.first + item.count)
+    subjects = tuple(f"{at}: {mutant.change}" for at, mutant in enumerate(part, item.first + 1))
+    yield Planned(subjects)
+    among = range(item.first, item.first + item.count)
+    found = compilation.coverage(item.names, item.options.engine, among=among)
+    for subject, outcome in zip(subjects, found, strict=True):
+        figures = (("kind", outcome.mutant.kind), ("by", outcome.by))
+        yield subject, (Row(subject, outcome.verdict, figures),)
+
+
+def _simulated(item: Item, compilation: Compilation) -> Iterator[Told]:
+    from cplc.simulation.random_walk import draw
+
+    options, system = item.options, compilation.system
+    subject = f"runs from {item.first + 1} on"
+    yield Planned((subject,))
+    runs = draw(system, options.bias, None, seed=item.seed, runs=item.count, most=options.steps, keep=0)
+    ((_, statistics),) = deque(runs, maxlen=1)
+    whole: tuple[tuple[str, Cell], ...] = (("runs", statistics.runs), ("steps", statistics.steps))
+    endings = tuple((f"ended: {name}", count) for name, count in sorted(statistics.endings.items()))
+    rows = [Row("", "", (*whole, *endings))]
+    for course in statistics.courses:
+        counts = tuple((state, count) for state, count in course.endings.items())
+        rows.append(Row(course.name, "", (("runs", statistics.runs), ("instances", course.instances), *counts)))
+    yield subject, tuple(rows)
+
+
+def _counted(item: Item, reading: Compilation | IsplReading) -> Iterator[Told]:
+    yield Planned(("reachable states",))
+    system = reading.system
+    engine = "auto" if item.options.engine in {"onthefly", "reduced"} else item.options.engine
+    states = str(count_reachable(system, engine))  # a number that may have more digits than a table's columns take
+    figures = (("variables", len(system.variables)), ("steps", len(system.steps)), ("states", states))
+    yield "reachable states", (Row("reachable states", "", figures),)

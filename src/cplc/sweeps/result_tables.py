@@ -1,0 +1,261 @@
+"""The rows of a sweep as one table: the same in all formats, in the order of the items, whoever answered them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from cplc.control_characters import json_text
+from cplc.records import dataclass
+from cplc.runtime.file_access import read_bytes
+from cplc.sweeps.jobs import Answered, Cell, Item, Pairs, Row
+
+Form = Literal["csv", "json", "parquet"]
+_LARGEST: Final = 2**30
+"""How many bytes a table may have that a sweep resumes from."""
+FORMS: Final[dict[str, Form]] = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
+
+_BEFORE: Final = ("subject", "answer", "as_expected")
+_AFTER: Final = ("reason", "part", "seed", "key")
+_TEXTUAL: Final = frozenset({"kind", "engine", "by", "states", *_BEFORE[:2], *_AFTER[:1], "key"})
+"""What stays text though it may look like a number: a count of states may have more digits than a column takes."""
+_AMBIGUOUS: Final = " (given)"
+"""Stands after the name of a parameter that is also the name of another column."""
+
+
+class NoTable(Exception):
+    """It cannot be read, or not be written that way; the text says why."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a table, with what all rows of its item have in common."""
+
+    file: str
+    point: Pairs
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class Table:
+    lines: tuple[Line, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """What is varied or given, in the order in which it first comes."""
+        return list(dict.fromkeys(name for line in self.lines for name, _ in line.point))
+
+    @property
+    def figures(self) -> list[str]:
+        """The columns that belong to what was asked."""
+        fixed = {*_BEFORE, *_AFTER}
+        used = dict.fromkeys(name for line in self.lines for name, cell in line.cells.items() if cell is not None)
+        return [name for name in used if name not in fixed]
+
+    def columns(self) -> dict[str, list[Cell]]:
+        """Return every column with its values."""
+        found: dict[str, list[Cell]] = {"file": [line.file for line in self.lines]}
+        points = [dict(line.point) for line in self.lines]
+        others = {"file", *_BEFORE, *_AFTER, *self.figures}
+        for name in self.names:
+            found[_header(name, others)] = [point.get(name) for point in points]
+        for name in (*_BEFORE, *self.figures, *_AFTER):
+            found[name] = [line.cells.get(name) for line in self.lines]
+        return found
+
+    def records(self) -> list[dict[str, Cell]]:
+        columns = self.columns()
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _header(name: str, others: Iterable[str]) -> str:
+    return name + _AMBIGUOUS if name in others else name
+
+
+def lines(answered: Answered, key: str) -> Iterator[Line]:
+    """Yield a line for each row of an item."""
+    item = answered.item
+    for row in answered.rows:
+        cells: dict[str, Cell] = {"subject": row.subject, "answer": row.answer, "as_expected": row.expected}
+        cells |= dict(row.figures)
+        seed = item.seed if item.options.ask == "simulate" else None
+        yield Line(
+            item.file.name, item.point, cells | {"reason": row.reason, "part": item.first, "seed": seed, "key": key}
+        )
+
+
+def summed(table: Table) -> Table:
+    """Return the table with the parts of each simulation added up."""
+    together: dict[tuple[str, Pairs, Cell, Cell], dict[str, Cell]] = {}
+    for line in table.lines:
+        place = (line.file, line.point, line.cells["subject"], line.cells["answer"])
+        known = together.setdefault(place, {})
+        for name, cell in line.cells.items():
+            before = known.get(name)
+            is_count = name not in _AFTER and isinstance(cell, int) and not isinstance(cell, bool)
+            if is_count and isinstance(before, int) and isinstance(cell, int):
+                known[name] = before + cell
+            elif name not in known:
+                known[name] = cell
+    return Table(tuple(Line(file, point, cells) for (file, point, _, _), cells in together.items()))
+
+
+# --- writing
+
+
+def form_of(path: Path) -> Form:
+    """Return the format that the name of a file asks for."""
+    found = FORMS.get(path.suffix.lower())
+    if found is None:
+        raise NoTable(f"`{path}` does not say its format: it ends in none of {', '.join(FORMS)}")
+    if found == "parquet":
+        _parquet()
+    return found
+
+
+def written(table: Table, form: Form) -> bytes:
+    """Return the table as the content of a file: the same for the same table."""
+    match form:
+        case "csv":
+            text = io.StringIO()
+            columns = table.columns()
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows([_csv_cell(cell) for cell in cells] for cells in zip(*columns.values(), strict=True))
+            return text.getvalue().encode()
+        case "json":
+            return (json_text(document(table), 1) + "\n").encode()
+        case "parquet":
+            return _in_parquet(table)
+
+
+def document(table: Table) -> dict[str, object]:
+    return {"format_version": 1, "command": "sweep", "rows": [json_record(record) for record in table.records()]}
+
+
+def json_record(record: Mapping[str, Cell]) -> dict[str, Cell]:
+    """Return the cells as JSON takes them: it has no infinite numbers."""
+    return {
+        name: str(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell
+        for name, cell in record.items()
+        if cell is not None
+    }
+
+
+def _csv_cell(cell: Cell) -> str:
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return "true" if cell else "false"
+        case float():
+            return repr(cell)
+        case _:
+            return str(cell)
+
+
+def _in_parquet(table: Table) -> bytes:
+    arrow, parquet = _parquet()
+    columns = {name: arrow.array(cells, _type(arrow, cells)) for name, cells in table.columns().items()}
+    stream = io.BytesIO()
+    parquet.write_table(arrow.table(columns), stream)
+    return stream.getvalue()
+
+
+def _type(arrow: Any, cells: Sequence[Cell]) -> Any:
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds == {bool}:
+        return arrow.bool_()
+    if kinds == {int}:
+        return arrow.int64()
+    return arrow.float64() if kinds and kinds <= {int, float} else arrow.string()
+
+
+def _parquet() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise NoTable("Parquet needs PyArrow: `pip install 'cplc[parquet]'`, or take .csv or .json") from None
+    return pyarrow, pyarrow.parquet
+
+
+# --- reading
+
+
+def rows_by_key(path: Path) -> dict[str, list[dict[str, Cell]]]:
+    """Return what an earlier table says of each item, by its key."""
+    form = form_of(path)
+    try:
+        records = _records(read_bytes(path, _LARGEST), form)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, csv.Error) as problem:
+        why = problem.strerror if isinstance(problem, OSError) and problem.strerror else "it is no table of a sweep"
+        raise NoTable(f"cannot go on with `{path}`: {why}") from None
+    found: dict[str, list[dict[str, Cell]]] = {}
+    for record in records:
+        found.setdefault(str(record.get("key") or ""), []).append(record)
+    found.pop("", None)
+    return found
+
+
+def _records(content: bytes, form: Form) -> list[dict[str, Cell]]:
+    match form:
+        case "csv":
+            reader = csv.DictReader(io.StringIO(content.decode(), newline=""), strict=True)
+            if not {*_BEFORE, *_AFTER} <= set(reader.fieldnames or ()):
+                raise ValueError("no table of ours")
+            return [{name: _cell(name, text) for name, text in record.items()} for record in reader]
+        case "json":
+            records = json.loads(content)["rows"]
+            return [{name: _cell(name, cell) for name, cell in record.items()} for record in records]
+        case "parquet":
+            _, parquet = _parquet()
+            found: list[dict[str, Cell]] = parquet.read_table(io.BytesIO(content)).to_pylist()
+            return found
+
+
+def _cell(name: str, cell: Any) -> Cell:
+    """Return what a cell was before it was written; no text and nothing are the same."""
+    if cell == "":
+        return None
+    if not isinstance(cell, str) or name in _TEXTUAL:
+        return cell if isinstance(cell, str | int | float | bool) or cell is None else None
+    if cell in ("true", "false"):
+        return cell == "true"
+    if re.fullmatch(r"-?\d+", cell):
+        return int(cell)
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def restored(item: Item, records: Sequence[Mapping[str, Cell]]) -> tuple[Row, ...] | None:
+    """Return the rows of an item from a table; None if one of them is not settled, or not what a table says."""
+    others = {"file", *_BEFORE, *_AFTER}
+    given = {name for one, _ in item.point for name in (one, one + _AMBIGUOUS)}
+    rows = []
+    for record in records:
+        expected = record.get("as_expected")
+        ambiguous = {one for one, _ in item.point if one + _AMBIGUOUS in record}
+        figures = tuple(
+            (name, cell)
+            for name, cell in record.items()
+            if cell is not None and (name in ambiguous or (name not in others and name not in given))
+        )
+        rows.append(
+            Row(
+                str(record.get("subject") or ""),
+                str(record.get("answer") or ""),
+                tuple((name, cell) for name, cell in figures if name not in others),
+                str(record.get("reason") or ""),
+                expected if isinstance(expected, bool) else None,
+            )
+        )
+    return tuple(rows) if rows and all(row.is_settled for row in rows) else None

@@ -1,0 +1,222 @@
+"""Expressions and formulas: text to tree, by `grammar/formula.lark`.
+
+`read` takes a piece of a source; spans point into that source. Comments must be blank in the text it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from threading import Lock
+from typing import TYPE_CHECKING, cast
+
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.rules import SYNTAX, TOO_DEEP
+from cplc.source import Source, Span
+from cplc.syntax import ast
+from cplc.syntax.input_limits import MAX_DEPTH
+from cplc.syntax.other_notation import applied, translations
+from cplc.syntax.parse_tables import parser_of
+from cplc.syntax.reserved_words import PREFIXES
+from cplc.syntax.token_text import advice, closing, found, last_token, token_at
+
+if TYPE_CHECKING:
+    from lark import Lark, UnexpectedInput
+
+    from cplc.syntax.tree_builder import Builder
+
+MAX_LENGTH = 100_000
+"""How many characters other than blanks one expression may have."""
+
+
+def read(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:
+    """Read ``text``, which stands at ``offset`` in the source but for its comments."""
+    if text.isidentifier() and text.isascii():
+        simple = _simple(text, Span(source, offset, offset + len(text)))
+        if simple is not None:
+            return simple, ()
+    whole = Span(source, offset, offset + len(text))
+    if len(text) - text.count(" ") > MAX_LENGTH:
+        return None, (TOO_DEEP.at(whole, f"This expression has more than {MAX_LENGTH:,} characters", _ADVICE),)
+    expression, problems = _parsed(source, text, offset)
+    if expression is None:
+        return None, problems
+    if len(text) > MAX_DEPTH and _depth_exceeds(expression, MAX_DEPTH):
+        return None, (TOO_DEEP.at(whole, f"This expression is nested deeper than {MAX_DEPTH} levels", _ADVICE),)
+    return expression, ()
+
+
+_ADVICE = Note("give parts of it a name, with `fact` or `define`")
+_LOCK = Lock()
+
+
+def _simple(word: str, span: Span) -> ast.Expr | None:
+    """Return what a single word is, unless it is an operator without its operand."""
+    if word in ("true", "false"):
+        return ast.Literal_(word == "true", span=span)
+    if word in PREFIXES or word in ("forall", "exists"):
+        return None
+    return ast.Ref((ast.Segment(ast.Name(word, span=span)),), span=span)
+
+
+@cache
+def _machinery() -> tuple[Lark, Builder]:
+    from cplc.syntax.tree_builder import Builder
+
+    builder = Builder()
+    return parser_of("formula", builder), builder
+
+
+def _parsed(source: Source, text: str, offset: int) -> tuple[ast.Expr | None, tuple[Diagnostic, ...]]:
+    """Parse one text. The parser's callbacks share the place they build for, so one text at a time."""
+    from lark import UnexpectedInput
+
+    from cplc.syntax.tree_builder import Part
+
+    with _LOCK:
+        parser, builder = _machinery()
+        builder.source, builder.offset = source, offset
+        try:
+            # Typed as a tree by lark, which does not follow the callbacks' own result.
+            result: object = parser.parse(text)
+        except UnexpectedInput as error:
+            return None, _translated(source, text, offset) or (_problem(source, text, offset, error),)
+    if not isinstance(result, Part):
+        raise TypeError(f"the formula grammar leaves {result!r}")
+    return result.node, ()
+
+
+def _translated(source: Source, text: str, offset: int) -> tuple[Diagnostic, ...]:
+    """Report what is other notation in a text that is a formula once that is translated; nothing otherwise."""
+    from lark import UnexpectedInput
+
+    edits = translations(text)
+    if not edits:
+        return ()
+    parser, builder = _machinery()
+    builder.source, builder.offset = Source(source.name, ""), 0
+    try:
+        parser.parse(applied(text, edits))
+    except UnexpectedInput:
+        return ()
+    return tuple(edit.diagnostic(Span(source, offset + edit.start, offset + edit.end)) for edit in edits)
+
+
+def _problem(source: Source, text: str, offset: int, error: UnexpectedInput) -> Diagnostic:
+    """Say what stands where something else should."""
+    from lark import UnexpectedCharacters, UnexpectedToken
+
+    at, expected = len(text.rstrip()), set[str]()
+    match error:
+        case UnexpectedToken():
+            expected = set(error.expected)
+            if error.token.type != "$END":
+                at = error.token.start_pos or 0
+        case UnexpectedCharacters():
+            expected = set(error.allowed or ())
+            at = cast("int", error.pos_in_stream)
+        case _:
+            pass
+    here = token_at(text, at)
+    before = last_token(text[:at])
+    after = f" after `{before}`" if before else ""
+    notes = advice(text, at)
+    if {"NAME", "MINUS"} <= expected:
+        wanted = f"an operand{after}"
+        if here == "[":
+            notes = (Note("square brackets follow `A` and `E`, and names of families: elsewhere write `(`"),)
+    elif "IFF" in expected:
+        wanted = f"an operator or {closing(text[:at])}{after}"
+        notes = notes or _about_operators(before, here)
+    else:
+        wanted = _in_words(expected) + after
+    message = f"Expected {wanted}, found {found(here, 'the end of the expression')}"
+    return SYNTAX.at(Span(source, offset + at, offset + at + max(len(here), 1)), message, *notes)
+
+
+def _about_operators(before: str, here: str) -> tuple[Note, ...]:
+    """Return what may be meant by a second operand, or a second comparison."""
+    if here in ("=", "!=", "<", "<=", ">", ">="):
+        return (Note("comparisons do not chain: join two of them with `&`"),)
+    if len(before) > 1 and PREFIXES.issuperset(before):
+        return (Note(f"temporal operators stand apart: `{' '.join(before)}`"),)
+    return ()
+
+
+_TERMINALS = {
+    "NAME": "a name", "LPAR": "`(`", "RPAR": "`)`", "LSQB": "`[`", "RSQB": "`]`", "LBRACE": "`{`", "RBRACE": "`}`",
+    "COMMA": "`,`", "COLON": "`:`", "DOT": "`.`", "IN": "`in`", "TO": "`to`", "WITH": "`with`", "INT": "a number",
+    "IMPLIES": "`->`", "AT": "`@`",
+}  # fmt: skip
+"""What the terminals of the grammar are called, where neither an operand nor an operator is expected."""
+
+
+def _in_words(expected: set[str]) -> str:
+    words = [_TERMINALS[name] for name in _TERMINALS if name in expected]
+    return " or ".join(words[:3]) or "something else"
+
+
+def children(expression: ast.Expr) -> Iterator[ast.Expr]:
+    """Yield the expressions directly below one."""
+    match expression:
+        case ast.Literal_():
+            pass
+        case ast.Ref(segments):
+            for segment in segments:
+                yield from segment.indices
+        case ast.View(commitment, role):
+            yield commitment
+            yield role
+        case ast.Call(_, arguments):
+            yield from arguments
+        case ast.Unary(_, operand, bound):
+            yield operand
+            if bound is not None:
+                yield bound
+        case ast.Binary(_, left, right, bound):
+            yield left
+            yield right
+            if bound is not None:
+                yield bound
+        case ast.Junction(_, operands):
+            yield from operands
+        case ast.Quantifier(_, _, domain, body):
+            if isinstance(domain, ast.Range):
+                yield domain.low
+                yield domain.high
+            else:
+                yield domain
+            yield body
+        case ast.OverPaths(_, path, along):
+            yield path
+            if along is not None:
+                yield along
+        case ast.Conditional(_, between, other, antecedent, consequent):
+            yield from between
+            if other is not None:
+                yield other
+            yield antecedent
+            yield consequent
+        case ast.Social(_, between, body, trigger):
+            yield from between if trigger is None else (*between, trigger)
+            yield body
+        case ast.Knowledge(_, group, body):
+            yield from group
+            yield body
+        case ast.Does(_, subject, other):
+            yield subject
+            if other is not None:
+                yield other
+        case ast.Strategic(group, path):
+            yield from group
+            yield path
+
+
+def _depth_exceeds(expression: ast.Expr, limit: int) -> bool:
+    """Tell, without recursion, whether a tree has more than that many levels."""
+    level: list[ast.Expr] = [expression]
+    for _ in range(limit):
+        level = [child for parent in level for child in children(parent)]
+        if not level:
+            return False
+    return True

@@ -1,0 +1,43 @@
+"""Texts that are not looked at more closely, and what is known of texts that could not be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from cplc.diagnostics.core import Diagnostic
+from cplc.diagnostics.rules import FILE_TOO_LARGE, UNREADABLE_FILE
+from cplc.runtime.file_access import MAX_SIZE
+from cplc.source import Source, Span
+
+MAX_DEPTH: Final = 200
+"""How deep a tree may be; every later stage may recurse over one."""
+
+_LONGEST_LINE: Final = 10_000
+"""How much of an unread line is searched for names."""
+
+
+def unread_words(problems: Iterable[Diagnostic]) -> frozenset[str] | None:
+    """Return the words on lines that could not be read, which may declare what seems to be missing; None if all was."""
+    errors = [problem for problem in problems if problem.is_error]
+    if not errors:
+        return None
+    lines = {error.span.source.line(error.span.position[0]) for error in errors}
+    return frozenset(word for line in lines for word in re.findall(r"\w+", line[:_LONGEST_LINE]))
+
+
+def unreadable(source: Source, most: int = MAX_SIZE) -> Diagnostic | None:
+    """Say why a text should not be looked at more closely."""
+    size = len(source.text)
+    if size > most:
+        message = f"The file has {size:,} characters, more than the {most:,} that can be read"
+        return FILE_TOO_LARGE.at(Span(source, 0, 0), message)
+    nul = source.text.find("\0")
+    if nul >= 0:
+        return UNREADABLE_FILE.at(Span(source, nul, nul + 1), "The file contains NUL characters: it is no text")
+    try:
+        source.text.encode()
+    except UnicodeEncodeError as error:
+        return UNREADABLE_FILE.at(Span(source, error.start, error.end), "The file is not UTF-8 text")
+    return None

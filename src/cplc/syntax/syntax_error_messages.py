@@ -1,0 +1,177 @@
+"""What the grammar says of a text that it rejects, and what a designer is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+from cplc.diagnostics.core import Diagnostic, Note
+from cplc.diagnostics.rules import SYNTAX
+from cplc.records import dataclass
+from cplc.source import Span
+from cplc.syntax.reserved_words import AGENT_ITEMS, CLAUSES, FORMS, RESERVED
+from cplc.syntax.scanner import Scan
+from cplc.syntax.token_text import advice, closest, found, last_token, token_at
+
+_LAST_REFERENCE: Final = re.compile(r"[A-Za-z_]\w*(?:\s*\[[^\[\]]*\]|\s*\.\s*[A-Za-z_]\w*)*\s*\Z")
+_LONGEST_REFERENCE: Final = 1000
+_NEXT_MESSAGE: Final = frozenset({"->", "[", "."})
+_CONTINUATIONS: Final[dict[str, frozenset[str]]] = {
+    "message": CLAUSES,
+    "commitment": frozenset({"within", "expires", "revocable"}),
+    "property": frozenset({"expect"}),
+    "check": frozenset({"expect"}),
+    "analyze": frozenset({"expect"}),
+    "chooses": frozenset({"when"}),
+    "use": frozenset({"as"}),
+    "import": frozenset({"as"}),
+}
+"""Words that continue such a declaration."""
+
+_SIMPLE: Final = frozenset(FORMS) - {"cpl", "message", "channel", "protocol", "for", "agent"} - AGENT_ITEMS
+"""Words that begin a declaration without a block."""
+
+_NEXT: Final = {
+    "message": "a clause or the next declaration",
+    **dict.fromkeys(("choice", "believes", "chooses"), "`|` or the next declaration"),
+    **dict.fromkeys(("fact", "define", "fairness", "property", "goal"), "an operator or the next declaration"),
+    **dict.fromkeys(("check", "use", "analyze", "value"), "`,` or the next declaration"),
+}
+"""What may follow a declaration that could already be complete."""
+
+_ROLES: Final = {"Identifier": "a name", "Digits": "a number", "Quoted": "a text in double quotes", "Dotted": "a name"}
+_SIGNS: Final = (
+    "=", ":=", ":", "->", "in", "..", "{", "}", "(", ")", "[", "]", ",", "C", "claim", "bool", "assuming", "receipt",
+    "holds", "fails", "unordered", "var", "plays", "when", "|", ">=", ">",
+)  # fmt: skip
+
+
+class Expected(Protocol):
+    """What is used of a rule of textX that would have matched."""
+
+    rule_name: str
+    to_match: str
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """How far the grammar could read, and what it would have taken there: literals and names of rules."""
+
+    text: str
+    offset: int
+    expected: frozenset[str]
+
+    @property
+    def token(self) -> str:
+        return token_at(self.text, self.offset)
+
+    @property
+    def between_declarations(self) -> bool:
+        """A declaration is complete here, and no other begins."""
+        return not self.expected
+
+    def diagnostic(self, scan: Scan, keyword: str, at: int) -> Diagnostic:
+        """Say it of the declaration with this keyword; ``at`` is the place in the source."""
+        token = self.token
+        start = at
+        if not token:
+            blank = re.compile(r"\s*").match(scan.text, at)
+            start = blank.end() if blank else at
+            token = token_at(scan.text, start)
+        end = min(start + max(len(token), 1), len(scan.text))
+        before = last_token(self.text[: self.offset])
+        wanted = self._wanted(keyword) + (f" after `{before}`" if before else "")
+        message = f"Expected {wanted}, found {found(token, 'the end of the file')}"
+        return SYNTAX.at(Span(scan.source, start, max(start, end)), message, *self._notes(keyword, token))
+
+    def _wanted(self, keyword: str) -> str:
+        if not keyword and not self.offset:
+            return "a declaration"
+        if self.between_declarations:
+            return _NEXT.get(keyword, "the next declaration")
+        if "operand" in self.expected:
+            return "an operand"
+        if "infix" in self.expected and not self._signs():
+            return "an operator"
+        words = [f"`{sign}`" for sign in self._signs()]
+        words += sorted({_ROLES[name] for name in self.expected if name in _ROLES})
+        return " or ".join(words[:4]) or "something else"
+
+    def _signs(self) -> list[str]:
+        """Return the literals worth naming: not those that only continue the operand before."""
+        continuing = {"(", "[", "@", "."} if "infix" in self.expected else {"[", "."}
+        bracket = self.expected == {"["}
+        return [sign for sign in _SIGNS if sign in self.expected and (bracket or sign not in continuing)]
+
+    def _notes(self, keyword: str, token: str) -> tuple[Note, ...]:
+        notes = advice(self.text, self.offset) if self.token else ()
+        if token in RESERVED and "Identifier" in self.expected and self.token:
+            notes += (Note(f"`{token}` is a word of the language: choose another name"),)
+        elif self.token and (meant := self.meant(keyword)):
+            notes += (Note(f"did you mean `{meant}`?"),)
+        if keyword in FORMS:
+            notes += (Note(f"the form is `{FORMS[keyword]}`"),)
+        return notes
+
+    def meant(self, keyword: str) -> str | None:
+        """Return the word that the token misspells; None if it is one of the language's words that stands elsewhere."""
+        candidates = self.candidates(keyword)
+        return None if self.token in candidates else closest(self.token, candidates)
+
+    def candidates(self, keyword: str) -> frozenset[str]:
+        """Return the words that would be taken here."""
+        words = frozenset(sign for sign in self.expected if len(sign) > 1 and sign in _SIGNS and sign.isalpha())
+        if self.between_declarations:
+            words |= _CONTINUATIONS.get(keyword, frozenset()) | _SIMPLE
+        return words
+
+
+def rejection(text: str, line: int, column: int, rules: Iterable[Expected]) -> Rejection:
+    """Return what textX's error means.
+
+    The farthest it came may be inside a message that is none: of `fact f = a  b c` it says that `b` lacks an arrow.
+    Then the place is where that message would begin.
+    """
+    offset = _offset(text, line, column)
+    expected = {_kind(rule) for rule in rules}
+    if expected <= _NEXT_MESSAGE and "->" in expected:
+        reference = _LAST_REFERENCE.search(text, max(0, offset - _LONGEST_REFERENCE), offset)
+        start = reference.start() if reference else offset
+        token = token_at(text, offset)
+        lacks_arrow = start == 0 and token != "" and not token[0].isalpha()
+        return Rejection(text, offset, frozenset({"->"})) if lacks_arrow else Rejection(text, start, frozenset())
+    if "import" in expected and "}" not in expected:
+        return Rejection(text, offset, frozenset())
+    return Rejection(text, offset, frozenset(expected - {"->"} if len(expected - _NEXT_MESSAGE) else expected))
+
+
+def _kind(rule: Expected) -> str:
+    match rule.rule_name, getattr(rule, "to_match", ""):
+        case ("Number" | "Coalition", _):
+            return "operand"
+        case ("Until", _):
+            return "infix"
+        case (name, _) if name in _ROLES:
+            return name
+        case (_, r"\.(?!\.)"):
+            return "."
+        case (_, literal):
+            return literal
+
+
+def _offset(text: str, line: int, column: int) -> int:
+    """Return the offset of a one-based line and column."""
+    start = 0
+    for _ in range(line - 1):
+        start = text.index("\n", start) + 1
+    return min(start + column - 1, len(text))
+
+
+def correction(rejected: Rejection, keyword: str) -> tuple[int, int, str] | None:
+    """Return where a misspelt word stands and what it is meant to be, if that is clear; it is another word."""
+    token = rejected.token
+    if len(token) < 3 or not token.isidentifier() or token in RESERVED:
+        return None
+    meant = rejected.meant(keyword)
+    return (rejected.offset, rejected.offset + len(token), meant) if meant else None

@@ -1,0 +1,31 @@
+"""The channels that commitments of CTLC+ are about: their debtor's and their creditor's end.
+
+The papers read a commitment over variables that two agents share, a channel that the debtor fills and whose contents
+have arrived at the creditor in the states that are accessible. In a protocol the channel holds promises: `lowering`
+makes it of the commitments declared from the one to the other. In a model of MCMAS+ it holds the shared variables
+themselves, as `shared_variables` has it.
+
+References: El-Menshawy, Bentahar, El Kholy and Dssouli, "Reducing model checking commitments for agent communication to
+model checking ARCTL and GCTL*", 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from cplc.logic.expressions import TRUE, Equal, Read, conj
+from cplc.logic.formulas import Channel
+
+
+def shared_variables(
+    name: str, debtor: Iterable[str], creditor: Iterable[str], pairs: Collection[tuple[str, str]]
+) -> Channel:
+    """Return the channel of MCMAS+, of the local states of both and the copies of what they share.
+
+    The debtor's local state is the same in both states, its copies with it, and so is what the creditor has for itself.
+    So the creditor has caught up wherever its copies agree with the debtor's in the second state.
+    """
+    copies = {at_creditor for _, at_creditor in pairs}
+    observed = dict.fromkeys((*debtor, *(variable for variable in creditor if variable not in copies)))
+    caught_up = conj(Equal(Read(at_debtor), Read(at_creditor)) for at_debtor, at_creditor in pairs)
+    return Channel(name, tuple(map(Read, observed)), TRUE, caught_up)
