@@ -28,10 +28,10 @@ def courses_chart(statistics: Statistics, name: str) -> str:
     if not drawn:
         body.append(svg.text(16, _TOP, "no commitment was made", "faint"))
         height += 16
-    said = "; ".join(f"{course.name}: {_shares(course)}" for course in drawn)
+    description = "; ".join(f"{course.name}: {_shares(course)}" for course in drawn)
     runs = f"{statistics.runs:,} run{'' if statistics.runs == 1 else 's'}"
     title = f"{svg.shortened(name, 60)}: how commitments end in {runs}"
-    return svg.document(title, said or "no commitment was made", _LEFT + _BAR + 90, height, body)
+    return svg.document(title, description or "no commitment was made", _LEFT + _BAR + 90, height, body)
 
 
 def _shares(course: Course) -> str:
