@@ -104,7 +104,7 @@ class Exploration:
         """Return the engine of a part of the system; each is made once."""
         variables = frozenset(system.variable)
         engine = self._engines.get(variables)
-        if isinstance(engine, Engine) and engine.is_spent:
+        if isinstance(engine, Engine) and engine.is_out_of_memory:
             del engine, self._engines[variables]
             gc.collect()  # its parts refer to each other, and its nodes fill the memory
             engine = None
@@ -281,7 +281,7 @@ class Exploration:
     def example(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> State | None:
         """Return a reachable state that satisfies a part of the formula that is being decided, if there is one."""
         engine = self.engine_deciding(deciding, assuming)
-        if isinstance(engine, Engine) and not engine.knows_all:  # it knows what its own question takes
+        if isinstance(engine, Engine) and not engine.has_every_state:  # it knows what its own question takes
             engine = self.engine_deciding(OnPaths("E", Finally(formula)), assuming)
         if not isinstance(engine, Engine):
             try:

@@ -36,14 +36,14 @@ class ExplicitSets(Sets[States]):
     def reachable(self) -> States:
         return self.everything
 
-    def both(self, left: States, right: States) -> States:
-        return self.engine.both(left, right)
+    def intersection(self, left: States, right: States) -> States:
+        return self.engine.intersection(left, right)
 
-    def either(self, left: States, right: States) -> States:
-        return self.engine.either(left, right)
+    def union(self, left: States, right: States) -> States:
+        return self.engine.union(left, right)
 
-    def without(self, left: States, right: States) -> States:
-        return self.engine.without(left, right)
+    def difference(self, left: States, right: States) -> States:
+        return self.engine.difference(left, right)
 
     def is_empty(self, states: States) -> bool:
         return self.engine.is_empty(states)
@@ -54,8 +54,8 @@ class ExplicitSets(Sets[States]):
     def pick(self, states: States) -> State:
         return self.engine.pick(states)
 
-    def single(self, state: State) -> States:
-        return self.engine.single(state)
+    def singleton(self, state: State) -> States:
+        return self.engine.singleton(state)
 
     def alike(self, variables: Sequence[str], states: States) -> States:
         mask = self._graph.packing.mask(variables)
@@ -101,7 +101,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
     def staying(self, keep: States, goal: States, moves: Moves[States]) -> States:
         """Drop the states that a move leads out of, and then those that one leads to dropped states."""
         graph, always = self._graph, frozenset(moves.steps)
-        inside = bytearray(self.either(keep, goal))
+        inside = bytearray(self.union(keep, goal))
 
         def leaves(state: int) -> bool:
             return any(
@@ -166,7 +166,9 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
         found, doing = bytearray(len(states)), dict(joint)
         for choice, name in joint:
             player = self.engine.system.player[choice]
-            states = self.both(states, self.where(disj(one.allowed for one in player.actions if one.name == name)))
+            states = self.intersection(
+                states, self.where(disj(one.allowed for one in player.actions if one.name == name))
+            )
         for state in state_indices(states):
             for acts, targets in self._options(doing)[state]:
                 if all(doing[choice] in alike for choice, alike in acts.items()):

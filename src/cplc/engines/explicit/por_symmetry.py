@@ -182,7 +182,7 @@ class ReducedEngine(ExplicitEngine):
     The sets that this question is made of are the images of themselves, so a state is in one of them iff its image is.
     """
 
-    knows_all = False
+    has_every_state = False
 
     def __init__(self, system: System, graph: Graph, way: ReductionMethod, image: Canonical | None = None) -> None:
         super().__init__(system)
@@ -198,7 +198,7 @@ class ReducedEngine(ExplicitEngine):
             how.append("by no more orders of steps than it takes")
         return f"{self.size:,} states were met, {' and '.join(how)}"
 
-    def single(self, state: State) -> States:
+    def singleton(self, state: State) -> States:
         return self._set((self._graph.number[self._packed(state)],))
 
     def contains(self, states: States, state: State) -> bool:
