@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from cplc.engines.explicit.graph import Stepper
+from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Const, Read, conj, equal
 from cplc.logic.formulas import Atom
 from cplc.records import dataclass
@@ -36,7 +36,7 @@ def seen(system: System, variables: Iterable[str], limit: int = LIMIT, looks: in
     slices = Slices(system)
     about = conj(equal(Read(name), Const(system.variable[name].domain[0])) for name in names)
     part = slices.of(slices.relevant(Atom(about, "")))
-    stepper = Stepper(part)
+    stepper = SuccessorGenerator(part)
     packing, mask = stepper.packing, stepper.packing.mask(names)
     writing = [bool(step.writes.intersection(names)) for step in part.steps]
     starts = _starts(part, stepper, limit)
@@ -64,7 +64,7 @@ def seen(system: System, variables: Iterable[str], limit: int = LIMIT, looks: in
     return Seen(part, projections, first, tuple(edges), is_complete)
 
 
-def _starts(system: System, stepper: Stepper, limit: int) -> list[int]:
+def _starts(system: System, stepper: SuccessorGenerator, limit: int) -> list[int]:
     """Return initial states, one more than the limit at most."""
     states = [0]
     for variable in system.variables:
