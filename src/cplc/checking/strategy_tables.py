@@ -76,18 +76,18 @@ def _strategy(
         else:
             if plan is not None:
                 return plan, "all initial"
-    return engine.strategy(formula, engine.single(state), assuming), scope
+    return engine.strategy(formula, engine.singleton(state), assuming), scope
 
 
 def _starts(engine: Engine[S], formula: Enforces, state: State, scope: Scope) -> tuple[State, ...]:
     """Return the states that a strategy has to win from, this one first; one more than are played if there are more."""
-    states = engine.beginning if scope == "all initial" else engine.single(state)
+    states = engine.beginning if scope == "all initial" else engine.singleton(state)
     if formula.uniform:
         states = engine.indistinguishable(formula.group, states)
-    starts, rest = [state], engine.without(states, engine.single(state))
+    starts, rest = [state], engine.difference(states, engine.singleton(state))
     while len(starts) <= MAX_STARTS and not engine.is_empty(rest):
         starts.append(engine.pick(rest))
-        rest = engine.without(rest, engine.single(starts[-1]))
+        rest = engine.difference(rest, engine.singleton(starts[-1]))
     return tuple(starts)
 
 
