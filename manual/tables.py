@@ -10,7 +10,8 @@ def rules_page() -> str:
     lines = [
         "# Diagnostics: errors and warnings",
         "",
-        "Each diagnostic of `cplc` has a code, in brackets after `error` or `warning`; `cplc explain CODE` shows its page.",
+        "Each diagnostic of `cplc` has a code, in brackets after `error` or `warning`; `cplc explain CODE`",
+        "shows its page.",
         "A file with an error has no meaning; a [warning](../settings.md) can be switched off.",
         "",
         "| Code | Subject | Severity |",

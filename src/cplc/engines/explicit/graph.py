@@ -213,7 +213,7 @@ def _group_steps(moves: Sequence[_CompiledStep], sample: Sequence[int]) -> list[
                 break
         else:
             together.append((move.mask, [move]))
-    return [_StepGroup(sorted(grouped, key=lambda move: move.number)) for _, state_indices in together]
+    return [_StepGroup(sorted(grouped, key=lambda move: move.number)) for _, grouped in together]
 
 
 def explore(system: System, limit: int) -> Graph:
