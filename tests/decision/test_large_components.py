@@ -13,8 +13,8 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
-from tests.risk.models import at, belief, ecommerce, own, participant, step, system
-from tests.risk.strategies import little_games, participants
+from tests.decision.models import at, belief, ecommerce, own, participant, step, system
+from tests.decision.strategies import little_games, participants
 from tests.strategies import systems
 
 from cplc.decision import Advice, Analysis, Bounds, analyse

@@ -8,10 +8,10 @@ from math import inf, sqrt
 
 import pytest
 from hypothesis import assume, given, settings
+from tests.decision.judge import Judge
+from tests.decision.models import at, belief, ecommerce, own, participant, step, system
+from tests.decision.strategies import little_games
 from tests.naive import Naive
-from tests.risk.judge import Judge
-from tests.risk.models import at, belief, ecommerce, own, participant, step, system
-from tests.risk.strategies import little_games
 
 from cplc.decision import Analysis, Bounds, Gain, analyse
 from cplc.decision.mdp import chances_of

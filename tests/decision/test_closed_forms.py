@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from tests.risk.models import at, belief, ecommerce, own, participant, step, system
+from tests.decision.models import at, belief, ecommerce, own, participant, step, system
 
 from cplc.decision import Bounds, analyse, judged
 from cplc.decision.components import Splitting, amounts
