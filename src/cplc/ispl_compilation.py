@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class IsplReading(QuestionAnswering):
+class IsplCompilation(QuestionAnswering):
     """Everything known of one text in ISPL."""
 
     source: Source

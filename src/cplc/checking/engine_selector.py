@@ -35,7 +35,7 @@ from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
 
 if TYPE_CHECKING:
-    from cplc.engines.explicit.por_symmetry import ReducedEngine, Reduction
+    from cplc.engines.explicit.por_symmetry import ReducedEngine, ReducedEngines
     from cplc.engines.on_the_fly import OnTheFlyEngine
 
     AnyEngine = Engine[Any] | OnTheFlyEngine
@@ -87,7 +87,7 @@ class EngineSelector:
         self._narrow: dict[int, System] = {}
         self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
         self._given_up: set[frozenset[str]] = set()
-        self._reductions: dict[frozenset[str], Reduction] = {}
+        self._reductions: dict[frozenset[str], ReducedEngines] = {}
         self._relevant: dict[Formula, frozenset[str]] = {}
 
     def engine_for(self, formula: Formula) -> AnyEngine:
@@ -180,9 +180,9 @@ class EngineSelector:
         variables = frozenset(part.variable)
         reduction = self._reductions.get(variables)
         if reduction is None:
-            from cplc.engines.explicit.por_symmetry import Reduction
+            from cplc.engines.explicit.por_symmetry import ReducedEngines
 
-            reduction = self._reductions[variables] = Reduction(part)
+            reduction = self._reductions[variables] = ReducedEngines(part)
             if (whole := reduction.whole(FEW)) is not None:
                 self._engines[variables] = whole
         return None if variables in self._engines else reduction.engine(formula)
