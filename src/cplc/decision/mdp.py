@@ -18,7 +18,7 @@ from math import prod
 from cplc.decision.enabled_choices import NO_CHOICES, ChoiceTable, ChoiceTables, EnabledChoices
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
-from cplc.statespace.packing import Packing, Table
+from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import System
 from cplc.system.participant import Participant
 
@@ -176,11 +176,11 @@ class _MdpBuilder:
                 for part in self.parts
             ]
         else:
-            self._expand([(group.mask, Table(group.find)) for group in self.groups], _SAMPLE_STATES)
+            self._expand([(group.mask, MemoTable(group.find)) for group in self.groups], _SAMPLE_STATES)
             groups = list(merged_tables(self.groups, self.states))
-        self._expand([(group.mask, Table(group.find)) for group in groups], self.limit + 1)
+        self._expand([(group.mask, MemoTable(group.find)) for group in groups], self.limit + 1)
 
-    def _expand(self, tables: list[tuple[int, Table[EnabledChoices]]], enough: int) -> None:
+    def _expand(self, tables: list[tuple[int, MemoTable[EnabledChoices]]], enough: int) -> None:
         position = len(self.model)
         while position < len(self.states) < enough:
             self._close(self.states[position], tables)
@@ -188,7 +188,7 @@ class _MdpBuilder:
             if len(self.states) > self.limit:
                 raise ResourceExhausted(f"more than {self.limit:,} states")
 
-    def _close(self, state: int, tables: list[tuple[int, Table[EnabledChoices]]]) -> None:
+    def _close(self, state: int, tables: list[tuple[int, MemoTable[EnabledChoices]]]) -> None:
         offers = [offer for mask, table in tables if (offer := table[state & mask]) is not NO_CHOICES]
         if any(offer.ends for offer in offers):
             self.model.close()

@@ -14,7 +14,7 @@ from functools import cached_property
 from cplc.decision.end_components import extremal_probabilities, solve_scc
 from cplc.decision.mdp import ActionKind, EventProbability, Mdp
 from cplc.decision.results import Bounds, Number
-from cplc.engines.explicit.graph import components
+from cplc.engines.explicit.graph import strongly_connected_components
 from cplc.records import dataclass
 
 _UNIT_ROUNDOFF = 2.0**-53
@@ -32,7 +32,7 @@ class OrderedMdp:
         found = postorder(self.model)
         if found is not None:
             return [[state] for state in found]
-        return [sorted(part) for part in components(self.model, bytes([1]) * len(self.model))]
+        return [sorted(part) for part in strongly_connected_components(self.model, bytes([1]) * len(self.model))]
 
     @cached_property
     def is_acyclic(self) -> bool:
