@@ -174,7 +174,7 @@ def command(
         if is_wanted(cache) and (others := shared()) is not None:
             stores.append(others)
         is_complete = True
-        for result in _answered(compilation, asked.asked, engine, vacuity=vacuity, stores=stores, settled=run.settle):
+        for result in _answered(compilation, asked.asked, engine, vacuity=vacuity, stores=stores, on_answer=run.settle):
             is_complete &= result.answer != "unknown"
             yield result
         if kept is not None:
@@ -242,7 +242,7 @@ def _every_size(
     if not isinstance(compilation, Compilation):
         raise click.UsageError("--for-all-n is for protocols: a model in ISPL has no parameters")
     allowance = default_allowance if limits.seconds is None else shares_of_time(began(), limits.seconds)
-    every = EverySize(compilation, counting, allowance, vacuity, settled=run.settle, so_far=run.take_note)
+    every = EverySize(compilation, counting, allowance, vacuity, on_answer=run.settle, so_far=run.take_note)
     try:
         every.parameter  # noqa: B018
     except NotCounting as problem:
@@ -261,13 +261,13 @@ def _answered(
     *,
     vacuity: bool,
     stores: Sequence[Answers],
-    settled: AnswerListener,
+    on_answer: AnswerListener,
 ) -> Iterator[Result]:
     """Yield the answers; thresholds of participants come last, and are found anew every time."""
     others = [one for one in asked if one.question.kind != "analysis"]
 
     def verify(some: Sequence[BoundQuestion]) -> Iterator[Result]:
-        return compilation.verify(some, engine, vacuity=vacuity, settled=settled)
+        return compilation.verify(some, engine, vacuity=vacuity, on_answer=on_answer)
 
     told = {**description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}
     yield from answers(others, told, verify, stores)
