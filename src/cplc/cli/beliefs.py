@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @click.command(
     "beliefs",
-    short_help="Estimate from logs what others will do.",
+    short_help="Estimate the probabilities of other agents' choices from logs.",
     epilog=f"""{EXPLAINED}
-What is counted are situations in which one agent could have sent this or that: which of it came. Bounds are those of
-Clopper and Pearson: whatever the probability is, they miss it no more often than said. What is printed can be put into
-an `agent` of the protocol.
+The command counts the situations in which one agent could send several messages, and which message it sent. The bounds
+are Clopper-Pearson confidence intervals: they contain the true probability at least as often as --confidence says. The
+output can be pasted into an `agent` of the protocol.
 
 \b
 Examples:
@@ -41,15 +41,15 @@ Examples:
 )
 @model_options
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...", shell_complete=files)
-@click.option("--agent", required=True, metavar="NAME", help="Whose beliefs: a participant of the file, or a role.")
+@click.option("--agent", required=True, metavar="NAME", help="Estimate the beliefs of this participant or role.")
 @click.option(
     "--confidence",
     type=click.FloatRange(0.5, 1, max_open=True),
     default=0.95,
     show_default=True,
-    help="How often the bounds of a belief are to be right.",
+    help="Confidence level of the bounds.",
 )
-@click.option("--points", is_flag=True, help="Print how often it came, instead of bounds.")
+@click.option("--points", is_flag=True, help="Print relative frequencies instead of bounds.")
 @log_options
 @resource_options
 @click.option(
@@ -74,7 +74,7 @@ def command(
     form: Literal["text", "json"],
     colour: Colour,
 ) -> Exit:
-    """Estimate from LOG what AGENT may believe of others in the protocol of FILE."""
+    """Estimate from LOG the beliefs of an agent about the others in the protocol of FILE."""
     diagnostics: list[Diagnostic] = []
     observed: Observed | None = None
     estimates: Estimates | None = None

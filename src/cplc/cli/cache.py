@@ -13,7 +13,7 @@ from cplc.cli.exit_codes import EXPLAINED, Exit
 
 @click.command(
     "cache",
-    short_help="Say where verdicts of earlier runs are kept, count or remove them.",
+    short_help="Show, count or clear the cached results of earlier runs.",
     epilog=f"""{EXPLAINED}
 \b
 Examples:
@@ -24,7 +24,7 @@ Examples:
 )
 @click.argument("action", type=click.Choice(["stats", "path", "clear"]))
 def command(action: Literal["stats", "path", "clear"]) -> Exit:
-    """Say where verdicts of earlier runs are kept (`path`), count them (`stats`), or remove them (`clear`)."""
+    """Show where results of earlier runs are cached (`path`), count them (`stats`), or remove them (`clear`)."""
     place = folder()
     if place is None:
         output.write("verdicts are not kept: there is no home for them; CPLC_CACHE_DIR may name one\n", err=True)

@@ -42,13 +42,13 @@ def checkpoint_options(command: Command) -> Command:
         "every",
         type=duration,
         metavar="SECONDS",
-        help="Write the checkpoint so often: seconds, or 90s, 5m.  [default: 30s]",
+        help="Interval between writes of the checkpoint: seconds, or 90s, 5m.  [default: 30s]",
     )(command)
     return click.option(
         "--checkpoint",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Keep what is found in this file, and go on from what is in it: after Ctrl-C, a limit, or a crash.",
+        help="Save progress in this file, and resume from it after Ctrl-C, a limit, or a crash.",
     )(command)
 
 

@@ -34,9 +34,9 @@ Target = Literal["svg", "mermaid", "plantuml", "dot"]
     "draw",
     short_help="Draw a protocol or a run.",
     epilog=f"""{EXPLAINED}
-chart is who says what to whom, of a run or of every message once; role is the states of one role as it sees them;
-commitment is what becomes of a commitment; owes is who commits to whom; messages is which message waits for which.
-What is too large to be looked at is drawn in less detail, and the drawing says so.
+chart: the message sequence of a run, or every message once. role: the states of one role as it observes them.
+commitment: the life cycle of a commitment. owes: debtors and creditors. messages: which message depends on which.
+A drawing that would be too large shows less detail, and says so.
 
 \b
 Examples:
@@ -52,24 +52,24 @@ Examples:
     type=click.Choice(["chart", "role", "commitment", "owes", "messages"]),
     default="chart",
     show_default=True,
-    help="What to draw.",
+    help="Kind of drawing.",
 )
-@click.option("--name", metavar="NAME", help="Which role, commitment or claim; a family stands for its first member.")
-@click.option("--run", "record", shell_complete=files, metavar="RUN", help="A recorded run, for chart and owes.")
-@click.option("--run-name", metavar="NAME", help="Which run of the record: its number, or the property it shows.")
+@click.option("--name", metavar="NAME", help="Role, commitment or claim to draw; a family stands for its first member.")
+@click.option("--run", "record", shell_complete=files, metavar="RUN", help="Recorded run, for chart and owes.")
+@click.option("--run-name", metavar="NAME", help="Run to draw: its number in the record, or its property.")
 @click.option(
     "--to",
     "target",
     type=click.Choice(["svg", "mermaid", "plantuml", "dot"]),
     default="svg",
     show_default=True,
-    help="What to write.",
+    help="Format of the drawing.",
 )
 @click.option(
     "-o", "--output", "path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
     help="Write to this file.  [default: standard output]",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 @resource_options
 @colour_option
 def command(

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @click.command(
     "export",
-    short_help="Write a file as another model checker or tool reads it.",
+    short_help="Export a model to another model checker or tool.",
     epilog=f"""{EXPLAINED}
-What a target cannot say is left out; standard error and the head of the file say what and why.
+What a target cannot express is left out; standard error and the head of the file list it with the reason.
 
 \b
 Examples:
@@ -37,21 +37,27 @@ Examples:
 """,
 )
 @model_options
-@click.option("--to", "target", type=click.Choice(TARGETS), required=True, help="What to write.")
+@click.option("--to", "target", type=click.Choice(TARGETS), required=True, help="Target format.")
 @click.option(
     "-o",
     "--output",
     "path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write to this file; what belongs in a second file goes beside it.  [default: standard output]",
+    help="Write to this file, and any second file next to it.  [default: standard output]",
 )
-@click.option("--force", is_flag=True, help="Replace files that are there.")
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Export this one only. May be repeated.")
-@click.option("--formula", metavar="FORMULA", help="Export this formula instead of what the file asks.")
-@click.option("--assuming", type=names, metavar="ROLES", help="Roles that keep going, for --formula.")
-@click.option("--agent", metavar="NAME", help="Write this participant's decision, with what it believes (prism).")
-@click.option("--states", is_flag=True, help="Draw the reachable states, not who says what to whom (dot).")
+@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option(
+    "--property", "properties", multiple=True, metavar="NAME", help="Export this property only. May be repeated."
+)
+@click.option("--formula", metavar="FORMULA", help="Export this formula instead of the properties of the file.")
+@click.option(
+    "--assuming", type=names, metavar="ROLES", help="Roles assumed to make progress (fairness), for --formula."
+)
+@click.option(
+    "--agent", metavar="NAME", help="Export the decision process of this participant, with its beliefs (prism)."
+)
+@click.option("--states", is_flag=True, help="Draw the reachable states instead of the messages between roles (dot).")
 @colour_option
 def command(
     file: str,
@@ -68,7 +74,7 @@ def command(
     states: bool,
     colour: Colour,
 ) -> Exit:
-    """Write the system of FILE, and what the file asks, in the form that another tool reads."""
+    """Export the system of FILE and its properties to the format of another tool."""
     if formula is not None and properties:
         raise click.UsageError("--formula and --property exclude each other")
     if assuming is not None and formula is None:

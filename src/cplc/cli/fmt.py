@@ -25,12 +25,12 @@ from cplc.source import Source, Span
 
 @click.command(
     "fmt",
-    short_help="Lay out files in the usual way.",
+    short_help="Format files in the canonical layout.",
     epilog="""\b
 Exit codes:
-  0  every file is laid out now; with --check or --diff: was already
-  1  with --check or --diff: some file is not laid out
-  2  a file cannot be read or written or has a mistake of syntax, and was left alone; or there is no file
+  0  every file is formatted; with --check or --diff: was already
+  1  with --check or --diff: some file is not formatted
+  2  a file cannot be read or written, or has a syntax error, and is unchanged; or there is no file
   3  the run was interrupted
 \b
 Examples:
@@ -41,14 +41,14 @@ Examples:
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER|-]...", shell_complete=files)
-@click.option("--check", is_flag=True, help="Write nothing; say which files would change.")
-@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+@click.option("--check", is_flag=True, help="List the files that would change; write nothing.")
+@click.option("--diff", is_flag=True, help="Show the changes as a patch; write nothing.")
 @colour_option
 def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Exit:
-    """Lay out files: blanks, indentation, what stands below what. Meaning and comments stay.
+    """Format files: blanks, indentation, alignment. Meaning and comments do not change.
 
-    Of a folder, every `.cpl` file below it is laid out, hidden folders aside; without a name, of this one. `-` reads
-    standard input and writes to standard output. Where lines break inside a declaration is left to you.
+    In a folder, format every `.cpl` file below it, except in hidden folders; without a name, in this folder. `-` reads
+    standard input and writes to standard output. Line breaks inside a declaration are kept.
     """
     if STANDARD_INPUT in paths and len(paths) > 1:
         raise click.UsageError("`-` goes alone")

@@ -48,10 +48,10 @@ class Record:
 
 @click.command(
     "replay",
-    short_help="Take a recorded run again, and say where it does not fit.",
+    short_help="Replay a recorded run, and report where it does not fit.",
     epilog=f"""{EXPLAINED}
-RUN is what `verify --format json`, `simulate --format json` or `--itf` have written. Without FILE its runs are taken of
-the file that it names, with the parameters that it names. A run that does not fit is not as expected.
+RUN is a file written by `verify --format json`, `simulate --format json` or `--itf`. Without FILE, its runs are
+replayed in the file and with the parameters that it names. A run that does not fit is not as expected.
 
 \b
 Examples:
@@ -64,12 +64,12 @@ Examples:
 @click.argument("record", metavar="RUN", shell_complete=files)
 @click.argument("file", required=False, shell_complete=files)
 @reading_options
-@click.option("--run", "name", metavar="NAME", help="Take this run only: its number, or the property that it shows.")
-@click.option("--interactive", is_flag=True, help="Go through the run step by step.")
+@click.option("--run", "name", metavar="NAME", help="Replay this run only: its number, or its property.")
+@click.option("--interactive", is_flag=True, help="Explore the run step by step.")
 @resource_options
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
-    help="How to print the outcome.",
+    help="Output format.",
 )  # fmt: skip
 @colour_option
 def command(
@@ -85,7 +85,7 @@ def command(
     form: Literal["text", "json"],
     colour: Colour,
 ) -> Exit:
-    """Take the runs that RUN records again, of FILE."""
+    """Replay the runs of RUN in the protocol of FILE."""
     if interactive and (record == "-" or form != "text"):
         raise click.UsageError("--interactive reads commands from standard input and prints text")
     taken = record_in(record, file, definitions, channels, protocol)

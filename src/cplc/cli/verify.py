@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 @click.command(
     "verify",
-    short_help="Answer the properties and checks of a file, or one formula.",
+    short_help="Verify the properties and checks of a file, or one formula.",
     epilog=f"""{EXPLAINED}
-A property that `expect fails` and does is as expected. One that holds vacuously is as expected too, with a
-warning. With --formula the verdict alone decides: 0 it holds, 1 it fails, 3 it is unknown.
+A property with `expect fails` that fails is as expected. A property that holds vacuously is as expected too, with a
+warning. With --formula, the exit code is the verdict: 0 it holds, 1 it fails, 3 it is unknown.
 
-A file that ends in `.ispl` is a model in ISPL, the language of MCMAS: its formulas are answered, `formula 1` first.
-With --formula it is asked one in ISPL's own syntax, over the propositions and groups of the file.
+A file that ends in `.ispl` is a model in ISPL, the language of MCMAS: its formulas are verified, `formula 1` first.
+With --formula, the formula is in the syntax of ISPL, over the propositions and groups of the file.
 
 \b
 Examples:
@@ -58,21 +58,25 @@ Examples:
 """,
 )
 @model_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Verify this one only. May be repeated.")
-@click.option("--formula", metavar="FORMULA", help="Verify this formula instead of what the file asks.")
+@click.option(
+    "--property", "properties", multiple=True, metavar="NAME", help="Verify this property only. May be repeated."
+)
+@click.option("--formula", metavar="FORMULA", help="Verify this formula instead of the properties of the file.")
 @click.option(
     "--assuming",
     type=names,
     metavar="ROLES",
-    help="Roles that keep going, for --formula: `Mer,Cus` or `all`.",
+    help="Roles assumed to make progress (fairness), for --formula: `Mer,Cus` or `all`.",
 )
 @click.option(
     "--for-all-n",
     "for_all",
     is_flag=True,
-    help="Verify every size of a role family: the declared ones, or all by a proof.",
+    help="Verify every size of a role family: the declared sizes, or all sizes by a proof.",
 )
-@click.option("--n", "counting", metavar="NAME", default="", help="Which parameter that is, where there are several.")
+@click.option(
+    "--n", "counting", metavar="NAME", default="", help="Size parameter for --for-all-n, if there are several."
+)
 @limit_options
 @report_format_option
 @click.option(
@@ -80,7 +84,7 @@ Examples:
     type=click.Choice(["verdicts", "failures", "everything"]),
     default="failures",
     show_default=True,
-    help="Which verdicts to show with their runs.",
+    help="Verdicts to show with their runs.",
 )
 @click.option(
     "--strategies",
@@ -90,13 +94,15 @@ Examples:
     help="Strategies use the whole state (full) or only what each agent observes (uniform); a uniform strategy has to "
     "win from all states that the agents of the group cannot tell apart.",
 )
-@click.option("--vacuity", is_flag=True, help="Say of each property that holds which atoms it does not depend on.")
+@click.option(
+    "--vacuity", is_flag=True, help="Report vacuity: the atoms on which the verdict of a property does not depend."
+)
 @strict_option
 @click.option(
     "--itf",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write each run that is shown into this folder, in the Informal Trace Format.",
+    help="Write each run shown into this folder, in the Informal Trace Format.",
 )
 @cache_option
 @checkpoint_options

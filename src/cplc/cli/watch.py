@@ -39,7 +39,7 @@ _UNREST = 2.0
 _Stamp = tuple[int, int, int, int] | None
 
 watch_option = click.option(
-    "--watch", is_flag=True, help="Stay, and run again when the file or what it imports changes. Ctrl-C ends it."
+    "--watch", is_flag=True, help="Run again whenever the file or one of its imports changes, until Ctrl-C."
 )
 
 
