@@ -124,13 +124,13 @@ def command(
 ) -> Exit:
     """Analyze the agents of FILE; `-` reads standard input."""
     if other is not None and (runs is not None or charts is not None or form not in ("text", "json")):
-        raise click.UsageError("--compare shows text or JSON, and goes with neither --runs nor --charts")
+        raise click.UsageError("--compare prints text or JSON, and cannot be combined with --runs or --charts")
     if other_definitions and other is None:
-        raise click.UsageError("-C goes with --compare")
+        raise click.UsageError("-C requires --compare")
     if other == "-" and file == "-":
-        raise click.UsageError("standard input can be read once")
+        raise click.UsageError("standard input can be read only once")
     if runs is not None and (exact or fairness == "off" or reduction == "off"):
-        raise click.UsageError("--runs goes with neither --exact, --fairness nor --reduction")
+        raise click.UsageError("--runs cannot be combined with --exact, --fairness or --reduction")
 
     def work() -> Iterator[Event]:
         from cplc.decision.statistical import Sampling
@@ -187,7 +187,7 @@ def _asked(
     except UnknownQuestion as problem:
         raise click.UsageError(_unknown(problem.name, problem.known, file)) from None
     if not asked:
-        raise click.UsageError(f"`{file}` declares no agent: there is nobody to analyze")
+        raise click.UsageError(f"`{file}` declares no agent to analyze")
     return asked
 
 

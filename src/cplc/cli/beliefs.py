@@ -134,7 +134,7 @@ def _roles(compilation: Compilation, agent: str) -> frozenset[str]:
         known = [*(one.name for one in model.participants), *families, *compilation.system.agent]
         hints = [note.message for note in did_you_mean(agent, known)]
         listed = f"there are {', '.join(dict.fromkeys(known[:12]))}"
-        raise click.UsageError(f"nobody is called `{agent}`; {(hints or [listed])[0]}")
+        raise click.UsageError(f"no participant or role is called `{agent}`; {(hints or [listed])[0]}")
     return roles
 
 
@@ -143,10 +143,10 @@ def _write_text(estimates: Estimates, observed: Observed, agent: str, confidence
 
     tell_what_is_left_out(observed)
     cases = observed.monitor.totals.cases
-    how = "how often it came" if points else f"bounds of Clopper and Pearson, {confidence:.10g}"
-    output.write(f"// what {agent} may believe: {cases:,} case{'' if cases == 1 else 's'}; {how}\n")
+    how = "relative frequencies" if points else f"Clopper-Pearson bounds, confidence {confidence:.10g}"
+    output.write(f"// beliefs of {agent}: {cases:,} case{'' if cases == 1 else 's'}; {how}\n")
     lines = list(beliefs_text(estimates, points=points))
-    output.write("".join(f"{line}\n" for line in lines) or "// no choice of others was decided in the logs\n")
+    output.write("".join(f"{line}\n" for line in lines) or "// the logs contain no choice of another agent\n")
 
 
 def _write_document(

@@ -78,7 +78,7 @@ def command(
     makes the commitments of OLD in the same situations. Messages from and to roles of only one version are hidden.
     """
     if old == new == STANDARD_INPUT:
-        raise click.UsageError("`-` can stand for one of the two only")
+        raise click.UsageError("only one of the two files can be `-`, standard input")
 
     def work() -> tuple[Comparison | None, tuple[Diagnostic, ...]]:
         from cplc.compatibility.compare import compare
@@ -94,8 +94,8 @@ def command(
         _refuse(match.clashes(), "with these renames two things would be called")
         if len(match.roles) < 2 <= len(match.old.agents):
             raise click.UsageError(
-                f"`{old}` and `{new}` have no two roles in common; if they are called differently, "
-                f"--rename {match.new.agents[0].name if match.new.agents else 'NEW'}={match.old.agents[0].name} says so"
+                f"`{old}` and `{new}` have fewer than two roles in common; match renamed roles with "
+                f"--rename {match.new.agents[0].name if match.new.agents else 'NEW'}={match.old.agents[0].name}"
             )
         return compare(match), ()
 

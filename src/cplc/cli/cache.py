@@ -27,7 +27,7 @@ def command(action: Literal["stats", "path", "clear"]) -> Exit:
     """Show where results of earlier runs are cached (`path`), count them (`stats`), or remove them (`clear`)."""
     place = folder()
     if place is None:
-        output.write("verdicts are not kept: there is no home for them; CPLC_CACHE_DIR may name one\n", err=True)
+        output.write("results are not cached: no cache directory was found; set CPLC_CACHE_DIR\n", err=True)
         return Exit.EXPECTED
     store = Store(place)
     match action:
@@ -42,4 +42,4 @@ def command(action: Literal["stats", "path", "clear"]) -> Exit:
 
 
 def _verdicts(number: int) -> str:
-    return "1 verdict" if number == 1 else f"{number} verdicts"
+    return "1 result" if number == 1 else f"{number} results"

@@ -61,12 +61,12 @@ def command(
     A file that ends in `.ispl` is read as a model in ISPL, the language of MCMAS.
     """
     if STANDARD_INPUT in paths and len(paths) > 1:
-        raise click.UsageError("`-` goes alone")
+        raise click.UsageError("`-` cannot be combined with other files")
     if watch:
         return watched(lambda: files_in(paths or ["."], ".cpl", ".ispl"))
     named = files_in(paths or ["."], ".cpl", ".ispl")
     if not named:
-        output.write("there is no .cpl or .ispl file here, so nothing was checked\n", err=True)
+        output.write("no .cpl or .ispl file found: nothing was checked\n", err=True)
         return Exit.WRONG
     checked: list[_Checked] = []
     for file in named:

@@ -83,11 +83,11 @@ def command(
     """Mutate the protocol of FILE, and find the mutants that its properties and checks do not detect."""
     if logs:
         if properties or show_all or form == "concise":
-            raise click.UsageError("--log goes neither with --property nor with --all nor with --format concise")
+            raise click.UsageError("--log cannot be combined with --property, --all or --format concise")
         wish = Wish(file, definitions, channels, protocol, logs, log_form, mapping, tick, at_least, form, colour)
         return cover(wish, Limits(timeout, memory))
     if mapping is not None or log_form is not None or tick is not None:
-        raise click.UsageError("--mapping, --log-format and --tick are about a --log, and there is none")
+        raise click.UsageError("--mapping, --log-format and --tick require --log")
     diagnostics: list[Diagnostic] = []
     outcomes: list[Outcome] = []
 
@@ -108,7 +108,7 @@ def command(
                 _show(event, form, colour)
 
     def doing() -> str:
-        return f"verifying change {len(outcomes) + 1}"
+        return f"verifying mutant {len(outcomes) + 1}"
 
     interrupted = followed(work(), Limits(timeout, memory), doing, take)
     code = _exit(diagnostics, outcomes, at_least, interrupted)

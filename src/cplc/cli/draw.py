@@ -90,13 +90,13 @@ def command(
 ) -> Exit:
     """Draw the protocol of FILE."""
     if record is not None and what not in ("chart", "owes"):
-        raise click.UsageError("--run goes with --what chart and --what owes")
+        raise click.UsageError("--run requires --what chart or --what owes")
     if run_name is not None and record is None:
-        raise click.UsageError("--run-name goes with --run")
+        raise click.UsageError("--run-name requires --run")
     if name is not None and what not in ("role", "commitment"):
-        raise click.UsageError("--name goes with --what role and --what commitment")
+        raise click.UsageError("--name requires --what role or --what commitment")
     if path is not None and path.exists() and not force:
-        raise click.UsageError(f"`{path}` is there already; --force replaces it")
+        raise click.UsageError(f"`{path}` exists already; --force replaces it")
     recorded = None if record is None else _recorded(record, file, run_name)
 
     def work() -> tuple[str | None, tuple[Diagnostic, ...]]:
@@ -123,7 +123,7 @@ def _recorded(record: str, file: str, name: str | None) -> Recorded:
     runs = chosen(record_in(record, file, (), None, None).recording, name)
     if len(runs) > 1:
         names = ", ".join(f"`{one.name}`" for one in runs[:12])
-        raise click.UsageError(f"`{record}` records {len(runs)} runs; --run-name says which: {names}")
+        raise click.UsageError(f"`{record}` has {len(runs)} runs; choose one with --run-name: {names}")
     return runs[0]
 
 
@@ -173,7 +173,9 @@ def _taken(compilation: Compilation, recorded: Recorded) -> tuple[System, Run]:
     if again.run is None or again.misfit is not None:
         at = again.misfit.at if again.misfit else 0
         message = again.misfit.message if again.misfit else ""
-        raise click.UsageError(f"the run does not fit the protocol at step {at}: {message}; `cplc replay` says more")
+        raise click.UsageError(
+            f"the run does not fit the protocol at step {at}: {message}; `cplc replay` shows the details"
+        )
     return system, again.run
 
 
@@ -184,7 +186,7 @@ def _named(name: str | None, what: str, known: Iterable[str]) -> str:
         return names[0]
     listed = f"there are {', '.join(names[:12])}{' …' if len(names) > 12 else ''}" if names else "there is none"
     if name is None:
-        raise click.UsageError(f"--name says which {what}; {listed}")
+        raise click.UsageError(f"choose a {what} with --name; {listed}")
     found = [one for one in names if one == name] or [one for one in names if one.startswith(f"{name}[")]
     if not found:
         hints = [note.message for note in did_you_mean(name, names)]

@@ -76,13 +76,13 @@ def command(
 ) -> Exit:
     """Export the system of FILE and its properties to the format of another tool."""
     if formula is not None and properties:
-        raise click.UsageError("--formula and --property exclude each other")
+        raise click.UsageError("--formula and --property cannot be combined")
     if assuming is not None and formula is None:
-        raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
+        raise click.UsageError("--assuming requires --formula; a property declares its own assumptions")
     if states and target != "dot":
-        raise click.UsageError("--states goes with --to dot")
+        raise click.UsageError("--states requires --to dot")
     if agent is not None and (target != "prism" or formula is not None or properties):
-        raise click.UsageError("--agent goes with --to prism, and asks by itself")
+        raise click.UsageError("--agent requires --to prism, and cannot be combined with --formula or --property")
     if path == Path("-"):
         path = None
     if path is not None:
@@ -96,7 +96,7 @@ def command(
             return None, diagnostics
         if isinstance(compilation, IsplReading):
             if agent is not None or assuming:
-                raise click.UsageError("--agent and --assuming are for protocols, not for models in ISPL")
+                raise click.UsageError("--agent and --assuming do not apply to models in ISPL")
             if formula is None:
                 return compilation.export(target, questions_of(compilation, properties), states=states), diagnostics
             one = compilation.formula_question(formula)
@@ -152,9 +152,9 @@ def _check_place(path: Path, file: str, *, force: bool) -> None:
     if path.is_dir():
         raise click.UsageError(f"`{path}` is a directory, not a file")
     if path.exists() and Path(file).exists() and path.samefile(file):
-        raise click.UsageError(f"`{path}` is the file that is exported")
+        raise click.UsageError(f"`{path}` is the exported file itself")
     if path.exists() and not force:
-        raise click.UsageError(f"`{path}` is there already; --force replaces it")
+        raise click.UsageError(f"`{path}` exists already; --force replaces it")
 
 
 def _write_out(exported: Export) -> None:
@@ -167,10 +167,10 @@ def _write_files(exported: Export, path: Path, *, force: bool) -> None:
     """Write the files, or none of them."""
     texts = {path: exported.text} | {path.with_suffix(suffix): text for suffix, text in exported.beside}
     if len(texts) <= len(exported.beside):
-        raise click.UsageError(f"`{path}` has the name of a file that goes beside it")
+        raise click.UsageError(f"`{path}` has the name of the second file of this export")
     for place in texts:
         if place != path and place.exists() and not force:
-            raise click.UsageError(f"`{place}` is there already; --force replaces it")
+            raise click.UsageError(f"`{place}` exists already; --force replaces it")
     try:
         output.write_files(texts)
     except OSError as problem:

@@ -51,13 +51,13 @@ def command(paths: Sequence[str], check: bool, diff: bool, colour: Colour) -> Ex
     standard input and writes to standard output. Line breaks inside a declaration are kept.
     """
     if STANDARD_INPUT in paths and len(paths) > 1:
-        raise click.UsageError("`-` goes alone")
+        raise click.UsageError("`-` cannot be combined with other files")
     if any(path.lower().endswith(".ispl") for path in paths):
-        raise click.UsageError("models in ISPL are not laid out, only `.cpl` files")
+        raise click.UsageError("only `.cpl` files can be formatted, not models in ISPL")
     changed, unchanged, wrong = 0, 0, 0
     named = files_in(paths or ["."])
     if not named:
-        output.write("there is no .cpl file here\n", err=True)
+        output.write("no .cpl file found\n", err=True)
         return Exit.WRONG
     for name in named:
         try:
@@ -94,7 +94,7 @@ def _outcome(name: str) -> tuple[str, Formatted] | str:
     if isinstance(text, Diagnostic):
         return "", Formatted("", (text,))
     source = Source("<stdin>" if name == STANDARD_INPUT else name, text)
-    formatted = finished(lambda: format_source(source), Limits(), f"laying out {source.name}")
+    formatted = finished(lambda: format_source(source), Limits(), f"formatting {source.name}")
     return formatted if isinstance(formatted, str) else (text, formatted)
 
 
@@ -141,7 +141,7 @@ def _act(name: str, before: str, after: str, *, check: bool, diff: bool) -> Diag
 def _summary(changed: int, unchanged: int, wrong: int, *, check: bool) -> str:
     parts = [
         (changed, "would change" if check else "changed"),
-        (unchanged, "laid out already"),
-        (wrong, "left alone"),
+        (unchanged, "unchanged"),
+        (wrong, "with errors"),
     ]
     return ", ".join(f"{number} file{'s' * (number > 1)} {what}" for number, what in parts if number) + "\n"

@@ -139,7 +139,7 @@ def tell_what_is_left_out(found: Observed) -> None:
             if count > len(shown):
                 output.write(f"  and {count - len(shown):,} more\n", err=True)
     if lost := found.counts["lost"]:
-        output.write(f"{lost:,} cases could not be followed to their end: too much is unknown of them\n", err=True)
+        output.write(f"{lost:,} cases were given up: they have too many candidate states\n", err=True)
 
 
 def log_options(command: Command) -> Command:

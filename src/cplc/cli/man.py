@@ -37,7 +37,7 @@ Examples:
 def command(name: str | None, folder: Path | None) -> Exit:
     """Print the manual page of COMMAND in the format of `man`; without COMMAND, the page of cplc."""
     if name is not None and folder is not None:
-        raise click.UsageError("--to writes the pages of all commands")
+        raise click.UsageError("--to writes the pages of all commands; omit COMMAND")
     root = click.get_current_context().find_root()
     group = root.command
     assert isinstance(group, click.Group)

@@ -166,19 +166,19 @@ def _diagnosed(form: Form) -> Literal["text", "concise", "json"]:
 
 def _check(wish: Wish) -> None:
     if wish.tick is not None and not wish.tick:
-        raise click.UsageError("--tick takes some time")
+        raise click.UsageError("--tick must be longer than zero")
     if wish.until is not None and wish.tick is None:
-        raise click.UsageError("--until goes with --tick: how long is a tick?")
+        raise click.UsageError("--until requires --tick, the duration of a tick")
     if wish.follow and len(wish.logs) > 1:
-        raise click.UsageError("--follow takes one log")
+        raise click.UsageError("--follow needs a single log")
     if wish.follow and wish.log_format in ("json", "ocel"):
-        raise click.UsageError("--follow reads JSON lines, CSV and XES as they grow, and no JSON document")
+        raise click.UsageError("--follow reads JSON lines, CSV and XES, not JSON documents")
     if wish.state is not None and "-" in wish.logs:
-        raise click.UsageError("--state needs logs that can be read on from a place, and standard input cannot")
+        raise click.UsageError("--state needs files as logs: reading standard input cannot be resumed")
     if wish.state is not None and not wish.state.parent.is_dir():
-        raise click.UsageError(f"there is no folder `{wish.state.parent}` to keep the state in")
+        raise click.UsageError(f"the folder `{wish.state.parent}` of --state does not exist")
     if "-" in wish.logs and wish.file == "-":
-        raise click.UsageError("standard input is the protocol or the log, not both")
+        raise click.UsageError("standard input cannot be both the protocol and the log")
     if len({name if name == "-" else os.path.realpath(name) for name in wish.logs}) < len(wish.logs):
         raise click.UsageError("a log is named twice")
     for name in wish.logs:

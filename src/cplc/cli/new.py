@@ -52,13 +52,13 @@ def command(name: str, template: str) -> Exit:
     path = Path(name) if name.endswith(".cpl") else Path(f"{name}.cpl")
     text = (_STARTERS / f"{template}.cpl").read_text(encoding="utf-8").replace(_PLACEHOLDER, _protocol_name(path))
     if not path.parent.is_dir():
-        raise click.ClickException(f"there is no folder `{path.parent}`; nothing is written")
+        raise click.ClickException(f"the folder `{path.parent}` does not exist; nothing was written")
     try:
         with path.open("x", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError:
-        raise click.ClickException(f"`{path}` is there already, and is left as it is") from None
-    output.write(f"{printable(str(path))} is written; now try\n  cplc verify {printable(str(path))}\n")
+        raise click.ClickException(f"`{path}` exists already; nothing was written") from None
+    output.write(f"{printable(str(path))} was created; now try\n  cplc verify {printable(str(path))}\n")
     return Exit.EXPECTED
 
 
@@ -66,9 +66,9 @@ def _protocol_name(path: Path) -> str:
     """Return the name of the file as a name of the language: `two-buyers` becomes `TwoBuyers`."""
     stem = path.name.removesuffix(".cpl")
     if not stem.strip(". \t"):
-        raise click.UsageError(f"`{path}` is no name for a file: letters come before `.cpl`, as in `Order`")
+        raise click.UsageError(f"`{path}` is not a valid file name: it needs letters before `.cpl`, as in `Order`")
     words = re.findall(r"[A-Za-z0-9]+", stem)
     name = "".join(word[0].upper() + word[1:] for word in words)
     if not name or not name[0].isalpha():
-        raise click.UsageError(f"`{stem}` is no name for a protocol: it begins with a letter")
+        raise click.UsageError(f"`{stem}` is not a valid name of a protocol: the name must begin with a letter")
     return name

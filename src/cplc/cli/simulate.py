@@ -145,11 +145,11 @@ def command(
 ) -> Exit:
     """Simulate the protocol of FILE."""
     if agent is not None and bias not in (None, "beliefs"):
-        raise click.UsageError("--agent goes with --bias beliefs")
+        raise click.UsageError("--agent requires --bias beliefs")
     if agent is None and bias == "beliefs":
-        raise click.UsageError("--bias beliefs needs --agent: whose beliefs count?")
+        raise click.UsageError("--bias beliefs requires --agent, the participant with these beliefs")
     if form == "itf" and (runs > 1 or interactive):
-        raise click.UsageError("--format itf takes one run; --format json takes several")
+        raise click.UsageError("--format itf needs a single run; use --format json for several")
     wish = _Wish(
         file, dict(definitions), channels, protocol, steps, runs,
         show if show is not None else int(runs == 1),
@@ -160,7 +160,7 @@ def command(
     )  # fmt: skip
     if interactive:
         if chart is not None or log is not None or runs > 1 or form != "text" or file == "-":
-            raise click.UsageError("--interactive takes one run of a file, prints text, and writes no log")
+            raise click.UsageError("--interactive needs a single run of a file, prints text, and writes no log")
         from cplc.cli.interactive_run import play
 
         return play(
@@ -232,7 +232,7 @@ def _played(compilation: Compilation, agent: str | None) -> tuple[System, Partic
     try:
         (asked,) = participants(compilation, (agent,))
     except UnknownQuestion as problem:
-        known = f"there are {', '.join(problem.known)}" if problem.known else "the file describes none"
+        known = f"there are {', '.join(problem.known)}" if problem.known else "the file declares none"
         raise click.UsageError(f"no participant is called `{problem.name}`; {known}") from None
     return asked.system, asked.participant
 

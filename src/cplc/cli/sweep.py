@@ -231,22 +231,22 @@ def _check_options(
     scheduler: str | None,
 ) -> None:
     if beliefs and ask != "analyze":
-        raise click.UsageError("--belief goes with --do analyze")
+        raise click.UsageError("--belief requires --do analyze")
     if properties and ask not in ("verify", "coverage"):
-        raise click.UsageError("--property goes with --do verify and --do coverage")
+        raise click.UsageError("--property requires --do verify or --do coverage")
     if agents and ask != "analyze":
-        raise click.UsageError("--agent goes with --do analyze")
+        raise click.UsageError("--agent requires --do analyze")
     if workers is not None and scheduler is not None:
-        raise click.UsageError("--workers is for this machine: a cluster has those it has")
+        raise click.UsageError("--workers and --scheduler cannot be combined: the cluster determines its workers")
 
 
 def _check_wish(wish: Wish) -> None:
     if STANDARD_INPUT in wish.files:
-        raise click.UsageError("a sweep reads files, not standard input")
+        raise click.UsageError("a sweep needs files; it cannot read standard input")
     if not wish.files:
-        raise click.UsageError("there is no protocol in what is named")
+        raise click.UsageError("no protocol found in the given paths")
     if wish.points > MOST:
-        raise click.UsageError(f"these are {wish.points:,} points; a sweep takes at most {MOST:,}")
+        raise click.UsageError(f"the grid has {wish.points:,} points; the maximum is {MOST:,}")
 
 
 def _ranges(written: Sequence[tuple[str, str]], option: str) -> Ranges:
@@ -271,8 +271,8 @@ def _check_belief(name: str, some: Sequence[str]) -> None:
 def _axes(ranges: Mapping[str, Sequence[str]]) -> tuple[str, str]:
     varied = [name for name, some in ranges.items() if len(some) > 1]
     if len(varied) != 2:
-        said = f"these are varied: {', '.join(varied)}" if varied else "nothing is varied"
-        raise click.UsageError(f"--heat-map needs two things that are varied; {said}")
+        said = f"this grid varies {', '.join(varied)}" if varied else "this grid has a single point"
+        raise click.UsageError(f"--heat-map needs a grid with two dimensions; {said}")
     return varied[0], varied[1]
 
 

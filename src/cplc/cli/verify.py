@@ -135,15 +135,15 @@ def command(
 ) -> Exit:
     """Verify the properties and checks of FILE, or one formula; `-` reads standard input."""
     if formula is not None and properties:
-        raise click.UsageError("--formula and --property exclude each other")
+        raise click.UsageError("--formula and --property cannot be combined")
     if assuming is not None and formula is None:
-        raise click.UsageError("--assuming goes with --formula; a property says itself whom it assumes")
+        raise click.UsageError("--assuming requires --formula; a property declares its own assumptions")
     if counting and not for_all:
-        raise click.UsageError("--n goes with --for-all-n")
+        raise click.UsageError("--n requires --for-all-n")
     if for_all and formula is not None:
-        raise click.UsageError("--formula and --for-all-n exclude each other")
+        raise click.UsageError("--formula and --for-all-n cannot be combined")
     if checkpoint is not None and (for_all or watch):
-        raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} exclude each other")
+        raise click.UsageError(f"--checkpoint and {'--for-all-n' if for_all else '--watch'} cannot be combined")
     limits = Limits(timeout, memory)
     kept = checkpointing(checkpoint, every, limits)
     if watch:
@@ -157,7 +157,7 @@ def command(
         yield diagnostics
         if compilation is None:
             if not any(one.is_error for one in diagnostics):
-                yield Said(f"{printable(file)}: declares macros and no protocol, so there is nothing to verify")
+                yield Said(f"{printable(file)}: declares macros only: there is nothing to verify")
             return
         asked = _asked(compilation, properties, formula, assuming or ())
         if not isinstance(asked, Questions):
@@ -226,7 +226,7 @@ def _asked(
 
     if not isinstance(compilation, Compilation):
         if assuming:
-            raise click.UsageError("--assuming is for protocols: a model in ISPL says in `Fairness` what goes on")
+            raise click.UsageError("--assuming does not apply to models in ISPL: use `Fairness` in the file")
         if formula is None:
             return Questions(questions_of(compilation, properties))
         question = compilation.formula_question(formula)
@@ -246,7 +246,7 @@ def _every_size(
     from cplc.parameterised import EverySize, NotCounting, default_allowance, shares_of_time
 
     if not isinstance(compilation, Compilation):
-        raise click.UsageError("--for-all-n is for protocols: a model in ISPL has no parameters")
+        raise click.UsageError("--for-all-n does not apply to models in ISPL: they have no parameters")
     allowance = default_allowance if limits.seconds is None else shares_of_time(began(), limits.seconds)
     every = EverySize(compilation, counting, allowance, vacuity, settled=run.settle, so_far=run.take_note)
     try:
@@ -254,9 +254,11 @@ def _every_size(
     except NotCounting as problem:
         known = ", ".join(f"`{name}`" for name in problem.known) or "none here"
         message = (
-            f"`{counting}` is no size of role families" if counting else "say which size of role families is meant"
+            f"`{counting}` is not the size of a role family"
+            if counting
+            else "choose the size parameter of a role family"
         )
-        raise click.UsageError(f"--n: {message}; these are: {known}") from None
+        raise click.UsageError(f"--n: {message}; size parameters: {known}") from None
     return every
 
 
