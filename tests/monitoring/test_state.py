@@ -141,10 +141,10 @@ def test_every_damaged_byte_is_noticed(progress: Progress, tmp_path: Path) -> No
     [
         ({}, "Shop", "it belongs to the protocol `Order` of `order.cpl`, not to `Shop` of `order.cpl`"),
         ({"parameters": {"pieces": "3"}}, "Order", "no parameters, not to the parameters pieces = 3"),
-        ({"tick": None}, "Order", "it was written with `--tick 3600s`, and this is no `--tick`"),
+        ({"tick": None}, "Order", "it was written with `--tick 3600s`, not with no `--tick`"),
         ({"skew": timedelta(0)}, "Order", "it was written with `--skew 5s`, not with `--skew 0s`"),
         ({"deliveries": "logged"}, "Order", "it was written with `--deliveries auto`"),
-        ({"most": 7}, "Order", "and this is `--possible 7`"),
+        ({"most": 7}, "Order", "not with `--possible 7`"),
         ({"cases": frozenset(["a"])}, "Order", "it was written with no `--case`, not with `--case a`"),
     ],
 )
