@@ -16,7 +16,7 @@ from tests.strategies_plans import text_of
 from tests.strategies_protocols import plans
 
 from cplc.checking import engine_selector
-from cplc.checking.engine_selector import Exploration
+from cplc.checking.engine_selector import EngineSelector
 from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
@@ -25,7 +25,7 @@ from cplc.compilation import Compilation
 from cplc.engines.ctl_fragment import conditions
 from cplc.engines.explicit import por_symmetry
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.por_symmetry import Reduction, way_for
+from cplc.engines.explicit.por_symmetry import ReducedEngines, reduction_method
 from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj
 from cplc.logic.formulas import Formula
@@ -87,7 +87,7 @@ def test_whatever_is_said_is_so_of_others(data: st.DataObject) -> None:
 @given(pairs(crowds()))
 def test_what_occurs_is_found_once_for_all_members(example: Example) -> None:
     system, formula, other, assuming = example
-    known, judge = (Exploration(system, method, auto=False) for method in ("symbolic", "explicit"))
+    known, judge = (EngineSelector(system, method, auto=False) for method in ("symbolic", "explicit"))
     for one in (formula, other):
         assert known.occurs(one, one, assuming) == judge.occurs(one, one, assuming), formula_text(one)
 
@@ -170,8 +170,8 @@ def test_what_is_taken_for_alike_and_is_not_is_caught(name: str, monkeypatch: py
 
 def agrees(system: System, formula: Formula) -> bool:
     """Whether some of the states give the right value, and a run that is possible and as short."""
-    way = way_for(system, Symmetry(system).kin, formula)
-    few, whole = Reduction(system).engine(formula), ExplicitEngine(system)
+    way = reduction_method(system, Symmetry(system).kin, formula)
+    few, whole = ReducedEngines(system).engine(formula), ExplicitEngine(system)
     if few is None:
         return way is None or not way.members
     if few.is_valid(formula) != whole.is_valid(formula):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from benchmarks.models import contract_net, netbill, shared_stock
 
-from cplc.checking.engine_selector import Exploration
+from cplc.checking.engine_selector import EngineSelector
 from cplc.checking.results import Question
 from cplc.checking.verify import Verifier
 from cplc.engines.symbolic.engine import SymbolicEngine
@@ -77,7 +77,7 @@ def test_next_question_answered_after_memory_ran_out(memory: Callable[[int], Non
 
 def test_engine_replaced_after_memory_ran_out(memory: Callable[[int], None]) -> None:
     memory(60 * 2**20)
-    exploration = Exploration(unrelated_bits(), "symbolic", auto=False)
+    exploration = EngineSelector(unrelated_bits(), "symbolic", auto=False)
     formula = question("large", ALL_EQUAL).formula
     spent = exploration.engine_for(formula)
     with pytest.raises(ResourceExhausted):
@@ -92,7 +92,7 @@ def test_reachable_states_that_do_not_fit_computed_once(monkeypatch: pytest.Monk
     monkeypatch.setattr(Sweeps, "reachable", property(lambda _: pytest.fail("computed again")))
     with pytest.raises(ResourceExhausted, match="1,000 nodes"):
         _ = engine.initial
-    assert not engine.is_spent
+    assert not engine.is_out_of_memory
 
 
 def test_counts_are_exact() -> None:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from cplc.checking.results import QUICK
-from cplc.checking.verdict_cache import Alike
+from cplc.checking.verdict_cache import UpToSymmetry
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.bdd import BACKENDS
 from cplc.logic.formulas import (
@@ -35,7 +35,7 @@ from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
 
 if TYPE_CHECKING:
-    from cplc.engines.explicit.por_symmetry import ReducedEngine, Reduction
+    from cplc.engines.explicit.por_symmetry import ReducedEngine, ReducedEngines
     from cplc.engines.on_the_fly import OnTheFlyEngine
 
     AnyEngine = Engine[Any] | OnTheFlyEngine
@@ -69,7 +69,7 @@ def method_of(engine: EngineName) -> Method:
     return "symbolic" if any(find_spec(name.partition(".")[0]) for name in BACKENDS) else "reduced"
 
 
-class Exploration:
+class EngineSelector:
     """One system and the engines that have explored it or its slices."""
 
     def __init__(self, system: System, method: Method, *, auto: bool) -> None:
@@ -77,8 +77,8 @@ class Exploration:
         self.method = method
         self.slices = Slices(system)
         symmetry = Symmetry(system)
-        self._alike = Alike(symmetry)
-        self._occurring = Alike(symmetry)
+        self._alike = UpToSymmetry(symmetry)
+        self._occurring = UpToSymmetry(symmetry)
         self._auto = auto
         self._quick = auto and method == "symbolic" and not system.is_synchronous
         self._engines: dict[frozenset[str], AnyEngine] = {}
@@ -87,7 +87,7 @@ class Exploration:
         self._narrow: dict[int, System] = {}
         self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
         self._given_up: set[frozenset[str]] = set()
-        self._reductions: dict[frozenset[str], Reduction] = {}
+        self._reductions: dict[frozenset[str], ReducedEngines] = {}
         self._relevant: dict[Formula, frozenset[str]] = {}
 
     def engine_for(self, formula: Formula) -> AnyEngine:
@@ -104,7 +104,7 @@ class Exploration:
         """Return the engine of a part of the system; each is made once."""
         variables = frozenset(system.variable)
         engine = self._engines.get(variables)
-        if isinstance(engine, Engine) and engine.is_spent:
+        if isinstance(engine, Engine) and engine.is_out_of_memory:
             del engine, self._engines[variables]
             gc.collect()  # its parts refer to each other, and its nodes fill the memory
             engine = None
@@ -180,9 +180,9 @@ class Exploration:
         variables = frozenset(part.variable)
         reduction = self._reductions.get(variables)
         if reduction is None:
-            from cplc.engines.explicit.por_symmetry import Reduction
+            from cplc.engines.explicit.por_symmetry import ReducedEngines
 
-            reduction = self._reductions[variables] = Reduction(part)
+            reduction = self._reductions[variables] = ReducedEngines(part)
             if (whole := reduction.whole(FEW)) is not None:
                 self._engines[variables] = whole
         return None if variables in self._engines else reduction.engine(formula)
@@ -281,7 +281,7 @@ class Exploration:
     def example(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> State | None:
         """Return a reachable state that satisfies a part of the formula that is being decided, if there is one."""
         engine = self.engine_deciding(deciding, assuming)
-        if isinstance(engine, Engine) and not engine.knows_all:  # it knows what its own question takes
+        if isinstance(engine, Engine) and not engine.has_every_state:  # it knows what its own question takes
             engine = self.engine_deciding(OnPaths("E", Finally(formula)), assuming)
         if not isinstance(engine, Engine):
             try:

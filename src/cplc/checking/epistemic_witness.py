@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Generic
 
 from cplc.checking.interpreter import Key, key
-from cplc.checking.shortest_paths import Paths
+from cplc.checking.shortest_paths import EngineRunSearch
 from cplc.engines.interface import Engine, S
 from cplc.logic.formulas import Formula, Knows
 from cplc.system.model import State
@@ -20,8 +20,8 @@ _Pair = tuple[tuple[str, ...], Key]
 """Who takes a state for another one, and which."""
 
 
-class Elsewhere(Generic[S]):
-    def __init__(self, engine: Engine[S], paths: Paths[S], lacking: Callable[[Formula], S]) -> None:
+class EpistemicWitnesses(Generic[S]):
+    def __init__(self, engine: Engine[S], paths: EngineRunSearch[S], lacking: Callable[[Formula], S]) -> None:
         self._engine = engine
         self._paths = paths
         self._lacking = lacking
@@ -41,7 +41,7 @@ class Elsewhere(Generic[S]):
         """Return the states that these agents together cannot tell from this one."""
         pair = agents, key(state)
         if pair not in self._alike:
-            self._alike[pair] = self._engine.indistinguishable(agents, self._engine.single(state))
+            self._alike[pair] = self._engine.indistinguishable(agents, self._engine.singleton(state))
         return self._alike[pair]
 
     def run(self, agents: tuple[str, ...], state: State, others: S) -> Run:
@@ -50,13 +50,13 @@ class Elsewhere(Generic[S]):
         runs = self._runs.setdefault(pair, [])
         if self._paths.contains(others, state):
             return next((run for run in runs if run.states[-1] == state), None) or self._found(
-                runs, self._engine.single(state)
+                runs, self._engine.singleton(state)
             )
         for run in runs:
             if self._paths.contains(others, run.states[-1]):
                 return run
         for operand in self._expected.get(pair, ()):
-            fewer = self._engine.both(others, self._lacking(operand))
+            fewer = self._engine.intersection(others, self._lacking(operand))
             if not self._engine.is_empty(fewer):
                 others = fewer
         return self._found(runs, others)

@@ -15,8 +15,9 @@ from typing import Generic
 from cplc.automata.path_automaton import Automaton, Edge, automaton
 from cplc.checking.distance_layers import step_groups
 from cplc.checking.interpreter import Interpreter, holds
+from cplc.checking.path_goals import Claim
 from cplc.checking.replay import Goal, goals, steps_along
-from cplc.checking.shortest_paths import MANY, Ways, rest, resting
+from cplc.checking.shortest_paths import MANY, RunSearch, rest, resting
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Const, Equal, Expr, Read, disj, reads
 from cplc.logic.formulas import Formula, Not, Regardless, Taken
@@ -33,12 +34,12 @@ IDLE = -1
 
 MOST_LOCATIONS = 2_000
 
-Located = tuple[S, ...]
+ProductSet = tuple[S, ...]
 """A set of states for each location."""
 
 
 @dataclass(frozen=True)
-class Watched:
+class PathQuery:
     """A path formula that a run is looked for: it must have this value, along these steps if some are named."""
 
     path: Formula
@@ -51,7 +52,7 @@ class _Arc:
     """One way for the automaton to go on: from which of the engine's states, by which steps, and where to."""
 
     target: int
-    labels: tuple[tuple[Formula, bool], ...]
+    labels: tuple[Claim, ...]
     steps: tuple[int, ...]
     idle: bool
 
@@ -109,7 +110,11 @@ class Product(Generic[S]):
     """The engine's states, each with where the automaton may be that reads the run to there."""
 
     def __init__(
-        self, engine: Engine[S], watched: Watched, assuming: frozenset[str], where: Callable[[tuple[Formula, bool]], S]
+        self,
+        engine: Engine[S],
+        watched: PathQuery,
+        assuming: frozenset[str],
+        where: Callable[[tuple[Formula, bool]], S],
     ) -> None:
         self.engine = engine
         self.system = engine.system
@@ -118,56 +123,56 @@ class Product(Generic[S]):
         self.locations = _Locations(read, engine.system, self.allowed)
         self.goals: tuple[Goal, ...] = (*goals(engine.system, assuming, watched.along), *self.locations.marks)
         self._where = where
-        self._labels: dict[tuple[tuple[Formula, bool], ...], S] = {}
-        self.nowhere = engine.without(engine.reachable, engine.reachable)
+        self._labels: dict[tuple[Claim, ...], S] = {}
+        self.nowhere = engine.difference(engine.reachable, engine.reachable)
 
     # --- sets
-    def on(self, states: S, locations: Iterable[int]) -> Located[S]:
+    def on(self, states: S, locations: Iterable[int]) -> ProductSet[S]:
         """Return these states with the automaton at any of these locations."""
         chosen = frozenset(locations)
         return tuple(states if number in chosen else self.nowhere for number in range(len(self.locations.arcs)))
 
     @cached_property
-    def everything(self) -> Located[S]:
+    def everything(self) -> ProductSet[S]:
         return (self.engine.reachable,) * len(self.locations.arcs)
 
-    def where(self, condition: Expr) -> Located[S]:
+    def where(self, condition: Expr) -> ProductSet[S]:
         if LOCATION not in reads(condition):
             return (self.engine.where(condition),) * len(self.locations.arcs)
         places = range(len(self.locations.arcs))
         return self.on(self.engine.reachable, [place for place in places if holds(condition, {LOCATION: place})])
 
-    def recurrent(self, condition: Expr | Regardless) -> Located[S]:
+    def recurrent(self, condition: Expr | Regardless) -> ProductSet[S]:
         if isinstance(condition, Regardless):
             return (self.engine.recurrent(condition),) * len(self.locations.arcs)
         return self.where(condition)
 
-    def enabled(self, justice: Justice) -> Located[S]:
+    def enabled(self, justice: Justice) -> ProductSet[S]:
         return self.where(self.system.enabled(justice))
 
-    def both(self, left: Located[S], right: Located[S]) -> Located[S]:
-        return tuple(map(self.engine.both, left, right))
+    def intersection(self, left: ProductSet[S], right: ProductSet[S]) -> ProductSet[S]:
+        return tuple(map(self.engine.intersection, left, right))
 
-    def either(self, left: Located[S], right: Located[S]) -> Located[S]:
-        return tuple(map(self.engine.either, left, right))
+    def union(self, left: ProductSet[S], right: ProductSet[S]) -> ProductSet[S]:
+        return tuple(map(self.engine.union, left, right))
 
-    def without(self, left: Located[S], right: Located[S]) -> Located[S]:
-        return tuple(map(self.engine.without, left, right))
+    def difference(self, left: ProductSet[S], right: ProductSet[S]) -> ProductSet[S]:
+        return tuple(map(self.engine.difference, left, right))
 
-    def complement(self, states: Located[S]) -> Located[S]:
-        return self.without(self.everything, states)
+    def complement(self, states: ProductSet[S]) -> ProductSet[S]:
+        return self.difference(self.everything, states)
 
-    def is_empty(self, states: Located[S]) -> bool:
+    def is_empty(self, states: ProductSet[S]) -> bool:
         return all(map(self.engine.is_empty, states))
 
-    def pick(self, states: Located[S]) -> State:
+    def pick(self, states: ProductSet[S]) -> State:
         place = next(place for place, some in enumerate(states) if not self.engine.is_empty(some))
         return self.engine.pick(states[place]) | {LOCATION: place}
 
-    def single(self, state: State) -> Located[S]:
-        return self.on(self.engine.single(without_location(state)), [int(state[LOCATION])])
+    def singleton(self, state: State) -> ProductSet[S]:
+        return self.on(self.engine.singleton(without_location(state)), [int(state[LOCATION])])
 
-    def contains(self, states: Located[S], state: State) -> bool:
+    def contains(self, states: ProductSet[S], state: State) -> bool:
         return self.engine.contains(states[int(state[LOCATION])], without_location(state))
 
     # --- steps, the idle one among them
@@ -176,34 +181,34 @@ class Product(Generic[S]):
         if arc.labels not in self._labels:
             states = self.engine.reachable
             for claim in arc.labels:
-                states = self.engine.both(states, self._where(claim))
+                states = self.engine.intersection(states, self._where(claim))
             self._labels[arc.labels] = states
         return self._labels[arc.labels]
 
     def _taking(self, arc: _Arc, chosen: frozenset[int] | None) -> tuple[int, ...]:
         return arc.steps if chosen is None else tuple(step for step in arc.steps if step in chosen)
 
-    def successors(self, states: Located[S], steps: Iterable[int] | None = None) -> Located[S]:
+    def successors(self, states: ProductSet[S], steps: Iterable[int] | None = None) -> ProductSet[S]:
         chosen = None if steps is None else frozenset(steps)
         found = [self.nowhere] * len(states)
         for place, here in enumerate(states):
             if self.engine.is_empty(here):
                 continue
             for arc in self.locations.arcs[place]:
-                leaving = self.engine.both(here, self.labelled(arc))
+                leaving = self.engine.intersection(here, self.labelled(arc))
                 if self.engine.is_empty(leaving):
                     continue
                 if self.system.is_synchronous:
-                    found[arc.target] = self.engine.either(found[arc.target], self.engine.successors(leaving))
+                    found[arc.target] = self.engine.union(found[arc.target], self.engine.successors(leaving))
                     continue
                 taking = self._taking(arc, chosen)
                 reached = [self.engine.successors(leaving, taking)] if taking else []
                 reached += [leaving] if arc.idle and (chosen is None or IDLE in chosen) else []
                 for some in reached:
-                    found[arc.target] = self.engine.either(found[arc.target], some)
+                    found[arc.target] = self.engine.union(found[arc.target], some)
         return tuple(found)
 
-    def predecessors(self, states: Located[S], steps: Iterable[int] | None = None) -> Located[S]:
+    def predecessors(self, states: ProductSet[S], steps: Iterable[int] | None = None) -> ProductSet[S]:
         chosen = None if steps is None else frozenset(steps)
         before: dict[tuple[int, tuple[int, ...]], S] = {}
 
@@ -215,10 +220,10 @@ class Product(Generic[S]):
                 found = self.engine.predecessors(states[arc.target], taking or None) if some else self.nowhere
                 before[arc.target, taking] = found
             if self.system.is_synchronous:
-                return self.engine.both(found, self.labelled(arc))
+                return self.engine.intersection(found, self.labelled(arc))
             if arc.idle and (chosen is None or IDLE in chosen):
-                found = self.engine.either(found, states[arc.target])
-            return self.engine.both(found, self.labelled(arc))
+                found = self.engine.union(found, states[arc.target])
+            return self.engine.intersection(found, self.labelled(arc))
 
         filled = [not self.engine.is_empty(some) for some in states]
         result: list[S] = []
@@ -226,7 +231,7 @@ class Product(Generic[S]):
             found = self.nowhere
             for arc in arcs:
                 if filled[arc.target]:
-                    found = self.engine.either(found, leading(arc))
+                    found = self.engine.union(found, leading(arc))
             result.append(found)
         return tuple(result)
 
@@ -242,7 +247,7 @@ class Product(Generic[S]):
         return tuple(dict.fromkeys(targets))
 
     # --- where to go
-    def accepted(self, fair: S) -> Located[S]:
+    def accepted(self, fair: S) -> ProductSet[S]:
         """Return where nothing is asked any more of fair runs, whichever step comes next."""
         return tuple(
             fair if place in self.locations.done else self._finishing(arcs, fair)
@@ -253,12 +258,12 @@ class Product(Generic[S]):
         found = self.nowhere
         for arc in arcs:
             if arc.target in self.locations.done and arc.idle and len(arc.steps) == len(self.allowed):
-                found = self.engine.either(found, self.labelled(arc))
-        return self.engine.both(found, fair)
+                found = self.engine.union(found, self.labelled(arc))
+        return self.engine.intersection(found, fair)
 
     def fair(
-        self, states: Located[S], before: Callable[[Located[S]], Located[S]], wanted: Iterable[Goal]
-    ) -> Located[S]:
+        self, states: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]], wanted: Iterable[Goal]
+    ) -> ProductSet[S]:
         """Return from where a run stays in the set for ever and meets all that is wanted again and again."""
         wanted = tuple(wanted)
         while True:
@@ -266,45 +271,49 @@ class Product(Generic[S]):
             states = self._lasting(states, before)
             for goal in wanted:
                 states = self._leading(self._meeting(goal, states), states, before)
-            if self.is_empty(self.without(known, states)):
+            if self.is_empty(self.difference(known, states)):
                 return states
 
-    def _meeting(self, goal: Goal, states: Located[S]) -> Located[S]:
+    def _meeting(self, goal: Goal, states: ProductSet[S]) -> ProductSet[S]:
         if not isinstance(goal, Justice):
-            return self.both(states, self.recurrent(goal))
-        met = self.without(states, self.enabled(goal))
-        return self.either(met, self.both(states, self.predecessors(states, goal.steps))) if goal.steps else met
+            return self.intersection(states, self.recurrent(goal))
+        met = self.difference(states, self.enabled(goal))
+        return self.union(met, self.intersection(states, self.predecessors(states, goal.steps))) if goal.steps else met
 
-    def _lasting(self, states: Located[S], before: Callable[[Located[S]], Located[S]]) -> Located[S]:
+    def _lasting(self, states: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]]) -> ProductSet[S]:
         while True:
-            fewer = self.both(states, before(states))
-            if self.is_empty(self.without(states, fewer)):
+            fewer = self.intersection(states, before(states))
+            if self.is_empty(self.difference(states, fewer)):
                 return states
             states = fewer
 
     def _leading(
-        self, target: Located[S], within: Located[S], before: Callable[[Located[S]], Located[S]]
-    ) -> Located[S]:
+        self, target: ProductSet[S], within: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]]
+    ) -> ProductSet[S]:
         found = front = target
         while not self.is_empty(front):
-            front = self.without(self.both(before(front), within), found)
-            found = self.either(found, front)
+            front = self.difference(self.intersection(before(front), within), found)
+            found = self.union(found, front)
         return found
 
-    def ahead(self, starts: Located[S]) -> Located[S]:
+    def ahead(self, starts: ProductSet[S]) -> ProductSet[S]:
         """Return everything that can be reached."""
         found = front = starts
         while not self.is_empty(front):
-            front = self.without(self.successors(front), found)
-            found = self.either(found, front)
+            front = self.difference(self.successors(front), found)
+            found = self.union(found, front)
         return found
 
 
-class Watching(Ways[Located[S]], Generic[S]):
+class ProductRunSearch(RunSearch[ProductSet[S]], Generic[S]):
     """Runs that have what is watched for, the shorter and the quieter the better."""
 
     def __init__(
-        self, engine: Engine[S], watched: Watched, assuming: frozenset[str], where: Callable[[tuple[Formula, bool]], S]
+        self,
+        engine: Engine[S],
+        watched: PathQuery,
+        assuming: frozenset[str],
+        where: Callable[[tuple[Formula, bool]], S],
     ) -> None:
         self.product: Product[S] = Product(engine, watched, assuming, where)
         groups = [tuple(step for step in group if step in self.product.allowed) for group in step_groups(engine.system)]
@@ -360,10 +369,10 @@ class Watching(Ways[Located[S]], Generic[S]):
         begun = self._begun(starts)
         states = product.ahead(begun) if self._is_small else product.everything
         states = product.fair(states, product.predecessors, self.goals)
-        begun = product.both(begun, states)
+        begun = product.intersection(begun, states)
         return None if product.is_empty(begun) else _plain(self.circling(product.pick(begun), states))
 
-    def _begun(self, starts: S) -> Located[S]:
+    def _begun(self, starts: S) -> ProductSet[S]:
         return self.product.on(starts, self.product.locations.initial)
 
     @cached_property
@@ -371,7 +380,7 @@ class Watching(Ways[Located[S]], Generic[S]):
         return self.goals[: len(self.goals) - len(self.product.locations.marks)]
 
     @cached_property
-    def _rest(self) -> Located[S]:
+    def _rest(self) -> ProductSet[S]:
         """Where the system may stay for ever while the automaton goes on and sees every mark again and again."""
         product = self.product
         quiet = product.engine.where(rest(product.system, self._justice))
@@ -381,14 +390,14 @@ class Watching(Ways[Located[S]], Generic[S]):
             for arcs in product.locations.arcs
         ]
 
-        def before(states: Located[S]) -> Located[S]:
+        def before(states: ProductSet[S]) -> ProductSet[S]:
             found = []
             for arcs in through:
                 some = product.nowhere
                 for arc in arcs:
-                    leading = product.engine.both(states[arc.target], product.labelled(arc))
-                    some = product.engine.either(some, leading)
-                found.append(product.engine.both(some, quiet))
+                    leading = product.engine.intersection(states[arc.target], product.labelled(arc))
+                    some = product.engine.union(some, leading)
+                found.append(product.engine.intersection(some, quiet))
             return tuple(found)
 
         return product.fair((quiet,) * len(through), before, product.locations.marks)

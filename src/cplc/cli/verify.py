@@ -26,8 +26,8 @@ from cplc.runtime import checkpointing as unfinished
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
-    from cplc.checking.verify import Settled
-    from cplc.compilation import Asked, Compilation, IsplReading, Strategies
+    from cplc.checking.verify import AnswerListener
+    from cplc.compilation import BoundQuestion, Compilation, IsplCompilation, Strategies
     from cplc.parameterised import EverySize
     from cplc.questions import EngineName
     from cplc.report.text import Detail
@@ -219,7 +219,7 @@ def command(
 
 
 def _asked(
-    compilation: Compilation | IsplReading, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
+    compilation: Compilation | IsplCompilation, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
 ) -> Questions | tuple[Diagnostic, ...]:
     """Return the questions, or what is wrong with the formula."""
     from cplc.compilation import Compilation
@@ -239,7 +239,7 @@ def _asked(
 
 
 def _every_size(
-    compilation: Compilation | IsplReading, counting: str, limits: Limits, run: Run, *, vacuity: bool
+    compilation: Compilation | IsplCompilation, counting: str, limits: Limits, run: Run, *, vacuity: bool
 ) -> EverySize:
     """Return what verifies every size of a family, in the time that there is for so many questions."""
     from cplc.compilation import Compilation
@@ -263,18 +263,18 @@ def _every_size(
 
 
 def _answered(
-    compilation: Compilation | IsplReading,
-    asked: Sequence[Asked],
+    compilation: Compilation | IsplCompilation,
+    asked: Sequence[BoundQuestion],
     engine: EngineName,
     *,
     vacuity: bool,
     stores: Sequence[Answers],
-    settled: Settled,
+    settled: AnswerListener,
 ) -> Iterator[Result]:
     """Yield the answers; thresholds of participants come last, and are found anew every time."""
     others = [one for one in asked if one.question.kind != "analysis"]
 
-    def verify(some: Sequence[Asked]) -> Iterator[Result]:
+    def verify(some: Sequence[BoundQuestion]) -> Iterator[Result]:
         return compilation.verify(some, engine, vacuity=vacuity, settled=settled)
 
     told = {**description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}

@@ -22,7 +22,7 @@ from functools import cached_property
 from itertools import combinations
 
 from cplc.checking.results import Question
-from cplc.engines.view_abstraction import Companions
+from cplc.engines.view_abstraction import ViewAbstraction
 from cplc.logic.expressions import And as AllOf
 from cplc.logic.expressions import Or as AnyOf
 from cplc.logic.expressions import conj
@@ -180,7 +180,7 @@ class _Few:
     """Some members of a system of one more."""
 
     excerpt: Excerpt
-    companions: Companions
+    companions: ViewAbstraction
 
     def show(self, one: _Asked, two: _Asked) -> bool:
         """Whether the invariant implies all formulas, asked of one member more than are looked at, and of two."""
@@ -222,7 +222,7 @@ def _few(one: _Asked, two: _Asked) -> _Few | None:
     except Entangled:
         return None
     members = [variables_of(found.system, one.kin, (member,)) for member in one.kin.indices[:-1]]
-    return _Few(found, Companions(found, members))
+    return _Few(found, ViewAbstraction(found, members))
 
 
 def _told(found: Excerpt) -> Hashable:

@@ -134,8 +134,8 @@ class RunVerdicts:
         engine = self._engines.get(variables)
         if engine is None:
             engine = self._engines[variables] = ExplicitEngine(self._slices.of(variables), self._limit)
-        here = engine.single({variable.name: state[variable.name] for variable in engine.system.variables})
-        return not engine.is_empty(engine.both(here, engine.satisfying(formula, assuming)))
+        here = engine.singleton({variable.name: state[variable.name] for variable in engine.system.variables})
+        return not engine.is_empty(engine.intersection(here, engine.satisfying(formula, assuming)))
 
 
 def _without_universal(path: Formula, *, positive: bool = True) -> Formula:

@@ -42,13 +42,13 @@ class Sets(ABC, Generic[S]):
     def reachable(self) -> S: ...
 
     @abstractmethod
-    def both(self, left: S, right: S) -> S: ...
+    def intersection(self, left: S, right: S) -> S: ...
 
     @abstractmethod
-    def either(self, left: S, right: S) -> S: ...
+    def union(self, left: S, right: S) -> S: ...
 
     @abstractmethod
-    def without(self, left: S, right: S) -> S: ...
+    def difference(self, left: S, right: S) -> S: ...
 
     @abstractmethod
     def is_empty(self, states: S) -> bool:
@@ -62,7 +62,7 @@ class Sets(ABC, Generic[S]):
         """Return a reachable state of the set."""
 
     @abstractmethod
-    def single(self, state: State) -> S: ...
+    def singleton(self, state: State) -> S: ...
 
     @abstractmethod
     def alike(self, variables: Sequence[str], states: S) -> S:
@@ -70,7 +70,7 @@ class Sets(ABC, Generic[S]):
 
     @property
     def nothing(self) -> S:
-        return self.without(self.everything, self.everything)
+        return self.difference(self.everything, self.everything)
 
 
 class Arena(Sets[S]):
@@ -95,7 +95,7 @@ class Arena(Sets[S]):
 
     def forcing(self, steps: Sequence[int], goal: S) -> S:
         """Return where one of the steps is possible, and all that are lead into the goal."""
-        return self.without(self.enabled(steps), self.before(self.without(self.everything, goal), steps))
+        return self.difference(self.enabled(steps), self.before(self.difference(self.everything, goal), steps))
 
 
 @dataclass(frozen=True)
@@ -196,8 +196,8 @@ class Game(Generic[S]):
 
     def coming(self, goal: S) -> S:
         """Return where the goal is so and stays so whoever moves next: nobody may, or somebody else."""
-        missing = self.arena.without(self.arena.everything, goal)
-        return self.arena.without(goal, self.arena.before(missing, self.others))
+        missing = self.arena.difference(self.arena.everything, goal)
+        return self.arena.difference(goal, self.arena.before(missing, self.others))
 
     def reaching(self, through: S, goal: S, choices: Choices[S] | None = None) -> Plan[S]:
         """Return from where the group can make sure that the goal is reached by way of ``through``, and how.
@@ -215,7 +215,7 @@ class Game(Generic[S]):
             if known is not None and known.isdisjoint(self._writes(helper)):
                 continue
             helping, how = self._helping(helper, won, choices)
-            keep = arena.without(arena.both(through, helping), won)
+            keep = arena.difference(arena.intersection(through, helping), won)
             if arena.is_empty(keep):
                 continue
             keep = arena.staying(keep, won, moves)
@@ -223,9 +223,9 @@ class Game(Generic[S]):
                 continue
             waiting = keep
             for step, where in how:
-                insisted.append((step, arena.both(waiting, where)))
-                waiting = arena.without(waiting, where)
-            won, idle = arena.either(won, keep), 0
+                insisted.append((step, arena.intersection(waiting, where)))
+                waiting = arena.difference(waiting, where)
+            won, idle = arena.union(won, keep), 0
             known = arena.depends_on(won)
         return Plan(won, tuple(insisted))
 
@@ -244,7 +244,7 @@ class Game(Generic[S]):
             return self._own_justice(helper, won, choices or self._free)
         helping = arena.forcing((helper,), won)
         if choices is not None:
-            helping = arena.both(helping, choices.allowed[helper])
+            helping = arena.intersection(helping, choices.allowed[helper])
         return helping, ((helper, helping),)
 
     def _own_justice(self, justice: Justice, won: S, choices: Choices[S]) -> tuple[S, tuple[tuple[int, S], ...]]:
@@ -255,16 +255,16 @@ class Game(Generic[S]):
         """
         arena = self.arena
         others = tuple(step for step in justice.steps if step in self.others)
-        missing = arena.without(arena.everything, won)
+        missing = arena.difference(arena.everything, won)
         astray = arena.before(missing, others)
         possible = arena.enabled(others)
         for step, where in choices.made:
             if step in justice.steps:
-                astray = arena.either(astray, arena.both(where, arena.before(missing, (step,))))
+                astray = arena.union(astray, arena.intersection(where, arena.before(missing, (step,))))
         how: list[tuple[int, S]] = []
         for step in justice.steps:
             if step in choices.allowed:
-                leading = arena.both(choices.allowed[step], arena.forcing((step,), won))
-                how.append((step, arena.without(leading, possible)))
-                possible = arena.either(possible, leading)
-        return arena.without(possible, astray), tuple(how)
+                leading = arena.intersection(choices.allowed[step], arena.forcing((step,), won))
+                how.append((step, arena.difference(leading, possible)))
+                possible = arena.union(possible, leading)
+        return arena.difference(possible, astray), tuple(how)

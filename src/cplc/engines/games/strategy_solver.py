@@ -81,7 +81,7 @@ def _reaching(game: Game[S], formula: Enforces, assuming: frozenset[str], throug
     if near is not None:
         searches.insert(0, Search(Game(arena, game.system, formula.group, assuming, near), through, goal))
         narrow = searches[0].solution()
-        if arena.is_empty(arena.without(possible, narrow.won)):
+        if arena.is_empty(arena.difference(possible, narrow.won)):
             return replace(narrow, joint=lambda starts: _joint(searches, starts))
     return _searched(searches[-1], searches)
 

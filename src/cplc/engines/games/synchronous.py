@@ -94,9 +94,9 @@ class RoundGame(Generic[S]):
         arena, before = self.arena, self.arena.nothing
         for action in player.actions:
             where = self.allowed[player.choice, action.name]
-            if not arena.is_empty(arena.both(before, where)):
+            if not arena.is_empty(arena.intersection(before, where)):
                 return True
-            before = arena.either(before, where)
+            before = arena.union(before, where)
         return False
 
     @cached_property
@@ -112,8 +112,8 @@ class RoundGame(Generic[S]):
     def forced(self, goal: S, may: May[S] | None = None) -> Forced[S]:
         """Return where some choice of the members has only the goal follow."""
         arena = self.arena
-        found = arena.keeping_out(arena.without(self.counting, goal), self.may if may is None else may)
-        return Forced(arena.both(found.won, arena.both(self.playable, self.counting)), found.chosen)
+        found = arena.keeping_out(arena.difference(self.counting, goal), self.may if may is None else may)
+        return Forced(arena.intersection(found.won, arena.intersection(self.playable, self.counting)), found.chosen)
 
     # --- endless play, without conditions of fairness
 
@@ -124,38 +124,38 @@ class RoundGame(Generic[S]):
             forced = self.forced(goal.states, may)
             return Plan(forced.won, chosen=forced.chosen(forced.won))
         if goal.operator is Globally:
-            kept = arena.both(goal.states, self.counting)
+            kept = arena.intersection(goal.states, self.counting)
             while True:
                 forced = self.forced(kept, may)
-                safe = arena.both(kept, forced.won)
-                if arena.is_empty(arena.without(kept, safe)):
+                safe = arena.intersection(kept, forced.won)
+                if arena.is_empty(arena.difference(kept, safe)):
                     return Plan(kept, chosen=forced.chosen(kept))
                 kept = safe
-        won, done = arena.both(goal.states, self.counting), list[tuple[Joint, S]]()
+        won, done = arena.intersection(goal.states, self.counting), list[tuple[Joint, S]]()
         while True:
             forced = self.forced(won, may)
-            new = arena.without(arena.both(forced.won, goal.through), won)
+            new = arena.difference(arena.intersection(forced.won, goal.through), won)
             if arena.is_empty(new):
                 return Plan(won, chosen=tuple(done))
             done += forced.chosen(new)
-            won = arena.either(won, new)
+            won = arena.union(won, new)
 
     # --- with conditions of fairness
 
     def cannot_keep_from(self, goal: S) -> S:
         """Return where some round leads into the goal, and no choice of the group keeps it from that."""
         arena = self.arena
-        some = arena.both(arena.before(arena.both(goal, self.counting)), self.counting)
-        return arena.without(some, self.forced(arena.without(self.counting, goal)).won)
+        some = arena.intersection(arena.before(arena.intersection(goal, self.counting)), self.counting)
+        return arena.difference(some, self.forced(arena.difference(self.counting, goal)).won)
 
     def _led_to(self, through: S, goal: S) -> S:
         """Return where the group cannot keep the goal from being reached by way of ``through``."""
         arena, found = self.arena, goal
         while True:
-            more = arena.without(arena.both(through, self.cannot_keep_from(found)), found)
+            more = arena.difference(arena.intersection(through, self.cannot_keep_from(found)), found)
             if arena.is_empty(more):
                 return found
-            found = arena.either(found, more)
+            found = arena.union(found, more)
 
     def _led_on(self, within: S, fairness: Sequence[S]) -> S:
         """Return where the group cannot keep a fair run from staying in a set."""
@@ -163,23 +163,25 @@ class RoundGame(Generic[S]):
         while True:
             stay = within
             for condition in fairness:
-                stay = arena.both(stay, self.cannot_keep_from(self._led_to(within, arena.both(found, condition))))
-            if arena.is_empty(arena.without(found, stay)):
+                stay = arena.intersection(
+                    stay, self.cannot_keep_from(self._led_to(within, arena.intersection(found, condition)))
+                )
+            if arena.is_empty(arena.difference(found, stay)):
                 return found
-            found = arena.both(found, stay)
+            found = arena.intersection(found, stay)
 
     def fairly(self, goal: Goal[S], fairness: Sequence[S]) -> S:
         """Return where the group has its way on fair runs."""
         arena = self.arena
-        missing = arena.without(self.counting, goal.states)
+        missing = arena.difference(self.counting, goal.states)
         if goal.operator is Globally:
-            return arena.without(self.counting, self._led_to(self.counting, missing))
+            return arena.difference(self.counting, self._led_to(self.counting, missing))
         fair = self._led_on(self.counting, fairness)
         if goal.operator is Next:
-            lost = self.cannot_keep_from(arena.both(fair, missing))
+            lost = self.cannot_keep_from(arena.intersection(fair, missing))
         elif goal.operator is Finally:
-            lost = self._led_on(arena.both(fair, missing), fairness)
+            lost = self._led_on(arena.intersection(fair, missing), fairness)
         else:
-            broken = arena.both(arena.without(missing, goal.through), fair)
-            lost = arena.either(self._led_to(missing, broken), self._led_on(missing, fairness))
-        return arena.without(self.counting, lost)
+            broken = arena.intersection(arena.difference(missing, goal.through), fair)
+            lost = arena.union(self._led_to(missing, broken), self._led_on(missing, fairness))
+        return arena.difference(self.counting, lost)

@@ -43,16 +43,16 @@ class UniformSearch(StrategySearch[S, str]):
         for joint, where in bound.chosen:
             for key in joint:
                 choice = key[0]
-                alike = arena.without(arena.alike(self.sees[choice], where), decided[choice])
-                decided[choice] = arena.either(decided[choice], alike)
-                table[key] = arena.either(table.get(key, arena.nothing), alike)
+                alike = arena.difference(arena.alike(self.sees[choice], where), decided[choice])
+                decided[choice] = arena.union(decided[choice], alike)
+                table[key] = arena.union(table.get(key, arena.nothing), alike)
         return self._acting(table, decided)
 
     def _acting(self, table: Table[S], decided: dict[str, S]) -> Plan[S]:
         """Return where a strategy succeeds; it does so nowhere where nothing is decided."""
         complete = self.counting
         for where in decided.values():
-            complete = self.arena.both(complete, where)
+            complete = self.arena.intersection(complete, where)
         return self._solved(self._may(table, decided, complete))
 
     def _solved(self, may: May[S]) -> Plan[S]:
@@ -65,7 +65,7 @@ class UniformSearch(StrategySearch[S, str]):
         table: Table[S] = {}
         for sight, action in chosen.items():
             key = sight[0], action
-            table[key] = self.arena.either(table.get(key, self.arena.nothing), self.states(sight))
+            table[key] = self.arena.union(table.get(key, self.arena.nothing), self.states(sight))
         return table
 
     def _may(self, table: Table[S], decided: Mapping[str, S], within: S | None = None) -> May[S]:
@@ -76,15 +76,17 @@ class UniformSearch(StrategySearch[S, str]):
             may[choice] = {}
             for action, where in allowed.items():
                 fixed = table.get((choice, action), arena.nothing)
-                here = arena.either(fixed, arena.without(arena.everything, decided[choice]))
-                may[choice][action] = arena.both(where, here if within is None else arena.both(here, within))
+                here = arena.union(fixed, arena.difference(arena.everything, decided[choice]))
+                may[choice][action] = arena.intersection(
+                    where, here if within is None else arena.intersection(here, within)
+                )
         return may
 
     def options(self, sight: Sight) -> Iterator[str]:
         """Yield the actions that are allowed in some state that looks so."""
         arena, seen = self.arena, self.states(sight)
         for action in self.game.system.player[sight[0]].actions:
-            if not arena.is_empty(arena.both(seen, self.game.allowed[sight[0], action.name])):
+            if not arena.is_empty(arena.intersection(seen, self.game.allowed[sight[0], action.name])):
                 yield action.name
 
     # --- play
@@ -102,7 +104,7 @@ class UniformSearch(StrategySearch[S, str]):
         while not arena.is_empty(more):
             after = arena.nothing
             for joint, where in bound.chosen:
-                after = arena.either(after, arena.after(arena.both(more, where), joint))
-            more = arena.without(after, met)
-            met = arena.either(met, more)
+                after = arena.union(after, arena.after(arena.intersection(more, where), joint))
+            more = arena.difference(after, met)
+            met = arena.union(met, more)
         return met

@@ -40,8 +40,8 @@ class Search(StrategySearch[S, int | None]):
         made = list(self._made(chosen))
         for step, where in bound.insisted:
             agent = self.game.system.steps[step].actor
-            alike = arena.without(arena.alike(self.sees[agent], where), decided[agent])
-            decided[agent] = arena.either(decided[agent], alike)
+            alike = arena.difference(arena.alike(self.sees[agent], where), decided[agent])
+            decided[agent] = arena.union(decided[agent], alike)
             made.append((step, alike))
         return self._insisting(made)
 
@@ -61,30 +61,30 @@ class Search(StrategySearch[S, int | None]):
         insisted = self.arena.nothing
         for own, where in made:
             if own == step:
-                insisted = self.arena.either(insisted, where)
+                insisted = self.arena.union(insisted, where)
         return insisted
 
     def _made(self, chosen: Chosen) -> Made[S]:
         made: dict[int, S] = {}
         for sight, step in chosen.items():
             if step is not None:
-                made[step] = self.arena.either(made.get(step, self.arena.nothing), self.states(sight))
+                made[step] = self.arena.union(made.get(step, self.arena.nothing), self.states(sight))
         return tuple(made.items())
 
     def _open_choices(self, chosen: Chosen) -> Choices[S]:
         made, decided = self._made(chosen), self.decided(chosen)
         allowed = {}
         for agent, sends in self.game.own.items():
-            undecided = self.arena.without(self.arena.everything, decided[agent])
+            undecided = self.arena.difference(self.arena.everything, decided[agent])
             for step in sends:
-                allowed[step] = self.arena.either(undecided, self._where(step, made))
+                allowed[step] = self.arena.union(undecided, self._where(step, made))
         return Choices(tuple(made), allowed)
 
     def options(self, sight: Sight) -> Iterator[int | None]:
         """Yield a send that is possible in some state that looks so, each of them, and none."""
         arena, seen = self.arena, self.states(sight)
         for step in self.game.own[sight[0]]:
-            if not arena.is_empty(arena.both(seen, self._arena.enabled((step,)))):
+            if not arena.is_empty(arena.intersection(seen, self._arena.enabled((step,)))):
                 yield step
         yield None
 
@@ -98,11 +98,11 @@ class Search(StrategySearch[S, int | None]):
         """Return the states that are met while the goal is not reached."""
         arena = self._arena
         moves = Moves(self.game.others, (*self._made(chosen), *bound.insisted))
-        met = more = arena.without(starts, self.goal)
+        met = more = arena.difference(starts, self.goal)
         while not arena.is_empty(more):
             after = arena.after(more, moves.steps)
             for step, where in moves.insisted:
-                after = arena.either(after, arena.after(arena.both(more, where), (step,)))
-            more = arena.without(after, arena.either(met, self.goal))
-            met = arena.either(met, more)
+                after = arena.union(after, arena.after(arena.intersection(more, where), (step,)))
+            more = arena.difference(after, arena.union(met, self.goal))
+            met = arena.union(met, more)
         return met

@@ -104,13 +104,13 @@ class StrategySearch(Generic[S, V]):
         arena = self.arena
         bound = self.bound(chosen)
         possible = self.certain(bound.won)
-        if arena.is_empty(arena.without(possible, self._won)):
+        if arena.is_empty(arena.difference(possible, self._won)):
             return
         self._add(self.made_uniform(bound, chosen))
-        while not arena.is_empty(left := arena.without(possible, self._won)):
-            start = arena.single(arena.pick(left))
+        while not arena.is_empty(left := arena.difference(possible, self._won)):
+            start = arena.singleton(arena.pick(left))
             suggested, doubtful = self._suggestion(start, chosen, bound)
-            if not arena.is_empty(arena.both(self._add(self.alone(suggested)), start)):
+            if not arena.is_empty(arena.intersection(self._add(self.alone(suggested)), start)):
                 continue
             yield from self._branches(chosen, suggested, doubtful)
             return
@@ -118,9 +118,9 @@ class StrategySearch(Generic[S, V]):
     def _add(self, plan: Plan[S]) -> S:
         """Keep a strategy that wins more than is won already; return what it wins."""
         arena, won = self.arena, self.certain(plan.won)
-        if not arena.is_empty(arena.without(won, self._won)):
+        if not arena.is_empty(arena.difference(won, self._won)):
             self._plans.append(Plan(won, plan.insisted, plan.chosen))
-            self._won = arena.either(self._won, won)
+            self._won = arena.union(self._won, won)
         return won
 
     # --- one strategy for many states
@@ -151,7 +151,7 @@ class StrategySearch(Generic[S, V]):
         yield from self._branches(chosen, suggested, doubtful)
 
     def _wins(self, plan: Plan[S], starts: S) -> bool:
-        return self.arena.is_empty(self.arena.without(starts, self.certain(plan.won)))
+        return self.arena.is_empty(self.arena.difference(starts, self.certain(plan.won)))
 
     # --- what to try next
 
@@ -167,11 +167,11 @@ class StrategySearch(Generic[S, V]):
         doubtful: Sight | None = None
         is_torn = False
         for who, option, where in self.suggestions(bound):
-            rest = arena.both(met, where)
+            rest = arena.intersection(met, where)
             while not arena.is_empty(rest):
                 self.count()
                 sight = self._sight(who, arena.pick(rest))
-                rest = arena.without(rest, self.states(sight))
+                rest = arena.difference(rest, self.states(sight))
                 if sight in chosen:
                     continue
                 differs = suggested.setdefault(sight, option) != option
@@ -199,7 +199,9 @@ class StrategySearch(Generic[S, V]):
     def alike(self, states: S) -> S:
         """Return the states that count and look to the members together like one of these."""
         arena = self.arena
-        return arena.both(arena.alike(self.together, states), arena.both(self.counting, arena.reachable))
+        return arena.intersection(
+            arena.alike(self.together, states), arena.intersection(self.counting, arena.reachable)
+        )
 
     def certain(self, states: S) -> S:
         """Return the states such that all that look the same to the members together are in the set."""
@@ -220,11 +222,11 @@ class StrategySearch(Generic[S, V]):
         """Return in which states each member has chosen."""
         decided = dict.fromkeys(self.sees, self.arena.nothing)
         for sight in chosen:
-            decided[sight[0]] = self.arena.either(decided[sight[0]], self.states(sight))
+            decided[sight[0]] = self.arena.union(decided[sight[0]], self.states(sight))
         return decided
 
 
 def certain(arena: Sets[S], together: Sequence[str], states: S, counting: S) -> S:
     """Return the states that count such that all that count and agree on some variables are in the set."""
-    missing = arena.without(counting, states)
-    return arena.without(arena.both(states, counting), arena.alike(together, missing))
+    missing = arena.difference(counting, states)
+    return arena.difference(arena.intersection(states, counting), arena.alike(together, missing))

@@ -28,13 +28,13 @@ class SymbolicSets(Sets[Node]):
     def reachable(self) -> Node:
         return self._sweeps.reachable
 
-    def both(self, left: Node, right: Node) -> Node:
+    def intersection(self, left: Node, right: Node) -> Node:
         return left & right
 
-    def either(self, left: Node, right: Node) -> Node:
+    def union(self, left: Node, right: Node) -> Node:
         return left | right
 
-    def without(self, left: Node, right: Node) -> Node:
+    def difference(self, left: Node, right: Node) -> Node:
         return left & ~right
 
     def is_empty(self, states: Node) -> bool:
@@ -46,7 +46,7 @@ class SymbolicSets(Sets[Node]):
     def pick(self, states: Node) -> State:
         return self._encoding.first(states & self._sweeps.reachable)
 
-    def single(self, state: State) -> Node:
+    def singleton(self, state: State) -> Node:
         return self._encoding.state(state)
 
     def alike(self, variables: Sequence[str], states: Node) -> Node:

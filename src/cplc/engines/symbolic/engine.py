@@ -144,7 +144,7 @@ class SymbolicEngine(Engine[Node]):
         return self._representation.peak
 
     @property
-    def is_spent(self) -> bool:
+    def is_out_of_memory(self) -> bool:
         return "_reachable" in vars(self) and self._encoding.diagrams.is_exhausted
 
     def _noting_limit(self, work: Callable[[], T]) -> T:
@@ -190,15 +190,15 @@ class SymbolicEngine(Engine[Node]):
         return self._reachable & self._encoding.condition(condition)
 
     @_bounded
-    def both(self, left: Node, right: Node) -> Node:
+    def intersection(self, left: Node, right: Node) -> Node:
         return left & right
 
     @_bounded
-    def either(self, left: Node, right: Node) -> Node:
+    def union(self, left: Node, right: Node) -> Node:
         return left | right
 
     @_bounded
-    def without(self, left: Node, right: Node) -> Node:
+    def difference(self, left: Node, right: Node) -> Node:
         return left & ~right
 
     def is_empty(self, states: Node) -> bool:
@@ -216,7 +216,7 @@ class SymbolicEngine(Engine[Node]):
         return self._encoding.first(states)
 
     @_bounded
-    def single(self, state: State) -> Node:
+    def singleton(self, state: State) -> Node:
         found = self._encoding.state(state)
         if found & self._reachable == self._encoding.false:
             raise ValueError("the state is not reachable")

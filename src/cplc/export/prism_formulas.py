@@ -1,0 +1,183 @@
+"""Formulas as properties of a PRISM model in which nothing is left to chance.
+
+There every strategy gives one run, so what holds with probability 1 whatever is chosen holds on all runs, and what
+does not have probability 0 whatever is chosen holds on some run: ``A path`` is ``P>=1 [ path ]`` and ``E path`` is
+``!(P<=0 [ path ])``. Fairness is said within the brackets, where it makes a difference. Only ``!``, ``&``, ``|`` and
+labels are used, and of path operators ``X F G U``, with bounds on ``F`` and ``U`` alone, as
+Storm reads no more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from cplc.export.smv_formulas import Unsaid, what_is
+from cplc.logic import formulas as f
+from cplc.logic.expressions import TRUE, Expr
+from cplc.logic.formulas import Formula
+from cplc.records import dataclass
+
+_MAX_FORMULA_LENGTH: Final = 200_000
+"""Bounds are written out below other operators; a formula that grows beyond this is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pctl:
+    labels: Mapping[Expr, str]
+    """The label of every condition."""
+    fair: tuple[Expr, ...] = ()
+    """What must hold infinitely often on the runs that count."""
+    asks: Callable[[Formula], bool] = lambda _: False
+    """Whether it makes a difference to a quantifier that only fair runs count."""
+
+    def text(self, formula: Formula) -> str:
+        """Return a state formula, closed so that it can stand anywhere; raise `Unsaid`."""
+        match formula:
+            case f.Atom(condition):
+                return self._label(condition)
+            case f.OnPaths(quantifier, path, None):
+                operator = f.ctl_path(formula)
+                fair = self.fair if self.asks(alone(formula)) else ()
+                if fair or operator is None:
+                    return self._linear(quantifier, path, fair)
+                return self._branching(quantifier, operator)
+            case f.OnPaths():
+                raise Unsaid("a quantifier over runs with some steps alone")
+            case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
+                return _boolean(formula, map(self.text, f.children(formula)))
+            case _:
+                raise Unsaid(what_is(formula))
+
+    def _label(self, condition: Expr) -> str:
+        return f'"{self.labels[condition]}"'
+
+    def _branching(self, quantifier: str, path: f.Path) -> str:
+        """Return one operator over state formulas, in PCTL."""
+        match path:
+            case f.Next(operand):
+                return _quantified(quantifier, f"X {self.text(operand)}")
+            case f.Finally(operand, bound):
+                return _quantified(quantifier, f"F{_bound(bound)} {self.text(operand)}")
+            case f.Globally(operand, None):
+                return _quantified(quantifier, f"G {self.text(operand)}")
+            case f.Globally(operand, bound):
+                return _denied(quantifier, f"F{_bound(bound)} {_not(self.text(operand))}")
+            case f.Until(left, right, bound):
+                return _quantified(quantifier, f"{self.text(left)} U{_bound(bound)} {self.text(right)}")
+            case f.WeakUntil(left, right):
+                neither = f"({_not(self.text(left))} & {_not(self.text(right))})"
+                return _denied(quantifier, f"{_not(self.text(right))} U {neither}")
+            case f.Release(left, right):
+                return _denied(quantifier, f"{_not(self.text(left))} U {_not(self.text(right))}")
+
+    def _linear(self, quantifier: str, path: Formula, fair: Iterable[Expr]) -> str:
+        often = [f"(G (F {self._label(condition)}))" for condition in fair]
+        if quantifier == "A":
+            return _quantified(quantifier, " | ".join((*map(_not, often), self._path(path))))
+        return _quantified(quantifier, " & ".join((*often, self._path(path))))
+
+    def _path(self, path: Formula) -> str:
+        """Return a path formula, closed."""
+        if f.is_state_formula(path):
+            return self.text(path)
+        match path:
+            case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
+                return _boolean(path, map(self._path, f.children(path)))
+            case f.Next(operand):
+                return f"(X {self._path(operand)})"
+            case f.Finally(operand, None):
+                return f"(F {self._path(operand)})"
+            case f.Globally(operand, None):
+                return f"(G {self._path(operand)})"
+            case f.Until(left, right, None):
+                return f"({self._path(left)} U {self._path(right)})"
+            case f.WeakUntil(left, right):
+                one, other = self._path(left), self._path(right)
+                return _short(f"(({one} U {other}) | (G {one}))")
+            case f.Release(left, right):
+                return f"!({_not(self._path(left))} U {_not(self._path(right))})"
+            case f.Finally(operand, int() as bound):
+                return self._nested(self._path(operand), "|", bound)
+            case f.Globally(operand, int() as bound):
+                return self._nested(self._path(operand), "&", bound)
+            case f.Until(left, right, int() as bound):
+                one, other = self._path(left), self._path(right)
+                text = other
+                for _ in range(bound):
+                    text = _short(f"({other} | ({one} & (X {text})))")
+                return text
+            case f.Taken() | f.Shorthand():
+                raise Unsaid("steps by their names")
+            case f.Previous() | f.Once() | f.Historically() | f.Since():
+                raise Unsaid("what was before")
+            case _:
+                raise Unsaid(what_is(path))
+
+    def _nested(self, operand: str, link: str, bound: int) -> str:
+        text = operand
+        for _ in range(bound):
+            text = _short(f"({operand} {link} (X {text}))")
+        return text
+
+
+def alone(formula: f.OnPaths) -> Formula:
+    """Return the quantifier and what it stands over, without the quantifiers inside."""
+
+    def without(part: Formula) -> Formula:
+        if f.is_state_formula(part):
+            return f.Atom(TRUE, "")
+        return f.with_children(part, tuple(map(without, f.children(part))))
+
+    return f.OnPaths(formula.quantifier, without(formula.path), formula.along)
+
+
+def _quantified(quantifier: str, path: str) -> str:
+    text = _short(path)
+    return f"(P>=1 [ {text} ])" if quantifier == "A" else f"!(P<=0 [ {text} ])"
+
+
+def _denied(quantifier: str, path: str) -> str:
+    """Return that on all runs, or on some, the path formula is false."""
+    text = _short(path)
+    return f"(P<=0 [ {text} ])" if quantifier == "A" else f"!(P>=1 [ {text} ])"
+
+
+def _bound(bound: int | None) -> str:
+    return "" if bound is None else f"<={bound}"
+
+
+def _not(text: str) -> str:
+    return f"!{text}" if text.startswith(("(", '"')) else f"!({text})"
+
+
+def _boolean(formula: Formula, operands: Iterable[str]) -> str:
+    texts = list(operands)
+    match formula:
+        case f.Not():
+            return _not(texts[0])
+        case f.And():
+            return _joined(" & ", texts, "true")
+        case f.Or():
+            return _joined(" | ", texts, "false")
+        case f.Implies():
+            return _short(f"({_not(texts[0])} | {texts[1]})")
+        case _:
+            left, right = texts
+            return _short(f"(({left} & {right}) | ({_not(left)} & {_not(right)}))")
+
+
+def _joined(link: str, texts: list[str], empty: str) -> str:
+    match texts:
+        case []:
+            return f"({empty})"
+        case [text]:
+            return text
+        case _:
+            return _short(f"({link.join(texts)})")
+
+
+def _short(text: str) -> str:
+    if len(text) > _MAX_FORMULA_LENGTH:
+        raise Unsaid("a bound too large to write out")
+    return text

@@ -1,0 +1,110 @@
+"""Random participants of random systems, judged by all strategies there are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import isinf
+
+from hypothesis import assume, event, given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+from tests.decision.judge import Judge, Undecided
+from tests.decision.strategies import little_games, participants
+from tests.naive import Naive
+from tests.strategies import systems
+
+from cplc.decision import Bounds, analyse
+from cplc.logic.expressions import conj
+from cplc.system.model import System
+from cplc.system.participant import Aspect, Participant
+
+_POLICIES = 100
+_PATHS = 40
+_STATES = 2_000
+"""Sums may grow for ever; nobody waits for that here."""
+
+
+@st.composite
+def _random(draw: DrawFn) -> tuple[System, Participant]:
+    system = draw(systems(fairness=False, states=16))
+    return system, draw(participants(system, intervals=draw(st.booleans())))
+
+
+def _within(bounds: Bounds, value: Fraction) -> None:
+    assert bounds.low <= value <= bounds.high, (bounds, float(value))
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_guaranteed_and_best_are_those_of_all_strategies(data: st.DataObject) -> None:
+    system, participant = data.draw(st.one_of(little_games(), little_games(), _random()))
+    judge = Judge(Naive(system), participant)
+    assume(len(judge.game) <= 24 and judge.policies() <= _POLICIES)
+    event(f"circles: {not judge.is_acyclic}")
+    participant = replace(participant, worth=())
+    fairness, reduction = data.draw(st.booleans()), data.draw(st.booleans())
+    found = analyse(system, participant, fairness=fairness, reduction=reduction, sensitivity=False, limit=_STATES)
+    exactly = analyse(system, participant, fairness=fairness, exact=True, sensitivity=False, limit=_STATES)
+    conditions: dict[Aspect, object] = {"conformance": participant.conforming}
+    if participant.goals:
+        conditions["achievement"] = conj(goal.condition for goal in participant.goals)
+    for aspect, condition in conditions.items():
+        wanted = judge.wanted(condition)  # type: ignore[arg-type]
+        least, most = judge.guaranteed(wanted, fairness), judge.best(wanted)
+        event(f"between: {0 < least < 1}")
+        _within(found.figure(aspect).guaranteed, least)
+        _within(found.figure(aspect).best, most)
+        if not exactly.figure(aspect).unsolved:
+            assert exactly.figure(aspect).guaranteed == Bounds(least, least)
+            assert exactly.figure(aspect).best == Bounds(most, most)
+            assert found.figure(aspect).guaranteed.high - found.figure(aspect).guaranteed.low < 1e-9
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_what_is_made_is_what_all_choices_make(data: st.DataObject) -> None:
+    system, participant = data.draw(st.one_of(little_games(circles=False), _random()))
+    judge = Judge(Naive(system), participant)
+    assume(participant.worth and len(judge.game) <= _PATHS and judge.is_acyclic)
+    exact, reduction = data.draw(st.booleans()), data.draw(st.booleans())
+    found = analyse(system, participant, exact=exact, reduction=reduction, sensitivity=False)
+    assert found.gain is not None
+    (likely, mean), (likeliest, most) = judge.gains(True), judge.gains(False)
+    event(f"between: {0 < likely < 1}")
+    event(f"distribution: {found.gain.distribution is not None}")
+    _within(found.figure("benefit").guaranteed, likely)
+    _within(found.figure("benefit").best, likeliest)
+    _within(found.gain.guaranteed, mean)
+    _within(found.gain.best, most)
+    if found.gain.distribution is not None:
+        assert likely == likeliest
+        assert abs(float(found.gain.distribution.expected()) - float(mean)) < 1e-12
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_what_is_expected_in_circles_is_what_all_strategies_make(data: st.DataObject) -> None:
+    system, participant = data.draw(st.one_of(little_games(), little_games(), _random()))
+    judge = Judge(Naive(system), participant)
+    assume(participant.worth and len(judge.game) <= 24 and judge.policies() <= _POLICIES)
+    fairness = data.draw(st.booleans())
+    found = analyse(system, participant, exact=True, fairness=fairness, sensitivity=False, limit=_STATES).gain
+    nearly = analyse(system, participant, fairness=fairness, sensitivity=False, limit=_STATES).gain
+    assert found is not None
+    assert nearly is not None
+    known = found.guaranteed.low == found.guaranteed.high
+    event(f"circles: {not judge.is_acyclic}, known: {known}")
+    if not known:
+        assert found.unknown, found
+    try:
+        least, most = judge.totals(fairness)
+    except Undecided:
+        event("undecided")
+        return
+    event(f"infinite: {isinf(least)}, {isinf(most)}")
+    if known:
+        assert (found.guaranteed.low, found.best.low) == (least, most)
+    for bounds, value in ((found.guaranteed, least), (nearly.guaranteed, least), (nearly.best, most)):
+        _within(bounds, value)  # type: ignore[arg-type]
+        assert not known or bounds.low == bounds.high or bounds.high - bounds.low < 1e-9

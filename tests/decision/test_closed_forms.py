@@ -1,0 +1,289 @@
+"""Decisions whose figures are known: from the paper, from closed forms, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import comb
+
+import pytest
+from tests.decision.models import at, belief, ecommerce, own, participant, step, system
+
+from cplc.decision import Bounds, analyse, judged
+from cplc.decision.components import ComponentPartition, rewards_by_step
+from cplc.decision.mdp import explore
+from cplc.decision.rewards import step_rewards, with_accumulated_reward
+from cplc.decision.value_bounds import OrderedMdp, ReachabilityObjective, solve
+from cplc.logic import expressions as e
+from cplc.runtime.limits import ResourceExhausted
+from cplc.system.model import Step, System
+from cplc.system.participant import Decision, Participant, Threshold
+
+
+def _exactly(value: str) -> Bounds:
+    return Bounds(Fraction(value), Fraction(value))
+
+
+# --- the paper's trade
+
+
+@pytest.mark.parametrize(("copies", "states"), [(1, 23), (2, 421), (3, 8_117)])
+def test_the_trade_has_the_states_of_the_papers_table(copies: int, states: int) -> None:
+    """Those of the system, and one more for each end that is not wanted."""
+    given, seller = ecommerce(copies)
+    found = explore(given, seller, 10_000)
+    model = found.model
+    kept = found.packing.condition(seller.conforming)
+    unwanted = sum(model.is_end(n) and not kept(state) for n, state in enumerate(found.states))
+    assert len(model) + unwanted == states
+
+
+@pytest.mark.parametrize(("copies", "states"), [(4, 160_609), pytest.param(5, 3_203_093, marks=pytest.mark.slow)])
+def test_large_trades_have_the_states_of_the_papers_table(copies: int, states: int) -> None:
+    """As one system, in which nobody is counted."""
+    given, seller = ecommerce(copies)
+    found = analyse(given, seller, reduction=False, sensitivity=False)
+    assert (found.work.states, found.work.ends) == (20**copies, 5**copies)
+    assert found.work.states + found.work.ends - 2**copies == states  # of the ends of each copy two are wanted
+    bounds = found.figure("conformance").guaranteed
+    assert bounds.low <= Fraction("0.846415") ** copies <= bounds.high
+    assert bounds.high - bounds.low < 1e-12
+
+
+@pytest.mark.parametrize(("copies", "states"), [(1, 20), (2, 115), (3, 590)])
+def test_component_order_needs_fewer_states_for_the_same_figure(copies: int, states: int) -> None:
+    given, seller = ecommerce(copies)
+    masks = _masks(given, seller)
+    found = explore(given, seller, 10_000, component_masks=masks)
+    assert len(found.model) == states
+    kept = found.packing.condition(seller.conforming)
+    wanted = bytes(found.model.is_end(n) and kept(state) for n, state in enumerate(found.states))
+    values = solve(OrderedMdp(found.model), ReachabilityObjective(wanted, True, True, True))
+    assert values.bounds([0], True) == Bounds(Fraction("0.846415") ** copies, Fraction("0.846415") ** copies)
+
+
+def _masks(given: System, who: Participant) -> list[int]:
+    packing = explore(given, who, 100_000).packing
+    return [packing.mask(part.order) for part in ComponentPartition(given, who).parts(())]
+
+
+@pytest.mark.parametrize("reduction", [True, False])
+def test_the_seller_conforms_with_the_product_of_its_copies(reduction: bool) -> None:
+    given, seller = ecommerce(2)
+    found = analyse(given, seller, exact=True, reduction=reduction, sensitivity=False)
+    assert found.figure("conformance").guaranteed == Bounds(Fraction("0.846415") ** 2, Fraction("0.846415") ** 2)
+
+
+def test_copies_are_solved_once() -> None:
+    work = analyse(*ecommerce(50)).work
+    assert (work.parts, work.distinct, work.states) == (50, 1, 20)
+
+
+def test_slopes_are_those_of_the_polynomial() -> None:
+    """It is ``1 - pay + pay * order * provide * deliver``."""
+    given, seller = ecommerce(1)
+    found = {one.belief: one for one in analyse(given, seller).sensitivities if one.event == 0}
+    pay = found[2]
+    assert pay.slope == pytest.approx(-1 + 0.95 * 0.9 * 0.97, abs=1e-9)
+    assert pay.at_zero == pytest.approx(1)
+    assert pay.at_one == pytest.approx(0.95 * 0.9 * 0.97)
+    assert found[6].slope == pytest.approx(0.9 * 0.95 * 0.9, abs=1e-9)
+
+
+def test_the_verdict_flips_where_the_polynomial_meets_the_threshold() -> None:
+    given, seller = ecommerce(1)
+    threshold = Threshold("conformance", ">=", Fraction("0.8"))
+    found = analyse(given, seller, (threshold,))
+    assert found.verdict(threshold) == "holds"
+    deliver = next(one for one in found.sensitivities if (one.belief, one.event) == (6, 0))
+    assert deliver.flips == pytest.approx((0.8 - 0.1) / (0.9 * 0.95 * 0.9), abs=1e-9)
+
+
+# --- waiting
+
+
+def _waiting() -> tuple[System, Participant]:
+    """Somebody of whom nothing is believed may delay as often as it likes; then the buyer pays or does not."""
+    place = own("at", ("waiting", "paid", "refused"))
+    steps = [
+        step("delay", "C", at("at", "waiting"), {"at": "waiting"}),
+        step("pay", "B", at("at", "waiting"), {"at": "paid"}),
+        step("refuse", "B", at("at", "waiting"), {"at": "refused"}),
+    ]
+    buyer = belief("B", at("at", "waiting"), pay=([1], "0.973"), refuse=([2], "0.027"))
+    return system([place], steps, ("A", "B", "C")), participant(conforming=at("at", "paid"), beliefs=[buyer])
+
+
+@pytest.mark.parametrize(("fairness", "least"), [(True, "0.973"), (False, "0")])
+def test_what_is_believed_happens_some_time_if_the_world_is_fair(fairness: bool, least: str) -> None:
+    found = analyse(*_waiting(), exact=True, fairness=fairness)
+    assert found.figure("conformance").guaranteed == _exactly(least)
+    assert found.figure("conformance").best == _exactly("0.973")
+    assert [remark.kind for remark in found.remarks] == ["endless-runs"]
+
+
+def test_nobody_has_to_send_what_nobody_believes() -> None:
+    place = own("at", ("waiting", "paid"))
+    steps = [
+        step("delay", "C", at("at", "waiting"), {"at": "waiting"}),
+        step("pay", "B", at("at", "waiting"), {"at": "paid"}),
+    ]
+    found = analyse(
+        system([place], steps, ("A", "B", "C")), participant(conforming=at("at", "paid")), exact=True, fairness=True
+    )
+    assert found.figure("conformance").guaranteed == _exactly("0")
+
+
+def test_nearly_endless_waiting_is_solved_exactly() -> None:
+    """Plain iteration would stop at 1e-7."""
+    place = own("at", ("waiting", "paid", "refused"))
+    here = at("at", "waiting")
+    steps = [
+        step(name, "B", here, {"at": to}) for name, to in (("wait", "waiting"), ("pay", "paid"), ("no", "refused"))
+    ]
+    hope = belief("B", here, wait=([0], "0.9999999"), pay=([1], "0.0000000973"), no=([2], "0.0000000027"))
+    found = analyse(system([place], steps), participant(conforming=at("at", "paid"), beliefs=[hope]))
+    assert found.figure("conformance").guaranteed.low == pytest.approx(0.973, abs=1e-12)
+
+
+# --- what is made
+
+
+def _coins() -> tuple[System, Participant]:
+    """One part tosses a coin for 1; in the other the world chooses whether a coin is tossed for 2."""
+    variables = [own("one", ("toss", "heads", "tails")), own("two", ("open", "toss", "heads", "tails", "none"))]
+    first, second = at("one", "toss"), at("two", "toss")
+    steps = [
+        step("heads 1", "B", first, {"one": "heads"}),
+        step("tails 1", "B", first, {"one": "tails"}),
+        step("begin", "C", at("two", "open"), {"two": "toss"}),
+        step("leave", "C", at("two", "open"), {"two": "none"}),
+        step("heads 2", "D", second, {"two": "heads"}),
+        step("tails 2", "D", second, {"two": "tails"}),
+    ]
+    beliefs = [
+        belief("B", first, heads=([0], "0.5"), tails=([1], "0.5")),
+        belief("D", second, heads=([4], "0.5"), tails=([5], "0.5")),
+    ]
+    worth = {0: "1", 1: "-1", 4: "2", 5: "-2"}
+    return system(variables, steps, ("A", "B", "C", "D")), participant(worth=worth, beliefs=beliefs)
+
+
+@pytest.mark.parametrize("reduction", [True, False])
+def test_the_world_may_know_what_was_made_elsewhere(reduction: bool) -> None:
+    found = analyse(*_coins(), exact=True, reduction=reduction)
+    assert found.figure("benefit").guaranteed == _exactly("0.25")
+    assert found.gain is not None
+    assert found.gain.distribution is None
+    assert found.gain.guaranteed == _exactly("0")
+
+
+def test_one_part_at_a_time_would_be_wrong_for_what_is_made() -> None:
+    """The reason why sums are never looked at that way: what is open is decided before it is known what was made."""
+    given, who = _coins()
+    found = explore(given, who, 100, component_masks=_masks(given, who)[::-1])
+    summed = with_accumulated_reward(OrderedMdp(found.model), step_rewards(rewards_by_step(who)).of, 100)
+    values = solve(OrderedMdp(summed.model), ReachabilityObjective(summed.wanted, True, True, True))
+    assert values.bounds([0], True) == _exactly("0.5")
+
+
+def test_value_at_risk_and_shortfall() -> None:
+    """Nearly always a little is made, and rarely much is lost."""
+    place = own("at", ("open", "good", "bad"))
+    here = at("at", "open")
+    steps = [step("good", "B", here, {"at": "good"}), step("bad", "B", here, {"at": "bad"})]
+    hope = belief("B", here, good=([0], "0.99"), bad=([1], "0.01"))
+    found = analyse(system([place], steps), participant(worth={0: "1", 1: "-1000"}, beliefs=[hope]), exact=True)
+    assert found.figure("benefit").guaranteed == _exactly("0.99")
+    assert found.gain is not None
+    assert found.gain.guaranteed == _exactly("-9.01")
+    distribution = found.gain.distribution
+    assert distribution is not None
+    assert distribution.at_risk() == 1
+    assert distribution.at_risk(Fraction("0.01")) == -1000
+    assert distribution.shortfall() == (Fraction("0.01") * -1000 + Fraction("0.04") * 1) / Fraction("0.05")
+
+
+def test_sums_of_many_copies_are_certain_bounds() -> None:
+    """Each of 200 coins makes 1 or loses 1; half of the time more than nothing is made, but for a tie."""
+    variables = [own(f"x{n}", ("toss", "heads", "tails")) for n in range(200)]
+    steps = []
+    beliefs = []
+    for n in range(200):
+        here = at(f"x{n}", "toss")
+        steps += [step(f"{to} {n}", "B", here, {f"x{n}": to}) for to in ("heads", "tails")]
+        beliefs.append(belief("B", here, heads=([2 * n], "0.5"), tails=([2 * n + 1], "0.5")))
+    worth = {n: "1" if n % 2 == 0 else "-1" for n in range(400)}
+    found = analyse(system(variables, steps), participant(worth=worth, beliefs=beliefs), sensitivity=False)
+    truth = (1 - Fraction(comb(200, 100), 2**200)) / 2
+    bounds = found.figure("benefit").guaranteed
+    assert bounds.low <= truth <= bounds.high
+    assert bounds.high - bounds.low < 1e-12
+
+
+# --- the participant decides
+
+
+def _choosing() -> tuple[System, Participant]:
+    """Alice sees whether the buyer paid, but not what the store has, and delivers this or that."""
+    variables = [
+        own("paid", ("no", "yes"), "A"),
+        own("stock", ("open", "this", "that")),
+        own("end", ("no", "ok", "bad")),
+    ]
+    ready = e.conj((at("stock", "this", "that"), at("end", "no")))
+    steps = [
+        step("this", "B", at("stock", "open"), {"stock": "this"}),
+        step("that", "B", at("stock", "open"), {"stock": "that"}),
+        _delivery("deliver this", ready, "this"),
+        _delivery("deliver that", ready, "that"),
+    ]
+    hope = belief("B", at("stock", "open"), this=([0], "0.6"), that=([1], "0.4"))
+    return system(variables, steps), participant(goals=[at("end", "ok")], beliefs=[hope])
+
+
+def _delivery(name: str, ready: e.Expr, stock: str) -> Step:
+    plain = step(name, "A", ready, {})
+    return replace(plain, updates=(("end", e.ite(at("stock", stock), e.Const("ok"), e.Const("bad"))),))
+
+
+def test_what_is_best_may_depend_on_more_than_is_seen() -> None:
+    figure = analyse(*_choosing(), exact=True).figure("achievement")
+    assert figure.guaranteed == _exactly("1")
+    assert figure.advice is not None
+    assert not figure.advice.by_sight
+
+
+def test_a_decision_forbids() -> None:
+    given, alice = _choosing()
+    only_this = replace(alice, decisions=(Decision(e.FALSE, (3,), "never that"),))
+    figure = analyse(given, only_this, exact=True).figure("achievement")
+    assert figure.guaranteed == _exactly("0.6")
+    assert figure.advice is None
+    stuck = replace(alice, decisions=(Decision(e.FALSE, (2, 3), "nothing"),))
+    assert "stuck" in [remark.kind for remark in analyse(given, stuck).remarks]
+
+
+def test_probabilities_within_bounds_are_as_bad_as_they_can_be() -> None:
+    place = own("at", ("open", "good", "bad"))
+    here = at("at", "open")
+    steps = [step("good", "B", here, {"at": "good"}), step("bad", "B", here, {"at": "bad"})]
+    hope = belief("B", here, good=([0], "0.85..0.95"), bad=([1], "0.02..1"))
+    figure = analyse(system([place], steps), participant(goals=[at("at", "good")], beliefs=[hope]), exact=True).figure(
+        "achievement"
+    )
+    assert (figure.guaranteed, figure.best) == (_exactly("0.85"), _exactly("0.95"))
+
+
+def test_bounds_that_do_not_tell_are_unknown() -> None:
+    threshold = Threshold("conformance", ">", Fraction("0.5"))
+    assert judged(Bounds(0.4, 0.6), threshold) == "unknown"
+    assert judged(Bounds(Fraction(1, 2), Fraction(1, 2)), threshold) == "fails"
+
+
+def test_what_is_too_large_is_unknown() -> None:
+    figure = analyse(*ecommerce(2), reduction=False, limit=100).figure("conformance")
+    assert "100" in figure.unsolved
+    assert (figure.guaranteed.low, figure.guaranteed.high) == (0, 1)
+    with pytest.raises(ResourceExhausted):
+        explore(*ecommerce(2), 100)

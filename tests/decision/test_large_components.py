@@ -1,0 +1,237 @@
+"""Layers of words and the counting of alike agents find what lists of states find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from math import comb
+from unittest.mock import patch
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+from tests.decision.models import at, belief, ecommerce, own, participant, step, system
+from tests.decision.strategies import little_games, participants
+from tests.strategies import systems
+
+from cplc.decision import Advice, Analysis, Bounds, analyse
+from cplc.decision.symmetric_agents import symmetric_agents_of
+from cplc.logic import expressions as e
+from cplc.statespace.packing import Packing
+from cplc.system.model import Step, System
+from cplc.system.participant import Belief, Participant
+
+_HALF = Fraction(1, 2)
+_STATES = 2_000
+_METHOD = "one sweep from the ends, alike ones counted"
+
+
+@contextmanager
+def _layers() -> Iterator[None]:
+    """Make layers of what has few states as well."""
+    with (
+        patch("cplc.decision.component_cache.MAX_EXPLICIT_STATES", 0),
+        patch("cplc.decision.benefit.MAX_EXPLICIT_STATES", 0),
+    ):
+        yield
+
+
+def _both(given: System, who: Participant, *, exact: bool, reduction: bool) -> tuple[Analysis, Analysis]:
+    listed = analyse(given, who, exact=exact, reduction=reduction, sensitivity=False, limit=_STATES)
+    with _layers():
+        return listed, analyse(given, who, exact=exact, reduction=reduction, sensitivity=False, limit=_STATES)
+
+
+def _agree(listed: Analysis, layered: Analysis) -> None:
+    for one, other in zip(listed.figures, layered.figures, strict=True):
+        if one.unsolved or other.unsolved:
+            assert layered.work.method == _METHOD or one.unsolved
+            continue
+        for mine, theirs in ((one.guaranteed, other.guaranteed), (one.best, other.best)):
+            _near(mine, theirs)
+        assert {ending.wanted for ending in one.endings} == {ending.wanted for ending in other.endings}
+    if listed.gain is not None and layered.gain is not None:
+        _near(listed.gain.guaranteed, layered.gain.guaranteed)
+        _near(listed.gain.best, layered.gain.best)
+
+
+def _near(one: Bounds, other: Bounds) -> None:
+    if one.is_exact and other.is_exact:
+        assert one == other
+    elif one != other:  # both may be infinite
+        assert max(float(one.low), float(other.low)) <= min(float(one.high), float(other.high)) + 1e-15
+        assert float(other.high) - float(other.low) < 1e-9
+
+
+def _remarks(found: Analysis) -> list[tuple[str, tuple[int, ...], bool]]:
+    return sorted((one.kind, one.beliefs, one.state is None) for one in found.remarks)
+
+
+@st.composite
+def _random(draw: DrawFn) -> tuple[System, Participant]:
+    given = draw(systems(fairness=False, states=24))
+    return given, draw(participants(given, intervals=draw(st.booleans())))
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_layers_find_what_lists_find(data: st.DataObject) -> None:
+    given, who = data.draw(st.one_of(little_games(circles=False), _random()))
+    reduction = data.draw(st.booleans())
+    listed, layered = _both(given, who, exact=False, reduction=reduction)
+    _agree(listed, layered)
+    if layered.work.method == listed.work.method:
+        event("layers")
+        if not (who.worth or reduction):  # parts may be made twice, and what is made needs a list as well
+            assert (listed.work.states, listed.work.ends) == (layered.work.states, layered.work.ends)
+        assert [one.text for one in listed.remarks if one.kind == "partial-belief"] == [
+            one.text for one in layered.remarks if one.kind == "partial-belief"
+        ]
+        assert _remarks(listed) == _remarks(layered)
+        for one, other in zip(listed.figures, layered.figures, strict=True):
+            if one.aspect != "benefit":
+                assert one.advice == other.advice or _told(one.advice) == _told(other.advice)
+
+
+def _told(advice: Advice | None) -> object:
+    return advice is not None and (advice.by_sight, {(one.sees, frozenset(one.steps)) for one in advice.situations})
+
+
+# --- counting
+
+
+@st.composite
+def _copies(draw: DrawFn) -> tuple[System, Participant]:
+    """Return copies of a little game that share a counter, and may ask whether any of them is somewhere."""
+    copies = draw(st.integers(2, 3))
+    base, template = draw(little_games(circles=False))
+    places = len(base.variables[0].domain)
+    stock = own("stock", range(3), "A", initial=2)
+    takes = draw(st.sets(st.integers(0, len(base.steps) - 1), max_size=2))
+    asks = draw(st.dictionaries(st.integers(0, len(base.steps) - 1), st.integers(0, places - 1), max_size=2))
+    others = draw(st.booleans())
+    variables = [stock]
+    steps: list[Step] = []
+    beliefs: list[Belief] = []
+    amounts: dict[int, str] = {}
+    left = e.Read("stock")
+    worth = {index: one.amount for one in template.worth for index in one.steps}
+    for n in range(copies):
+        first = len(steps)
+        name = f"at{n}"
+        variables.append(own(name, range(places), "A"))
+        for index, one in enumerate(base.steps):
+            guard = [e.replaced(one.guard, {"at": e.Read(name)})]
+            updates = [(name, to) for _, to in one.updates]
+            if index in takes:
+                guard.append(e.less(e.Const(0), left))
+                less = e.ite(e.less(e.Const(0), left), e.arith("-", left, e.Const(1)), left)
+                updates.append(("stock", less))
+            if index in asks:
+                among = [other for other in range(copies) if not others or other != n]
+                guard.append(e.negate(e.disj(at(f"at{other}", asks[index]) for other in among)))
+            steps.append(replace(one, name=f"{one.name}/{n}", guard=e.conj(guard), updates=tuple(updates)))
+            if index in worth:
+                amounts[first + index] = str(worth[index])
+        for hope in template.beliefs:
+            events = tuple(replace(one, steps=tuple(first + inside for inside in one.steps)) for one in hope.events)
+            condition = e.replaced(hope.condition, {"at": e.Read(name)})
+            beliefs.append(replace(hope, condition=condition, events=events))
+    conforming = e.conj(e.replaced(template.conforming, {"at": e.Read(f"at{n}")}) for n in range(copies))
+    goals = [
+        draw(st.sampled_from((e.conj, e.disj)))(
+            e.replaced(goal.condition, {"at": e.Read(f"at{n}")}) for n in range(copies)
+        )
+        for goal in template.goals
+    ]
+    return system(variables, steps, ("A", "B", "C")), participant(("A",), conforming, goals, amounts, beliefs)
+
+
+@settings(max_examples=80)
+@given(st.data())
+def test_counting_finds_what_telling_apart_finds(data: st.DataObject) -> None:
+    given, who = data.draw(_copies())
+    exact = data.draw(st.booleans())
+    listed, layered = _both(given, who, exact=exact, reduction=True)
+    event(f"counted: {layered.work.method == _METHOD}")
+    _agree(listed, layered)
+    if layered.work.method != _METHOD:
+        return
+    for one, other in zip(listed.figures, layered.figures, strict=True):
+        assert (one.advice is None) == (other.advice is None)
+        if one.advice is not None and other.advice is not None:
+            assert one.advice.by_sight or not other.advice.by_sight
+    told, counted = ({(it.kind, it.beliefs) for it in found.remarks} for found in (listed, layered))
+    pairs = {one for one in told if one[0] == "overlapping-beliefs"}
+    assert told - pairs <= counted <= told  # of pairs one is said for all that are like it
+    assert bool(pairs) == any(kind == "overlapping-beliefs" for kind, _ in counted)
+    packing = Packing(given)
+    for one in layered.figures:
+        condition = {"conformance": who.conforming, "achievement": e.conj(goal.condition for goal in who.goals)}
+        for ending in one.endings:
+            if set(ending.state) == set(given.variable):
+                assert packing.condition(condition[one.aspect])(packing.pack(ending.state)) == ending.wanted
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_what_is_in_stock_makes_copies_depend_on_each_other(exact: bool) -> None:
+    """As many orders as there are in stock can be made, and all others that are paid for are broken."""
+    given, seller = ecommerce(5, stock=3)
+    found = analyse(given, seller, exact=exact, sensitivity=False)
+    assert found.work.method == _METHOD
+    pay, through = Fraction("0.9"), Fraction("0.95") * Fraction("0.9") * Fraction("0.97")
+    kept = sum(
+        comb(5, paid) * pay**paid * (1 - pay) ** (5 - paid) * through**paid for paid in range(4)
+    )  # whoever pays and is not ordered for is not delivered to
+    bounds = found.figure("conformance").guaranteed
+    assert bounds.low <= kept <= bounds.high
+    assert bounds.high - bounds.low <= (0 if exact else 1e-12)
+
+
+def test_whoever_cannot_be_exchanged_is_told_apart() -> None:
+    given, seller = ecommerce(3, stock=2)
+    unlike = replace(
+        seller.beliefs[2], events=tuple(replace(it, low=_HALF, high=_HALF) for it in seller.beliefs[2].events)
+    )
+    other = replace(seller, beliefs=(*seller.beliefs[:2], unlike, *seller.beliefs[3:]))
+    found = symmetric_agents_of(given, other, [other.conforming])
+    assert found is not None
+    assert [len(family.members) for family in found.families] == [2]
+    assert "c0" in found.shared
+    alone = symmetric_agents_of(given, seller, [at("c1", "ful")])
+    assert alone is not None
+    assert "c1" in alone.shared
+
+
+def _coins(copies: int) -> tuple[System, Participant]:
+    """In each copy the world chooses whether a coin is tossed for 1; whoever does not toss pays nothing."""
+    variables, beliefs = [], []
+    steps: list[Step] = []
+    worth: dict[int, str] = {}
+    for n in range(copies):
+        name, first = f"coin{n}", len(steps)
+        variables.append(own(name, ("open", "toss", "heads", "tails", "none")))
+        steps += [
+            step(f"begin {n}", "C", at(name, "open"), {name: "toss"}),
+            step(f"leave {n}", "C", at(name, "open"), {name: "none"}),
+            step(f"heads {n}", "B", at(name, "toss"), {name: "heads"}),
+            step(f"tails {n}", "B", at(name, "toss"), {name: "tails"}),
+        ]
+        worth |= {first + 2: "1", first + 3: "-1"}
+        beliefs.append(belief("B", at(name, "toss"), heads=([first + 2], "0.5"), tails=([first + 3], "0.5")))
+    return system(variables, steps, ("A", "B", "C")), participant(worth=worth, beliefs=beliefs)
+
+
+def test_open_choices_of_many_copies_are_followed_together() -> None:
+    """At best one stops when ahead, which of forty tosses one is but for ever falling behind; at worst none begins."""
+    with _layers():
+        found = analyse(*_coins(40), sensitivity=False)
+    assert "counted" in found.work.method
+    figure = found.figure("benefit")
+    assert (figure.guaranteed.low, figure.guaranteed.high) == (0, 0)
+    never = Fraction(comb(40, 20), 2**40)  # a walk of forty steps that is never above its beginning
+    assert figure.best.low <= 1 - never <= figure.best.high
+    assert figure.best.high - figure.best.low < 1e-12

@@ -1,0 +1,138 @@
+"""What is made: where runs go round in circles, how probable at least so much is, and what its mean hangs on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import inf, sqrt
+
+import pytest
+from hypothesis import assume, given, settings
+from tests.decision.judge import Judge
+from tests.decision.models import at, belief, ecommerce, own, participant, step, system
+from tests.decision.strategies import little_games
+from tests.naive import Naive
+
+from cplc.decision import Analysis, Bounds, Gain, analyse
+from cplc.decision.mdp import event_probabilities
+from cplc.decision.sensitivity import with_probability
+from cplc.logic import expressions as e
+from cplc.system.model import System
+from cplc.system.participant import Participant, Worth
+
+
+def _gain(found: Analysis) -> Gain:
+    assert found.gain is not None
+    return found.gain
+
+
+def _exactly(text: str) -> Bounds:
+    return Bounds(Fraction(text), Fraction(text))
+
+
+def _around(*events: tuple[str, int, str, str], sender: str = "B") -> tuple[System, Participant]:
+    """Return events at one place, each with where it leads, its probability if one is believed, and its worth."""
+    place = own("at", range(2), "A")
+    here = at("at", 0)
+    steps = [step(name, sender, here, {"at": to}) for name, to, _, _ in events]
+    believed = {name: ([number], share) for number, (name, _, share, _) in enumerate(events) if share}
+    worth = {number: amount for number, (_, _, _, amount) in enumerate(events) if amount}
+    beliefs = [belief("B", here, **believed)] if believed else []
+    return system([place], steps), participant(("A",), worth=worth, beliefs=beliefs)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_what_is_made_in_a_circle_that_is_left_some_time(exact: bool) -> None:
+    """Nine times on average before it ends, and two in the end."""
+    found = analyse(*_around(("again", 0, "0.9", "1.5"), ("end", 1, "0.1", "2")), exact=exact)
+    gain = _gain(found)
+    assert gain.guaranteed.low <= Fraction("15.5") <= gain.guaranteed.high
+    assert float(gain.best.high - gain.guaranteed.low) < 1e-9
+    assert gain.distribution is None
+    assert found.figure("benefit").guaranteed.middle == pytest.approx(1, abs=1e-12)
+
+
+def test_who_may_go_round_as_often_as_he_likes_makes_it_infinite() -> None:
+    for amount, least, most in (("1", 2, inf), ("-1", -inf, 2)):
+        gain = _gain(analyse(*_around(("again", 0, "", amount), ("end", 1, "", "2")), exact=True))
+        assert (gain.guaranteed.low, gain.best.high) == (least, most)
+    with_both = _around(("again", 0, "", "1"), ("back", 0, "", "-1"), ("end", 1, "", "2"))
+    unknown = _gain(analyse(*with_both, exact=True))
+    assert (unknown.guaranteed.low, unknown.guaranteed.high) == (-inf, inf)
+    assert "now more and now less" in unknown.unknown
+
+
+def test_a_circle_that_nobody_can_leave() -> None:
+    gain = _gain(analyse(*_around(("again", 0, "", "1")), exact=True))
+    assert gain.guaranteed.low == gain.best.high == inf
+
+
+def test_going_round_in_one_part_keeps_another_waiting() -> None:
+    """A message that nobody believes in need not come as long as something else can happen."""
+    idle, waiting = own("idle", range(1), "A"), own("waiting", range(2), "A")
+    steps = [step("turn", "B", e.TRUE, {"idle": 0}), step("give", "C", at("waiting", 0), {"waiting": 1})]
+    both = system([idle, waiting], steps, ("A", "B", "C"))
+    assert _gain(analyse(both, participant(worth={1: "10"}), exact=True)).guaranteed == _exactly("0")
+    alone = system([waiting], steps[1:], ("A", "C"))
+    assert _gain(analyse(alone, participant(worth={0: "10"}), exact=True)).guaranteed == _exactly("10")
+
+
+@pytest.mark.parametrize("stop", ["0.2", "0.1", "0.04"])
+def test_sums_that_go_up_and_down_without_end(stop: str) -> None:
+    """A walk that stops: as likely above zero as below, and at zero with 1 / sqrt(1 - 4pq) of what stops."""
+    turn = str((1 - Fraction(stop)) / 2)
+    walk = _around(("up", 0, turn, "1"), ("down", 0, turn, "-1"), ("stop", 1, stop, ""))
+    at_zero = float(Fraction(stop)) / sqrt(1 - 4 * float(Fraction(turn)) ** 2)
+    found = analyse(*walk)
+    bounds = found.figure("benefit").guaranteed
+    assert float(bounds.low) <= (1 - at_zero) / 2 <= float(bounds.high)
+    assert float(bounds.high - bounds.low) < 1e-9
+    assert abs(_gain(found).guaranteed.middle) < 1e-9
+
+
+@settings(max_examples=60)
+@given(little_games(circles=False))
+def test_at_least_so_much_is_benefit_with_that_much_less(game: tuple[System, Participant]) -> None:
+    """For each value: as if so much (and nearly a unit more) had been paid before."""
+    given_system, who = game
+    assume(who.worth)
+    gain = _gain(analyse(given_system, who, exact=True))
+    if gain.distribution is not None:
+        return
+    assert gain.levels
+    judge = Judge(Naive(given_system), who)
+    for one in gain.levels:
+        least, most = judge.at_least(one.value, worst=True), judge.at_least(one.value, worst=False)
+        assert (one.guaranteed.low, one.best.low) == (least, most)
+    rough = _gain(analyse(given_system, who)).levels
+    assert [one.value for one in rough] == [one.value for one in gain.levels]
+    for one, other in zip(rough, gain.levels, strict=True):
+        assert one.guaranteed.low <= other.guaranteed.low <= one.guaranteed.high
+
+
+@pytest.mark.parametrize(("copies", "open_choice"), [(1, True), (3, False)])
+def test_what_the_expected_value_hangs_on(copies: int, open_choice: bool) -> None:
+    given_system, who = ecommerce(copies)
+    step_rewards = {"pay": Fraction(10), "order": Fraction(-4), "deliver": Fraction("-2.5")}
+    worth = [
+        Worth((at,), amount, "")
+        for at, one in enumerate(given_system.steps)
+        if (amount := step_rewards.get(one.name.partition("[")[0])) is not None
+    ]
+    beliefs = who.beliefs[:-1] if open_choice else who.beliefs
+    who = replace(who, worth=tuple(worth), beliefs=beliefs)
+    chances, numbers = event_probabilities(who)
+    found = [one for one in analyse(given_system, who).sensitivities if one.aspect == "value"]
+    assert found
+    for one in found:
+        for share, value in ((Fraction(0), one.at_zero), (Fraction(1), one.at_one)):
+            changed = iter(with_probability(chances, numbers[one.belief, one.event], share)[1:])
+            other = [
+                replace(
+                    mine,
+                    events=tuple(replace(event, low=(it := next(changed)).low, high=it.high) for event in mine.events),
+                )
+                for mine in who.beliefs
+            ]
+            mean = _gain(analyse(given_system, replace(who, beliefs=tuple(other)), sensitivity=False)).guaranteed
+            assert value == pytest.approx(mean.middle, abs=1e-9)

@@ -1,0 +1,130 @@
+"""Estimates: bounds of a proportion against exact fractions, runs against chances worked out one by one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+from tests.decision.judge import Judge, Node
+from tests.decision.models import at, own, participant, step, system
+from tests.decision.strategies import little_games, participants
+from tests.naive import Naive
+from tests.strategies import systems
+
+from cplc.decision import analyse
+from cplc.decision.binomial import interval
+from cplc.decision.statistical import SCHEDULERS, Sampling, estimate
+from cplc.runtime.limits import ResourceExhausted
+from cplc.system.model import System
+from cplc.system.participant import Participant
+
+_SURE = 1 - 1e-9
+"""So sure that a test of many examples fails for a reason."""
+
+
+def _tail(successes: int, runs: int, probability: Fraction) -> Fraction:
+    return sum(
+        (
+            comb(runs, count) * probability**count * (1 - probability) ** (runs - count)
+            for count in range(successes, runs + 1)
+        ),
+        Fraction(0),
+    )
+
+
+@given(st.integers(1, 60), st.data(), st.sampled_from((Fraction(1, 10), Fraction(1, 100), Fraction(1, 10**6))))
+@settings(max_examples=60)
+def test_bounds_of_a_proportion_are_no_closer_than_they_may_be(runs: int, data: st.DataObject, miss: Fraction) -> None:
+    successes = data.draw(st.integers(0, runs))
+    low, high = interval(successes, runs, float(1 - miss))
+    assert 0 <= low <= successes / runs <= high <= 1
+    near = Fraction(1, 10**6)
+    if successes:
+        assert _tail(successes, runs, Fraction(low)) <= miss / 2 < _tail(successes, runs, Fraction(low) + near)
+    if successes < runs:
+        other = 1 - Fraction(high)
+        assert _tail(runs - successes, runs, other) <= miss / 2 < _tail(runs - successes, runs, other + near)
+
+
+@pytest.mark.parametrize("runs", [10**4, 10**6, 10**8])
+def test_bounds_close_in_with_the_number_of_runs(runs: int) -> None:
+    low, high = interval(runs * 9 // 10, runs, 0.99)
+    assert 0.9 - 1.0 / runs**0.5 < low < 0.9 < high < 0.9 + 1.0 / runs**0.5
+    assert interval(0, runs, 0.99)[0] == 0.0
+    assert interval(runs, runs, 0.99)[1] == 1.0
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_an_estimate_is_of_runs_in_which_every_choice_is_as_likely(data: st.DataObject) -> None:
+    game, player = data.draw(little_games(circles=False))
+    found = estimate(game, player, Sampling(400, data.draw(st.integers(0, 99)), "uniform", _SURE))
+    judge = Judge(Naive(game), player)
+    wanted = judge.wanted(player.conforming)
+    known: dict[Node, Fraction] = {}
+    (start,) = judge.naive.initial
+    chance = _by_chance(judge, ("state", start), wanted, known)
+    (figure,) = (one for one in found.figures if one.aspect == "conformance")
+    assert figure.given_up == 0
+    assert figure.bounds.low <= chance <= figure.bounds.high
+
+
+def _by_chance(judge: Judge, node: Node, wanted: frozenset[Node], known: dict[Node, Fraction]) -> Fraction:
+    if node not in known:
+        choices = judge.game[node][1]
+        each = [
+            sum((share * _by_chance(judge, to, wanted, known) for share, to in one.lottery), Fraction(0))
+            for one in choices
+        ]
+        known[node] = sum(each, Fraction(0)) / len(each) if each else Fraction(node in wanted)
+    return known[node]
+
+
+@st.composite
+def _random(draw: DrawFn) -> tuple[System, Participant]:
+    game = draw(systems(fairness=False, states=16))
+    return game, draw(participants(game, intervals=True))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data(), st.sampled_from(SCHEDULERS))
+def test_no_scheduler_is_better_than_the_best(data: st.DataObject, scheduler: str) -> None:
+    game, player = data.draw(_random())
+    sampling = Sampling(40, 1, scheduler, _SURE, 50)  # type: ignore[arg-type]
+    try:
+        found = estimate(game, player, sampling)
+    except ResourceExhausted:
+        return
+    assert found == estimate(game, player, sampling)
+    figures = {figure.aspect: figure for figure in analyse(game, player, sensitivity=False).figures}
+    for one in found.figures:
+        figure = figures[one.aspect]
+        if not figure.unsolved and one.given_up < 40:
+            assert one.bounds.low <= figure.best.high
+            if not any(one.actor in player.agents for one in game.steps) and one.given_up == 0:
+                assert one.bounds.high >= figure.guaranteed.low
+
+
+def test_what_is_sought_is_found() -> None:
+    """A choice that is best in one state and worst in another is found out by trying."""
+    here = own("at", range(6), "A")
+    steps = [step(f"{n}", "C", at("at", n // 2), {"at": to}) for n, to in enumerate((1, 4, 4, 2, 5, 4))]
+    conforming = at("at", 5)
+    game, player = system([here], steps, ("A", "C")), participant(conforming=conforming)
+    found = {each: estimate(game, player, Sampling(50, 3, each)).figures[0].wanted for each in SCHEDULERS}
+    assert found["worst-seen"] == 0
+    assert 0 < found["uniform"] < 25
+    assert found["best-seen"] == 50
+
+
+def test_runs_that_have_no_end_count_as_either() -> None:
+    here = own("at", range(2), "A")
+    steps = [step("there", "C", at("at", 0), {"at": 1}), step("back", "C", at("at", 1), {"at": 0})]
+    found = estimate(system([here], steps, ("A", "C")), participant(conforming=at("at", 0)), Sampling(2, longest=70))
+    assert found.steps == 140
+    assert (found.figures[0].wanted, found.figures[0].given_up) == (0, 2)
+    assert (found.figures[0].bounds.low, found.figures[0].bounds.high) == (0.0, 1.0)
