@@ -38,7 +38,7 @@ def members(engine: Engine[Any], states: Any) -> Iterator[State]:
     while not engine.is_empty(states):
         state = engine.pick(states)
         yield state
-        states = engine.without(states, engine.single(state))
+        states = engine.difference(states, engine.singleton(state))
 
 
 def is_everywhere(engine: Engine[Any], formula: Formula) -> bool:

@@ -182,7 +182,9 @@ PURCHASE: dict[str, tuple[Formula, frozenset[str], set[int]]] = {
 def rows(engine: Engine[object], states: object, of: Sequence[State]) -> set[int]:
     """Return which of these states, all there are, a set contains."""
     found = {
-        number for number, state in enumerate(of) if not engine.is_empty(engine.both(states, engine.single(state)))
+        number
+        for number, state in enumerate(of)
+        if not engine.is_empty(engine.intersection(states, engine.singleton(state)))
     }
     assert engine.count(states) == len(found)
     return found
@@ -201,7 +203,7 @@ def test_purchase(make: MakeEngine, name: str) -> None:
 @on_every_engine
 def test_moving_and_looking(make: MakeEngine) -> None:
     engine = make(purchase())
-    middle = engine.single(ROW[2])
+    middle = engine.singleton(ROW[2])
     assert engine.pick(middle) == ROW[2]
     assert rows(engine, engine.initial, ROW) == {0}
     assert rows(engine, engine.successors(middle), ROW) == {3}
@@ -221,9 +223,9 @@ def test_moving_and_looking(make: MakeEngine) -> None:
 def test_a_state_that_is_not_reachable(make: MakeEngine) -> None:
     engine = make(purchase())
     with pytest.raises(ValueError, match="not reachable"):
-        engine.single(ROW[0] | {"pay@Mer": True})
+        engine.singleton(ROW[0] | {"pay@Mer": True})
     with pytest.raises(ValueError, match="empty"):
-        engine.pick(engine.without(engine.reachable, engine.reachable))
+        engine.pick(engine.difference(engine.reachable, engine.reachable))
 
 
 # --- accessibility that is not serial
@@ -373,7 +375,7 @@ def test_a_restart_gives_an_uninitialised_variable_any_value(make: MakeEngine) -
     used = engine.where(Read("b"))
     assert engine.pick(used) == {"n": 2, "b": True}
     assert engine.count(engine.successors(used)) == 3
-    assert engine.is_empty(engine.without(engine.initial, engine.successors(used)))
+    assert engine.is_empty(engine.difference(engine.initial, engine.successors(used)))
     assert engine.count(engine.satisfying(some(Next(is_("n", 7))))) == 2
     assert engine.count(engine.where(Less(Read("n"), Const(1)))) == 1
 
@@ -389,7 +391,7 @@ def test_updates_read_the_state_before(make: MakeEngine) -> None:
     )
     engine = make(swapping)
     start: State = {"m": 1, "n": 3, "k": 5}
-    swapped = engine.successors(engine.single(start))
+    swapped = engine.successors(engine.singleton(start))
     assert engine.pick(swapped) == {"m": 3, "n": 1, "k": 5}
     assert engine.count(swapped) == 1
     assert engine.count(engine.reachable) == 5

@@ -197,7 +197,7 @@ def _check_reachable(system: System, monitor: Monitor) -> None:
         known = monitor._cases.get(_CASE)
         for packed in monitor._machine.reached(known.states if known else monitor._machine.initial, inferring=False):
             state = monitor._machine.packing.unpack(packed)
-            assert not engine.is_empty(engine.both(engine.single(state), engine.reachable))
+            assert not engine.is_empty(engine.intersection(engine.singleton(state), engine.reachable))
     except ResourceExhausted:
         pass
 

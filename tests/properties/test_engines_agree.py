@@ -33,8 +33,8 @@ from cplc.system.printer import formula_text
 def same(explicit: ExplicitEngine, expected: bytes, engine: Engine[Any], found: Any, states: list[State]) -> bool:
     """Whether two engines mean the same set, these being the reachable states."""
     return engine.count(found) == explicit.count(expected) and all(
-        engine.is_empty(engine.both(found, engine.single(state)))
-        == explicit.is_empty(explicit.both(expected, explicit.single(state)))
+        engine.is_empty(engine.intersection(found, engine.singleton(state)))
+        == explicit.is_empty(explicit.intersection(expected, explicit.singleton(state)))
         for state in states
     )
 

@@ -77,7 +77,7 @@ def test_finite_runs_are_shortest(data: st.DataObject) -> None:
     shown = [
         len(explain(engine, formula, start, True).run.moves)
         for start in Interpreter(system).initial_states()
-        if not engine.is_empty(engine.both(engine.single(start), engine.satisfying(formula)))
+        if not engine.is_empty(engine.intersection(engine.singleton(start), engine.satisfying(formula)))
     ]
     assert min(shown) == distance
 

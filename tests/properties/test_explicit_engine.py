@@ -19,7 +19,7 @@ from tests.strategies import (
     some_channels,
     systems,
 )
-from tests.unit.test_automaton import combinations
+from tests.unit.test_path_automaton import combinations
 
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic import formulas as f
@@ -35,7 +35,7 @@ def members(engine: ExplicitEngine, oracle: Naive, states: bytes) -> States:
     return frozenset(
         state
         for state in oracle.reachable
-        if not engine.is_empty(engine.both(states, engine.single(oracle.thaw(state))))
+        if not engine.is_empty(engine.intersection(states, engine.singleton(oracle.thaw(state))))
     )
 
 
@@ -186,9 +186,9 @@ def test_sets(data: st.DataObject) -> None:
     first, second = data.draw(conditions), data.draw(conditions)
     one, other = engine.where(first), engine.where(second)
     left, right = oracle.where(first), oracle.where(second)
-    assert members(engine, oracle, engine.both(one, other)) == left & right
-    assert members(engine, oracle, engine.either(one, other)) == left | right
-    assert members(engine, oracle, engine.without(one, other)) == left - right
+    assert members(engine, oracle, engine.intersection(one, other)) == left & right
+    assert members(engine, oracle, engine.union(one, other)) == left | right
+    assert members(engine, oracle, engine.difference(one, other)) == left - right
     assert members(engine, oracle, engine.complement(one)) == oracle.reachable - left
     assert engine.is_empty(one) == (not left)
     if left:

@@ -57,10 +57,10 @@ def test_sizes_do_not_matter(data: st.DataObject) -> None:
         everywhere = plain.reachable
         while not plain.is_empty(everywhere):
             state = plain.pick(everywhere)
-            everywhere = plain.without(everywhere, plain.single(state))
+            everywhere = plain.difference(everywhere, plain.singleton(state))
             for formula in asked:
-                expected = plain.both(plain.single(state), plain.satisfying(formula, assuming))
-                found = pressed.both(pressed.single(state), pressed.satisfying(formula, assuming))
+                expected = plain.intersection(plain.singleton(state), plain.satisfying(formula, assuming))
+                found = pressed.intersection(pressed.singleton(state), pressed.satisfying(formula, assuming))
                 assert plain.is_empty(expected) == pressed.is_empty(found)
 
 

@@ -49,7 +49,7 @@ class _Judge:
 
     def holds(self, members: Iterable[str]) -> bool:
         satisfying = self.engine.satisfying(self.formula, self.assuming.union(members))
-        return self.engine.is_empty(self.engine.without(self.engine.initial, satisfying))
+        return self.engine.is_empty(self.engine.difference(self.engine.initial, satisfying))
 
     def satisfies(self, formula: Formula, state: State, everybody: frozenset[str]) -> bool:
         return self.engine.contains(self.engine.satisfying(formula, everybody), state)

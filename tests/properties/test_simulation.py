@@ -65,12 +65,12 @@ def test_random_runs_are_runs(system: System, bias: Bias, seed: int) -> None:
     try:
         engine = ExplicitEngine(system, limit=20_000)
         for one in drawn:
-            here = engine.single(one.run.start)
-            assert not engine.is_empty(engine.both(here, engine.initial))
+            here = engine.singleton(one.run.start)
+            assert not engine.is_empty(engine.intersection(here, engine.initial))
             for move in one.run.moves:
                 assert move.step is not None
-                there = engine.single(move.state)
-                assert not engine.is_empty(engine.both(engine.successors(here, [move.step]), there))
+                there = engine.singleton(move.state)
+                assert not engine.is_empty(engine.intersection(engine.successors(here, [move.step]), there))
                 here = there
     except ResourceExhausted:
         pass
@@ -151,10 +151,10 @@ def test_progression_equals_the_formula_over_the_whole_path(data: st.DataObject,
 
     def begins(formula: Formula, state: State) -> bool:
         satisfying = engine.satisfying(OnPaths("E", Finally(formula, 0)))
-        return not engine.is_empty(engine.both(engine.single(state), satisfying))
+        return not engine.is_empty(engine.intersection(engine.singleton(state), satisfying))
 
     def truth(formula: Formula, at: int) -> bool:
-        return not engine.is_empty(engine.both(engine.single(run.states[at]), engine.satisfying(formula)))
+        return not engine.is_empty(engine.intersection(engine.singleton(run.states[at]), engine.satisfying(formula)))
 
     chain: Formula = _in_state(system, run.states[-1])
     for before, move in reversed(list(zip(run.states, run.moves, strict=False))):
@@ -182,7 +182,7 @@ def test_run_verdict_is_the_verdict_wherever_a_run_decides(
     assuming = data.draw(roles(system))
     with suppress(ResourceExhausted):
         engine = ExplicitEngine(system, limit=20_000)
-        whole = engine.is_empty(engine.without(engine.initial, engine.satisfying(formula, assuming)))
+        whole = engine.is_empty(engine.difference(engine.initial, engine.satisfying(formula, assuming)))
         shown = RunVerdicts(system, 20_000).verdict(formula, assuming, drawn.run).verdict
         assert shown in ("undecided", "unknown", "holds" if whole else "fails")
 

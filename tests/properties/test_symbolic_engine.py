@@ -42,8 +42,8 @@ class _Two:
     def agree(self, one: bytes, other: Node) -> bool:
         explicit, symbolic = self.explicit, self.symbolic
         return explicit.count(one) == symbolic.count(other) and all(
-            explicit.is_empty(explicit.both(one, explicit.single(state)))
-            == symbolic.is_empty(symbolic.both(other, symbolic.single(state)))
+            explicit.is_empty(explicit.intersection(one, explicit.singleton(state)))
+            == symbolic.is_empty(symbolic.intersection(other, symbolic.singleton(state)))
             for state in self.states
         )
 
@@ -108,6 +108,6 @@ def test_pick_returns_a_member_and_always_the_same(data: st.DataObject) -> None:
                 engine.pick(states)
             return
         state = engine.pick(states)
-        assert engine.count(engine.both(engine.single(state), states)) == 1
+        assert engine.count(engine.intersection(engine.singleton(state), states)) == 1
         picked.append(state)
     assert picked[0] == picked[1]

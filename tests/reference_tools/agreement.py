@@ -99,7 +99,7 @@ def compare_system(judge: Judge, request: Request, seconds: float = 20) -> dict[
 def some_run_begins(engine: ExplicitEngine, assuming: frozenset[str]) -> bool:
     """Whether every initial state has a fair run; without one, tools differ on what holds."""
     begins = engine.satisfying(OnPaths("E", And(())), assuming)
-    return engine.is_empty(engine.without(engine.initial, begins))
+    return engine.is_empty(engine.difference(engine.initial, begins))
 
 
 # --- long runs

@@ -81,5 +81,5 @@ def _wins_at_the_goal_alone(engine: Engine[Any], formula: Enforces) -> bool:
     if not isinstance(formula.goal, Until | Finally):
         return False
     goal = formula.goal.right if isinstance(formula.goal, Until) else formula.goal.operand
-    won = engine.both(engine.enforcing(replace(formula, uniform=False)).won, engine.reachable)
-    return engine.is_empty(engine.without(won, engine.satisfying(goal)))
+    won = engine.intersection(engine.enforcing(replace(formula, uniform=False)).won, engine.reachable)
+    return engine.is_empty(engine.difference(won, engine.satisfying(goal)))

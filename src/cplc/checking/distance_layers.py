@@ -24,13 +24,13 @@ class Arena(Protocol[S]):
     def where(self, condition: Expr) -> S: ...
     def recurrent(self, condition: Expr | Regardless) -> S: ...
     def enabled(self, justice: Justice) -> S: ...
-    def both(self, left: S, right: S) -> S: ...
-    def either(self, left: S, right: S) -> S: ...
-    def without(self, left: S, right: S) -> S: ...
+    def intersection(self, left: S, right: S) -> S: ...
+    def union(self, left: S, right: S) -> S: ...
+    def difference(self, left: S, right: S) -> S: ...
     def complement(self, states: S) -> S: ...
     def is_empty(self, states: S) -> bool: ...
     def pick(self, states: S) -> State: ...
-    def single(self, state: State) -> S: ...
+    def singleton(self, state: State) -> S: ...
     def contains(self, states: S, state: State) -> bool: ...
     def successors(self, states: S, steps: Iterable[int] | None = None) -> S: ...
     def predecessors(self, states: S, steps: Iterable[int] | None = None) -> S: ...
@@ -43,21 +43,21 @@ def exact_layers(engine: Arena[S], starts: S, within: S, target: S) -> tuple[S, 
     shortest ways. None if no start leads there.
     """
     ahead, behind = _Front(target), _Front(starts)
-    while engine.is_empty(engine.both(ahead.last, behind.last)):
+    while engine.is_empty(engine.intersection(ahead.last, behind.last)):
         with ahead if ahead.seconds <= behind.seconds else behind as front:
             if front is ahead:
-                found = engine.both(engine.predecessors(front.last), within)
+                found = engine.intersection(engine.predecessors(front.last), within)
             else:
-                found = engine.successors(engine.both(front.last, within))
-            found = engine.without(found, front.seen)
+                found = engine.successors(engine.intersection(front.last, within))
+            found = engine.difference(found, front.seen)
             if engine.is_empty(found):
                 return None
             front.layers.append(found)
-            front.seen = engine.either(front.seen, found)
+            front.seen = engine.union(front.seen, found)
     layers = ahead.layers
     for layer in reversed(behind.layers[:-1]):
-        before = engine.both(engine.predecessors(layers[-1]), within)
-        layers.append(engine.both(before, layer))
+        before = engine.intersection(engine.predecessors(layers[-1]), within)
+        layers.append(engine.intersection(before, layer))
     return tuple(layers)
 
 
@@ -72,7 +72,7 @@ def coarse_layers(
     sets = [target]
     groups = list(groups)
     idle = 0
-    while engine.is_empty(engine.both(sets[-1], starts)):
+    while engine.is_empty(engine.intersection(sets[-1], starts)):
         if idle == len(groups):
             return None
         steps, *_ = groups
@@ -80,12 +80,12 @@ def coarse_layers(
         idle += 1
         frontier = sets[-1]
         while not engine.is_empty(frontier):
-            before = engine.both(engine.predecessors(frontier, steps), within)
-            frontier = engine.without(before, sets[-1])
+            before = engine.intersection(engine.predecessors(frontier, steps), within)
+            frontier = engine.difference(before, sets[-1])
             if not engine.is_empty(frontier):
                 idle = 0
-                sets.append(engine.either(sets[-1], frontier))
-                if not engine.is_empty(engine.both(frontier, starts)):
+                sets.append(engine.union(sets[-1], frontier))
+                if not engine.is_empty(engine.intersection(frontier, starts)):
                     break
     return tuple(sets)
 

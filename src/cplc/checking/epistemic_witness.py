@@ -41,7 +41,7 @@ class Elsewhere(Generic[S]):
         """Return the states that these agents together cannot tell from this one."""
         pair = agents, key(state)
         if pair not in self._alike:
-            self._alike[pair] = self._engine.indistinguishable(agents, self._engine.single(state))
+            self._alike[pair] = self._engine.indistinguishable(agents, self._engine.singleton(state))
         return self._alike[pair]
 
     def run(self, agents: tuple[str, ...], state: State, others: S) -> Run:
@@ -50,13 +50,13 @@ class Elsewhere(Generic[S]):
         runs = self._runs.setdefault(pair, [])
         if self._paths.contains(others, state):
             return next((run for run in runs if run.states[-1] == state), None) or self._found(
-                runs, self._engine.single(state)
+                runs, self._engine.singleton(state)
             )
         for run in runs:
             if self._paths.contains(others, run.states[-1]):
                 return run
         for operand in self._expected.get(pair, ()):
-            fewer = self._engine.both(others, self._lacking(operand))
+            fewer = self._engine.intersection(others, self._lacking(operand))
             if not self._engine.is_empty(fewer):
                 others = fewer
         return self._found(runs, others)

@@ -63,7 +63,7 @@ def explain(
 def explain_initial(engine: Engine[S], formula: Formula, assuming: frozenset[str] = frozenset()) -> Evidence:
     """Return why the formula holds in every initial state, by one of them, or why it fails in some."""
     explainer = _Explainer(engine, assuming)
-    failing = engine.without(engine.beginning, engine.satisfying(formula, assuming))
+    failing = engine.difference(engine.beginning, engine.satisfying(formula, assuming))
     holds = engine.is_empty(failing)
     states = engine.beginning if holds else failing
     return explainer.evidence(formula, explainer.choice(formula, states, holds), holds)
@@ -91,12 +91,12 @@ class _Explainer(Generic[S]):
     def where_all(self, claims: Iterable[Claim]) -> S:
         states = self.engine.reachable
         for claim in claims:
-            states = self.engine.both(states, self.where(claim))
+            states = self.engine.intersection(states, self.where(claim))
         return states
 
     def _lacking(self, operand: Formula) -> S:
         """Return where what should be known or owed is not so."""
-        return self.engine.both(self.where((operand, False)), self.considered)
+        return self.engine.intersection(self.where((operand, False)), self.considered)
 
     def is_so(self, claim: Claim, state: State) -> bool:
         return self.paths.contains(self.where(claim), state)
@@ -109,7 +109,7 @@ class _Explainer(Generic[S]):
         match formula:
             case And(operands) | Or(operands) if holds == isinstance(formula, Or):
                 for operand in operands:
-                    some = engine.both(states, self.where((operand, holds)))
+                    some = engine.intersection(states, self.where((operand, holds)))
                     if not engine.is_empty(some):
                         return self.choice(operand, some, holds)
             case Not(operand):
@@ -120,7 +120,7 @@ class _Explainer(Generic[S]):
                     return next(self._seen(formula, states, holds)).start
                 for shape in shapes(path, holds):
                     if isinstance(shape, Reach):
-                        target = engine.both(self.where_all(shape.target), self.fair)
+                        target = engine.intersection(self.where_all(shape.target), self.fair)
                         run = self.paths.run_from(states, self.where_all(shape.along), target)
                         if run is not None:
                             return run.start
@@ -145,8 +145,8 @@ class _Explainer(Generic[S]):
             case Knows(_, _, _) if not holds:
                 return self._ignorance(formula, state)
             case KnownFrom(observed, operand) if not holds:
-                alike = self.engine.agreeing(observed, self.engine.single(state))
-                others = self.engine.both(alike, self._lacking(operand))
+                alike = self.engine.agreeing(observed, self.engine.singleton(state))
+                others = self.engine.intersection(alike, self._lacking(operand))
                 return self._pair(formula, holds, state, others, (operand, False), ())
             case Enforces() if holds:
                 return enforced(self.engine, formula, state, self.assuming)
@@ -214,14 +214,14 @@ class _Explainer(Generic[S]):
     def _run(self, shape: Reach | Stay | Once, state: State) -> tuple[Run, tuple[Part, ...]] | None:
         match shape:
             case Reach(along, target, bound):
-                goal = self.engine.both(self.where_all(target), self.fair)
+                goal = self.engine.intersection(self.where_all(target), self.fair)
                 moves = self.paths.way(state, self.where_all(along), goal, shortest=bound is not None)
                 if moves is None or (bound is not None and len(moves) > bound):
                     return None
                 run = Run(state, moves)
                 return run, (*self._all_along(run.states[:-1], along), *self._parts(len(moves), run.states[-1], target))
             case Once(target):
-                goal = self.engine.both(self.where_all(target), self.fair)
+                goal = self.engine.intersection(self.where_all(target), self.fair)
                 run = Run(state, (self.paths.next_into(goal, state),))
                 return run, self._parts(1, run.states[1], target)
             case Stay(along, None):
@@ -255,9 +255,11 @@ class _Explainer(Generic[S]):
     def _one_round(self, formula: Adjacent, state: State) -> Evidence:
         """Return a round to where the operand holds, one in which what is to agree does."""
         engine = self.engine
-        ends = engine.both(engine.successors(engine.single(state)), self.where((formula.operand, True)))
-        ends = engine.both(ends, self.considered)
-        ends = engine.both(ends, engine.where(conj(equal(Read(then), Const(state[now])) for now, then in formula.same)))
+        ends = engine.intersection(engine.successors(engine.singleton(state)), self.where((formula.operand, True)))
+        ends = engine.intersection(ends, self.considered)
+        ends = engine.intersection(
+            ends, engine.where(conj(equal(Read(then), Const(state[now])) for now, then in formula.same))
+        )
         while not engine.is_empty(ends):
             target = engine.pick(ends)
             actions = actions_between(engine.system, state, target, formula.choice)
@@ -265,27 +267,27 @@ class _Explainer(Generic[S]):
                 run = Run(state, (Move(None, target, actions),))
                 lasting = [(SOME_FAIR_RUN, True)] if self._some_do_not_count else []
                 return Evidence(formula, True, run, self._parts(1, target, [(formula.operand, True), *lasting]))
-            ends = engine.without(ends, engine.single(target))
+            ends = engine.difference(ends, engine.singleton(target))
         raise EvidenceError("a round is said to be possible and none can be found")
 
     def _round_before(self, formula: Adjacent, state: State) -> Evidence:
         """Return a state where the operand holds, and that leads here in a round in which what is to agree does."""
         engine = self.engine
-        begins = engine.both(engine.predecessors(engine.single(state)), self.where((formula.operand, True)))
-        begins = engine.both(begins, self.considered)
+        begins = engine.intersection(engine.predecessors(engine.singleton(state)), self.where((formula.operand, True)))
+        begins = engine.intersection(begins, self.considered)
         same = conj(equal(Read(now), Const(state[then])) for now, then in formula.same)
-        begins = engine.both(begins, engine.where(same))
+        begins = engine.intersection(begins, engine.where(same))
         while not engine.is_empty(begins):
             before = engine.pick(begins)
             if led_here(self.paths.interpreter, formula, before, state):
-                return self._pair(formula, True, state, engine.single(before), (formula.operand, True), ())
-            begins = engine.without(begins, engine.single(before))
+                return self._pair(formula, True, state, engine.singleton(before), (formula.operand, True), ())
+            begins = engine.difference(begins, engine.singleton(before))
         raise EvidenceError("a round is said to have led here and none can be found")
 
     # --- runs that an automaton watches
     def _watched(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
         """Return a run on which the path formula has its value, with no more parts than it takes to see that."""
-        for run in self._seen(formula, self.engine.single(state), holds):
+        for run in self._seen(formula, self.engine.singleton(state), holds):
             shown = [(position, part, self.is_so((part, True), at)) for position, part, at in looked_at(formula, run)]
             shown.sort(key=lambda one: not is_exhaustive(one[1], one[2]))
             if not self._decides(formula, run, holds, shown):
@@ -337,34 +339,34 @@ class _Explainer(Generic[S]):
 
     def _ignorance(self, formula: Knows, state: State) -> Evidence:
         engine, agents = self.engine, formula.agents
-        here, lacking = engine.single(state), self._lacking(formula.operand)
+        here, lacking = engine.singleton(state), self._lacking(formula.operand)
         match formula.mode:
             case "together":
-                others = engine.both(self.elsewhere.looking_like(agents, state), lacking)
+                others = engine.intersection(self.elsewhere.looking_like(agents, state), lacking)
                 return self._pair(formula, False, state, others, (formula.operand, False), agents)
             case "each":
                 steps = 1
             case "common":
                 steps, near = 1, self._looking_like(agents, lacking)
-                while engine.is_empty(engine.both(near, here)):
-                    steps, near = steps + 1, self._looking_like(agents, engine.both(near, self.considered))
+                while engine.is_empty(engine.intersection(near, here)):
+                    steps, near = steps + 1, self._looking_like(agents, engine.intersection(near, self.considered))
         return self._link(formula, state, lacking, steps)
 
     def _looking_like(self, agents: tuple[str, ...], states: S) -> S:
         """Return the states that some of the agents, alone, cannot tell from one of the set."""
         union = states
         for agent in agents:
-            union = self.engine.either(union, self.engine.indistinguishable((agent,), states))
+            union = self.engine.union(union, self.engine.indistinguishable((agent,), states))
         return union
 
     def _link(self, formula: Knows, state: State, lacking: S, steps: int) -> Evidence:
         """Return the first pair of a chain of this many that leads to where the operand fails."""
         engine, nearer = self.engine, lacking
         for _ in range(steps - 1):
-            nearer = engine.both(self._looking_like(formula.agents, nearer), self.considered)
+            nearer = engine.intersection(self._looking_like(formula.agents, nearer), self.considered)
         claim: Claim = (formula.operand, False) if steps == 1 else (formula, False)
         for agent in formula.agents:
-            others = engine.both(self.elsewhere.looking_like((agent,), state), nearer)
+            others = engine.intersection(self.elsewhere.looking_like((agent,), state), nearer)
             if not engine.is_empty(others):
                 return self._pair(formula, False, state, others, claim, (agent,))
         raise EvidenceError("somebody is said not to know and everybody does")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Generic
 
-from cplc.automata.path_automaton import Automaton, Edge, automaton
+from cplc.automata.path_automaton import Automaton, LabelledEdge, automaton
 from cplc.checking.distance_layers import step_groups
 from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.replay import Goal, goals, steps_along
@@ -79,7 +79,7 @@ class _Locations:
             self._states.append(state)
         return self._number[state, marks]
 
-    def _arc(self, edge: Edge) -> _Arc:
+    def _arc(self, edge: LabelledEdge) -> _Arc:
         steps = self._allowed
         for taken, wanted in edge.taken:
             named = steps_along(self._system, taken)
@@ -119,7 +119,7 @@ class Product(Generic[S]):
         self.goals: tuple[Goal, ...] = (*goals(engine.system, assuming, watched.along), *self.locations.marks)
         self._where = where
         self._labels: dict[tuple[tuple[Formula, bool], ...], S] = {}
-        self.nowhere = engine.without(engine.reachable, engine.reachable)
+        self.nowhere = engine.difference(engine.reachable, engine.reachable)
 
     # --- sets
     def on(self, states: S, locations: Iterable[int]) -> Located[S]:
@@ -145,17 +145,17 @@ class Product(Generic[S]):
     def enabled(self, justice: Justice) -> Located[S]:
         return self.where(self.system.enabled(justice))
 
-    def both(self, left: Located[S], right: Located[S]) -> Located[S]:
-        return tuple(map(self.engine.both, left, right))
+    def intersection(self, left: Located[S], right: Located[S]) -> Located[S]:
+        return tuple(map(self.engine.intersection, left, right))
 
-    def either(self, left: Located[S], right: Located[S]) -> Located[S]:
-        return tuple(map(self.engine.either, left, right))
+    def union(self, left: Located[S], right: Located[S]) -> Located[S]:
+        return tuple(map(self.engine.union, left, right))
 
-    def without(self, left: Located[S], right: Located[S]) -> Located[S]:
-        return tuple(map(self.engine.without, left, right))
+    def difference(self, left: Located[S], right: Located[S]) -> Located[S]:
+        return tuple(map(self.engine.difference, left, right))
 
     def complement(self, states: Located[S]) -> Located[S]:
-        return self.without(self.everything, states)
+        return self.difference(self.everything, states)
 
     def is_empty(self, states: Located[S]) -> bool:
         return all(map(self.engine.is_empty, states))
@@ -164,8 +164,8 @@ class Product(Generic[S]):
         place = next(place for place, some in enumerate(states) if not self.engine.is_empty(some))
         return self.engine.pick(states[place]) | {LOCATION: place}
 
-    def single(self, state: State) -> Located[S]:
-        return self.on(self.engine.single(without_location(state)), [int(state[LOCATION])])
+    def singleton(self, state: State) -> Located[S]:
+        return self.on(self.engine.singleton(without_location(state)), [int(state[LOCATION])])
 
     def contains(self, states: Located[S], state: State) -> bool:
         return self.engine.contains(states[int(state[LOCATION])], without_location(state))
@@ -176,7 +176,7 @@ class Product(Generic[S]):
         if arc.labels not in self._labels:
             states = self.engine.reachable
             for claim in arc.labels:
-                states = self.engine.both(states, self._where(claim))
+                states = self.engine.intersection(states, self._where(claim))
             self._labels[arc.labels] = states
         return self._labels[arc.labels]
 
@@ -190,17 +190,17 @@ class Product(Generic[S]):
             if self.engine.is_empty(here):
                 continue
             for arc in self.locations.arcs[place]:
-                leaving = self.engine.both(here, self.labelled(arc))
+                leaving = self.engine.intersection(here, self.labelled(arc))
                 if self.engine.is_empty(leaving):
                     continue
                 if self.system.is_synchronous:
-                    found[arc.target] = self.engine.either(found[arc.target], self.engine.successors(leaving))
+                    found[arc.target] = self.engine.union(found[arc.target], self.engine.successors(leaving))
                     continue
                 taking = self._taking(arc, chosen)
                 reached = [self.engine.successors(leaving, taking)] if taking else []
                 reached += [leaving] if arc.idle and (chosen is None or IDLE in chosen) else []
                 for some in reached:
-                    found[arc.target] = self.engine.either(found[arc.target], some)
+                    found[arc.target] = self.engine.union(found[arc.target], some)
         return tuple(found)
 
     def predecessors(self, states: Located[S], steps: Iterable[int] | None = None) -> Located[S]:
@@ -215,10 +215,10 @@ class Product(Generic[S]):
                 found = self.engine.predecessors(states[arc.target], taking or None) if some else self.nowhere
                 before[arc.target, taking] = found
             if self.system.is_synchronous:
-                return self.engine.both(found, self.labelled(arc))
+                return self.engine.intersection(found, self.labelled(arc))
             if arc.idle and (chosen is None or IDLE in chosen):
-                found = self.engine.either(found, states[arc.target])
-            return self.engine.both(found, self.labelled(arc))
+                found = self.engine.union(found, states[arc.target])
+            return self.engine.intersection(found, self.labelled(arc))
 
         filled = [not self.engine.is_empty(some) for some in states]
         result: list[S] = []
@@ -226,7 +226,7 @@ class Product(Generic[S]):
             found = self.nowhere
             for arc in arcs:
                 if filled[arc.target]:
-                    found = self.engine.either(found, leading(arc))
+                    found = self.engine.union(found, leading(arc))
             result.append(found)
         return tuple(result)
 
@@ -253,8 +253,8 @@ class Product(Generic[S]):
         found = self.nowhere
         for arc in arcs:
             if arc.target in self.locations.done and arc.idle and len(arc.steps) == len(self.allowed):
-                found = self.engine.either(found, self.labelled(arc))
-        return self.engine.both(found, fair)
+                found = self.engine.union(found, self.labelled(arc))
+        return self.engine.intersection(found, fair)
 
     def fair(
         self, states: Located[S], before: Callable[[Located[S]], Located[S]], wanted: Iterable[Goal]
@@ -266,19 +266,19 @@ class Product(Generic[S]):
             states = self._lasting(states, before)
             for goal in wanted:
                 states = self._leading(self._meeting(goal, states), states, before)
-            if self.is_empty(self.without(known, states)):
+            if self.is_empty(self.difference(known, states)):
                 return states
 
     def _meeting(self, goal: Goal, states: Located[S]) -> Located[S]:
         if not isinstance(goal, Justice):
-            return self.both(states, self.recurrent(goal))
-        met = self.without(states, self.enabled(goal))
-        return self.either(met, self.both(states, self.predecessors(states, goal.steps))) if goal.steps else met
+            return self.intersection(states, self.recurrent(goal))
+        met = self.difference(states, self.enabled(goal))
+        return self.union(met, self.intersection(states, self.predecessors(states, goal.steps))) if goal.steps else met
 
     def _lasting(self, states: Located[S], before: Callable[[Located[S]], Located[S]]) -> Located[S]:
         while True:
-            fewer = self.both(states, before(states))
-            if self.is_empty(self.without(states, fewer)):
+            fewer = self.intersection(states, before(states))
+            if self.is_empty(self.difference(states, fewer)):
                 return states
             states = fewer
 
@@ -287,16 +287,16 @@ class Product(Generic[S]):
     ) -> Located[S]:
         found = front = target
         while not self.is_empty(front):
-            front = self.without(self.both(before(front), within), found)
-            found = self.either(found, front)
+            front = self.difference(self.intersection(before(front), within), found)
+            found = self.union(found, front)
         return found
 
     def ahead(self, starts: Located[S]) -> Located[S]:
         """Return everything that can be reached."""
         found = front = starts
         while not self.is_empty(front):
-            front = self.without(self.successors(front), found)
-            found = self.either(found, front)
+            front = self.difference(self.successors(front), found)
+            found = self.union(found, front)
         return found
 
 
@@ -360,7 +360,7 @@ class Watching(Ways[Located[S]], Generic[S]):
         begun = self._begun(starts)
         states = product.ahead(begun) if self._is_small else product.everything
         states = product.fair(states, product.predecessors, self.goals)
-        begun = product.both(begun, states)
+        begun = product.intersection(begun, states)
         return None if product.is_empty(begun) else _plain(self.circling(product.pick(begun), states))
 
     def _begun(self, starts: S) -> Located[S]:
@@ -386,9 +386,9 @@ class Watching(Ways[Located[S]], Generic[S]):
             for arcs in through:
                 some = product.nowhere
                 for arc in arcs:
-                    leading = product.engine.both(states[arc.target], product.labelled(arc))
-                    some = product.engine.either(some, leading)
-                found.append(product.engine.both(some, quiet))
+                    leading = product.engine.intersection(states[arc.target], product.labelled(arc))
+                    some = product.engine.union(some, leading)
+                found.append(product.engine.intersection(some, quiet))
             return tuple(found)
 
         return product.fair((quiet,) * len(through), before, product.locations.marks)

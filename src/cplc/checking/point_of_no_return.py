@@ -26,7 +26,7 @@ def point_of_no_return(engine: Engine[S], evidence: Evidence, assuming: frozense
     states = evidence.run.states
     is_owed = there = engine.satisfying(owed, assuming)
     if (lifecycle := _lifecycle(engine.system, owed)) is not None:
-        there = engine.either(is_owed, engine.where(lifecycle))
+        there = engine.union(is_owed, engine.where(lifecycle))
     can = [engine.contains(engine.satisfying(able, assuming), state) for state in states]
     end = next(n for n, state in enumerate(states) if not can[n] and engine.contains(is_owed, state))
     begin = end

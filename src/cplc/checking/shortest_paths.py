@@ -56,7 +56,7 @@ class Ways(Generic[S]):
 
         It is a shortest one if that is asked for, or where there are not too many states to look for it.
         """
-        found = self.run_from(self.engine.single(start), within, target, shortest=shortest)
+        found = self.run_from(self.engine.singleton(start), within, target, shortest=shortest)
         return None if found is None else found.moves
 
     def run_from(self, starts: S, within: S, target: S, *, shortest: bool = False) -> Run | None:
@@ -65,12 +65,12 @@ class Ways(Generic[S]):
             layers = exact_layers(self.engine, starts, within, target)
             if layers is None:
                 return None
-            start = self.engine.pick(self.engine.both(layers[-1], starts))
+            start = self.engine.pick(self.engine.intersection(layers[-1], starts))
             return Run(start, self._descent(start, layers))
         sets = coarse_layers(self.engine, self._groups, starts, within, target)
         if sets is None:
             return None
-        start = self.engine.pick(self.engine.both(sets[-1], starts))
+        start = self.engine.pick(self.engine.intersection(sets[-1], starts))
         return Run(start, self._trimmed(start, self._fast_descent(start, sets), within, target))
 
     def _descent(self, start: State, layers: tuple[S, ...]) -> Moves:
@@ -164,7 +164,7 @@ class Ways(Generic[S]):
         """Return a move from the state into the set; the engine says that there is one."""
         if not self.engine.system.is_synchronous:
             return self.first_into(states, self.moves(state))
-        target = self.engine.both(self.engine.successors(self.engine.single(state)), states)
+        target = self.engine.intersection(self.engine.successors(self.engine.singleton(state)), states)
         if not self.engine.is_empty(target):
             for move in self.between(state, self.engine.pick(target)):
                 return move
@@ -213,7 +213,7 @@ class Ways(Generic[S]):
         while True:
             entry = end(start, before)
             loop = self._round(entry, within)
-            back = self.way(end(entry, loop), within, self.engine.single(entry))
+            back = self.way(end(entry, loop), within, self.engine.singleton(entry))
             if back is not None:
                 return Run(start, before + loop + back, len(before))
             before += loop
@@ -233,10 +233,10 @@ class Ways(Generic[S]):
         """Return a way that meets the goal: a state that is as asked for, or one of its steps taken."""
         engine = self.engine
         if not isinstance(goal, Justice):
-            return self._surely(state, within, engine.both(within, engine.recurrent(goal)))
-        off = engine.without(within, engine.enabled(goal))
-        taking = engine.both(within, engine.predecessors(within, goal.steps))
-        moves = self._surely(state, within, engine.either(off, taking))
+            return self._surely(state, within, engine.intersection(within, engine.recurrent(goal)))
+        off = engine.difference(within, engine.enabled(goal))
+        taking = engine.intersection(within, engine.predecessors(within, goal.steps))
+        moves = self._surely(state, within, engine.union(off, taking))
         here = end(state, moves)
         if self.contains(off, here):
             return moves
@@ -252,9 +252,9 @@ class Ways(Generic[S]):
     def _shortened(self, run: Run, within: S) -> Run:
         entry = run.loop or 0
         loop = self._without_detours(Run(run.states[entry], run.moves[entry:], 0))
-        on_loop = self.engine.single(loop.start)
+        on_loop = self.engine.singleton(loop.start)
         for move in loop.moves:
-            on_loop = self.engine.either(on_loop, self.engine.single(move.state))
+            on_loop = self.engine.union(on_loop, self.engine.singleton(move.state))
         prefix = self._surely(run.start, within, on_loop)
         turn = loop.states.index(end(run.start, prefix))
         return Run(run.start, prefix + loop.moves[turn:] + loop.moves[:turn], len(prefix))
@@ -301,7 +301,7 @@ class Paths(Ways[S]):
         """Return a fair run from a state of a set in which every state begins a fair run that never leaves it."""
         if self.engine.system.is_synchronous:
             return self.circling(start, within)
-        at_rest = self.way(start, within, self.engine.both(within, self._rest))
+        at_rest = self.way(start, within, self.engine.intersection(within, self._rest))
         if at_rest is not None:
             return Run(start, at_rest + self.resting(end(start, at_rest)), len(at_rest))
         return self.circling(start, within)

@@ -15,7 +15,7 @@ from math import log2
 from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.strategy_play import Play, can_list_initial_states, is_plain, is_send_of, plain_truth
 from cplc.checking.synchronous_strategy_play import RoundPlay
-from cplc.engines.games.fixpoints import Plan
+from cplc.engines.games.fixpoints import Strategy
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Value
 from cplc.logic.formulas import Enforces, Formula, children
@@ -63,7 +63,7 @@ def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: froze
 
 def _strategy(
     engine: Engine[S], formula: Enforces, state: State, assuming: frozenset[str]
-) -> tuple[Plan[S] | None, Scope]:
+) -> tuple[Strategy[S] | None, Scope]:
     """Return a strategy that wins from the state: from all initial states if it is one and some strategy does."""
     scope: Scope = "state"
     initial = engine.beginning
@@ -76,23 +76,28 @@ def _strategy(
         else:
             if plan is not None:
                 return plan, "all initial"
-    return engine.strategy(formula, engine.single(state), assuming), scope
+    return engine.strategy(formula, engine.singleton(state), assuming), scope
 
 
 def _starts(engine: Engine[S], formula: Enforces, state: State, scope: Scope) -> tuple[State, ...]:
     """Return the states that a strategy has to win from, this one first; one more than are played if there are more."""
-    states = engine.beginning if scope == "all initial" else engine.single(state)
+    states = engine.beginning if scope == "all initial" else engine.singleton(state)
     if formula.uniform:
         states = engine.indistinguishable(formula.group, states)
-    starts, rest = [state], engine.without(states, engine.single(state))
+    starts, rest = [state], engine.difference(states, engine.singleton(state))
     while len(starts) <= MAX_STARTS and not engine.is_empty(rest):
         starts.append(engine.pick(rest))
-        rest = engine.without(rest, engine.single(starts[-1]))
+        rest = engine.difference(rest, engine.singleton(starts[-1]))
     return tuple(starts)
 
 
 def _enforced_in_rounds(
-    engine: Engine[S], formula: Enforces, plan: Plan[S] | None, shown: Evidence, assuming: frozenset[str], are_all: bool
+    engine: Engine[S],
+    formula: Enforces,
+    plan: Strategy[S] | None,
+    shown: Evidence,
+    assuming: frozenset[str],
+    are_all: bool,
 ) -> Evidence:
     """Return the same where all act at once: what the members do who have a choice, each in a table of its own.
 
@@ -140,7 +145,7 @@ def _round_tables(
             yield replace(advice, choice=player.choice)
 
 
-def _choosing(engine: Engine[S], plan: Plan[S]) -> Callable[[State], list[int]]:
+def _choosing(engine: Engine[S], plan: Strategy[S]) -> Callable[[State], list[int]]:
     def choose(state: State) -> list[int]:
         return [step for step, where in plan.insisted if engine.contains(where, state)]
 

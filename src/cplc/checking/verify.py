@@ -450,7 +450,9 @@ class _Answering:
         names = [name for name in engine.system.variable if name in state]
         here = conj(equal(Read(name), Const(state[name])) for name in names)
         if isinstance(engine, Engine):
-            return not engine.is_empty(engine.both(engine.where(here), engine.satisfying(formula, self.assuming)))
+            return not engine.is_empty(
+                engine.intersection(engine.where(here), engine.satisfying(formula, self.assuming))
+            )
         return engine.example(And((Atom(here, "this state"), formula)), self.assuming) is not None
 
     def _evidence(self, formula: Formula, assuming: frozenset[str] | None = None) -> Evidence:

@@ -14,7 +14,7 @@ from cplc.decision.mdp import Chance, Explored, Kind, explore, with_chances
 from cplc.decision.model_diagnostics import Seen
 from cplc.decision.results import Bounds
 from cplc.decision.value_bounds import Ordered, Question, Values, solve, widened
-from cplc.logic.expressions import Expr, Read, conj, reads, replaced
+from cplc.logic.expressions import Expr, Read, conj, reads, substitute
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
@@ -291,7 +291,7 @@ def multiplied(each: Iterable[tuple[Bounds, int]]) -> Bounds:
 
 
 def renamed(expr: Expr, names: dict[str, str]) -> Expr:
-    return replaced(expr, {old: Read(new) for old, new in names.items()})
+    return substitute(expr, {old: Read(new) for old, new in names.items()})
 
 
 def copies(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Part]]:

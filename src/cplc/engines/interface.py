@@ -15,7 +15,7 @@ from cplc.logic.formulas import Atom, Enforces, Finally, Formula, Globally, OnPa
 from cplc.system.model import Justice, State, System
 
 if TYPE_CHECKING:
-    from cplc.engines.games.fixpoints import Plan, Solution
+    from cplc.engines.games.fixpoints import Solution, Strategy
 
 S = TypeVar("S")
 
@@ -52,13 +52,13 @@ class Engine(ABC, Generic[S]):
         """Return the reachable states in which the condition holds."""
 
     @abstractmethod
-    def both(self, left: S, right: S) -> S: ...
+    def intersection(self, left: S, right: S) -> S: ...
 
     @abstractmethod
-    def either(self, left: S, right: S) -> S: ...
+    def union(self, left: S, right: S) -> S: ...
 
     @abstractmethod
-    def without(self, left: S, right: S) -> S: ...
+    def difference(self, left: S, right: S) -> S: ...
 
     @abstractmethod
     def is_empty(self, states: S) -> bool: ...
@@ -71,7 +71,7 @@ class Engine(ABC, Generic[S]):
         """Return one state of a set that is not empty; always the same one of the same set."""
 
     @abstractmethod
-    def single(self, state: State) -> S:
+    def singleton(self, state: State) -> S:
         """Return the set of this one reachable state."""
 
     # --- steps (the idle step is not among them)
@@ -92,14 +92,14 @@ class Engine(ABC, Generic[S]):
     def enforcing(self, formula: Enforces, assuming: frozenset[str] = frozenset()) -> Solution[S]:
         """Return where a group can enforce its goal and by what strategies; the sets may hold unreachable states."""
 
-    def strategy(self, formula: Enforces, starts: S, assuming: frozenset[str] = frozenset()) -> Plan[S] | None:
+    def strategy(self, formula: Enforces, starts: S, assuming: frozenset[str] = frozenset()) -> Strategy[S] | None:
         """Return one strategy that wins from all of these states; None if there is none.
 
         Where conditions of fairness decide who wins in rounds there is none to show.
         """
         solution = self.enforcing(formula, assuming)
         for plan in solution.plans:
-            if self.is_empty(self.without(starts, plan.won)):
+            if self.is_empty(self.difference(starts, plan.won)):
                 return plan
         return solution.joint(starts)
 
@@ -134,14 +134,14 @@ class Engine(ABC, Generic[S]):
                     return not self.is_empty(self.satisfying(operand, assuming))
                 case _:
                     pass
-        return self.is_empty(self.without(self.beginning, self.satisfying(formula, assuming)))
+        return self.is_empty(self.difference(self.beginning, self.satisfying(formula, assuming)))
 
     @property
     def beginning(self) -> S:
         """The initial states that a formula is asked of: in a synchronous system those that begin a fair run."""
         if not (self.system.is_synchronous and self.system.conditions):
             return self.initial
-        return self.both(self.initial, self.satisfying(OnPaths("E", Globally(Atom(TRUE, "true")))))
+        return self.intersection(self.initial, self.satisfying(OnPaths("E", Globally(Atom(TRUE, "true")))))
 
     def recurrent(self, condition: Expr | Regardless) -> S:
         """Return where a condition of fairness is met."""
@@ -153,10 +153,10 @@ class Engine(ABC, Generic[S]):
 
     def contains(self, states: S, state: State) -> bool:
         """Whether a reachable state is one of the set."""
-        return not self.is_empty(self.both(states, self.single(state)))
+        return not self.is_empty(self.intersection(states, self.singleton(state)))
 
     def enabled(self, justice: Justice) -> S:
         return self.where(self.system.enabled(justice))
 
     def complement(self, states: S) -> S:
-        return self.without(self.reachable, states)
+        return self.difference(self.reachable, states)

@@ -263,7 +263,7 @@ class Cases:
                 return self.named(self._plain(written, now), about)
 
     def _plain(self, written: Expr, now: Mapping[str, Outcome]) -> Expr:
-        return e.replaced(written, {name: self.expression(now[name]) for name in e.reads(written) if name in now})
+        return e.substitute(written, {name: self.expression(now[name]) for name in e.reads(written) if name in now})
 
     # --- the outcome, written out
 

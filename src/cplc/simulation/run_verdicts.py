@@ -46,7 +46,7 @@ from cplc.logic.formulas import (
     with_children,
 )
 from cplc.records import dataclass
-from cplc.reductions.components import Slices
+from cplc.reductions.components import IndependentComponents
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
 from cplc.system.trace import Move, Run
@@ -69,7 +69,7 @@ class RunVerdicts:
 
     def __init__(self, system: System, limit: int = LIMIT) -> None:
         self._system = system
-        self._slices = Slices(system)
+        self._slices = IndependentComponents(system)
         self._limit = limit
         self._engines: dict[frozenset[str], ExplicitEngine] = {}
 
@@ -134,8 +134,8 @@ class RunVerdicts:
         engine = self._engines.get(variables)
         if engine is None:
             engine = self._engines[variables] = ExplicitEngine(self._slices.of(variables), self._limit)
-        here = engine.single({variable.name: state[variable.name] for variable in engine.system.variables})
-        return not engine.is_empty(engine.both(here, engine.satisfying(formula, assuming)))
+        here = engine.singleton({variable.name: state[variable.name] for variable in engine.system.variables})
+        return not engine.is_empty(engine.intersection(here, engine.satisfying(formula, assuming)))
 
 
 def _without_universal(path: Formula, *, positive: bool = True) -> Formula:

@@ -11,8 +11,8 @@ from functools import cached_property
 
 from cplc.engines.explicit.graph import Graph, members
 from cplc.engines.explicit.synchronous_graph import Rounds
-from cplc.engines.games.fixpoints import Arena, Joint, Moves, Sets
-from cplc.engines.games.synchronous import Forced, May, RoundArena
+from cplc.engines.games.fixpoints import Arena, JointAction, Moves, StateSets
+from cplc.engines.games.synchronous import ControllableStates, PermittedActions, RoundArena
 from cplc.engines.interface import Engine
 from cplc.logic.expressions import Expr, disj
 from cplc.system.model import State
@@ -26,7 +26,7 @@ _EDGES = 8
 """For each state of the limit there may be so many rounds, for all ways to act together."""
 
 
-class ExplicitSets(Sets[States]):
+class ExplicitSets(StateSets[States]):
     def __init__(self, engine: Engine[States], graph: Graph) -> None:
         self.engine = engine
         self.everything = engine.reachable
@@ -36,14 +36,14 @@ class ExplicitSets(Sets[States]):
     def reachable(self) -> States:
         return self.everything
 
-    def both(self, left: States, right: States) -> States:
-        return self.engine.both(left, right)
+    def intersection(self, left: States, right: States) -> States:
+        return self.engine.intersection(left, right)
 
-    def either(self, left: States, right: States) -> States:
-        return self.engine.either(left, right)
+    def union(self, left: States, right: States) -> States:
+        return self.engine.union(left, right)
 
-    def without(self, left: States, right: States) -> States:
-        return self.engine.without(left, right)
+    def difference(self, left: States, right: States) -> States:
+        return self.engine.difference(left, right)
 
     def is_empty(self, states: States) -> bool:
         return self.engine.is_empty(states)
@@ -54,10 +54,10 @@ class ExplicitSets(Sets[States]):
     def pick(self, states: States) -> State:
         return self.engine.pick(states)
 
-    def single(self, state: State) -> States:
-        return self.engine.single(state)
+    def singleton(self, state: State) -> States:
+        return self.engine.singleton(state)
 
-    def alike(self, variables: Sequence[str], states: States) -> States:
+    def agreement_closure(self, variables: Sequence[str], states: States) -> States:
         mask = self._graph.packing.mask(variables)
         seen = {self._graph.states[state] & mask for state in members(states)}
         return bytes([state & mask in seen for state in self._graph.states])
@@ -75,7 +75,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
                 targets.append(target)
         return found
 
-    def after(self, states: States, steps: Iterable[int]) -> States:
+    def image(self, states: States, steps: Iterable[int]) -> States:
         found = bytearray(len(states))
         for step in steps:
             for source, target in zip(*self._edges[step], strict=True):
@@ -83,7 +83,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
                     found[target] = 1
         return bytes(found)
 
-    def before(self, states: States, steps: Iterable[int]) -> States:
+    def preimage(self, states: States, steps: Iterable[int]) -> States:
         found = bytearray(len(states))
         for step in steps:
             for source, target in zip(*self._edges[step], strict=True):
@@ -98,10 +98,10 @@ class ExplicitArena(ExplicitSets, Arena[States]):
                 found[source] = 1
         return bytes(found)
 
-    def staying(self, keep: States, goal: States, moves: Moves[States]) -> States:
+    def greatest_safe_subset(self, keep: States, goal: States, moves: Moves[States]) -> States:
         """Drop the states that a move leads out of, and then those that one leads to dropped states."""
         graph, always = self._graph, frozenset(moves.steps)
-        inside = bytearray(self.either(keep, goal))
+        inside = bytearray(self.union(keep, goal))
 
         def leaves(state: int) -> bool:
             return any(
@@ -159,14 +159,16 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
             found.append(options)
         return found
 
-    def before(self, states: States) -> States:
+    def preimage(self, states: States) -> States:
         return bytes(any(states[target] for target in self._graph.after(state)) for state in range(len(states)))
 
-    def after(self, states: States, joint: Joint) -> States:
+    def image(self, states: States, joint: JointAction) -> States:
         found, doing = bytearray(len(states)), dict(joint)
         for choice, name in joint:
             player = self.engine.system.player[choice]
-            states = self.both(states, self.where(disj(one.allowed for one in player.actions if one.name == name)))
+            states = self.intersection(
+                states, self.where(disj(one.allowed for one in player.actions if one.name == name))
+            )
         for state in members(states):
             for acts, targets in self._options(doing)[state]:
                 if all(doing[choice] in alike for choice, alike in acts.items()):
@@ -174,8 +176,8 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
                         found[target] = 1
         return bytes(found)
 
-    def keeping_out(self, states: States, may: May[States]) -> Forced[States]:
-        won, how = bytearray(len(states)), dict[int, Joint]()
+    def avoiding(self, states: States, may: PermittedActions[States]) -> ControllableStates[States]:
+        won, how = bytearray(len(states)), dict[int, JointAction]()
         for state, options in enumerate(self._options(may)):
             for acts, targets in options:
                 if any(states[target] for target in targets):
@@ -185,17 +187,17 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
                     won[state], how[state] = 1, joint
                     break
 
-        def chosen(within: States) -> tuple[tuple[Joint, States], ...]:
-            found: dict[Joint, bytearray] = {}
+        def chosen(within: States) -> tuple[tuple[JointAction, States], ...]:
+            found: dict[JointAction, bytearray] = {}
             for state in members(within):
                 if state in how:
                     found.setdefault(how[state], bytearray(len(within)))[state] = 1
             return tuple((joint, bytes(where)) for joint, where in found.items())
 
-        return Forced(bytes(won), chosen)
+        return ControllableStates(bytes(won), chosen)
 
 
-def _permitted(acts: Actions, may: May[States], state: int) -> Joint | None:
+def _permitted(acts: Actions, may: PermittedActions[States], state: int) -> JointAction | None:
     """Return one of the ways to act together that is allowed there, if there is one."""
     found: list[tuple[str, str]] = []
     for choice, where in may.items():

@@ -53,7 +53,7 @@ from cplc.logic.formulas import (
     WeakUntil,
     ctl_path,
     meaning,
-    ways_to_fail,
+    negated_paths,
 )
 from cplc.runtime.limits import ResourceExhausted
 from cplc.statespace.packing import Table
@@ -124,32 +124,32 @@ class ExplicitEngine(Engine[States]):
                     return self.complement(self.where(operand))
                 case expr.Ite(test, then, otherwise):
                     chosen = self.where(test)
-                    kept = self.both(chosen, self.where(then))
-                    return self.either(kept, self.without(self.where(otherwise), chosen))
+                    kept = self.intersection(chosen, self.where(then))
+                    return self.union(kept, self.difference(self.where(otherwise), chosen))
                 case _:
                     pass
         holds = Table(packing.condition(condition))
         return bytes([holds[state & mask] for state in self._graph.states])
 
-    def both(self, left: States, right: States) -> States:
+    def intersection(self, left: States, right: States) -> States:
         return (int.from_bytes(left, "little") & int.from_bytes(right, "little")).to_bytes(self.size, "little")
 
-    def either(self, left: States, right: States) -> States:
+    def union(self, left: States, right: States) -> States:
         return (int.from_bytes(left, "little") | int.from_bytes(right, "little")).to_bytes(self.size, "little")
 
-    def without(self, left: States, right: States) -> States:
+    def difference(self, left: States, right: States) -> States:
         return (int.from_bytes(left, "little") & ~int.from_bytes(right, "little")).to_bytes(self.size, "little")
 
     def _all(self, sets: Iterable[States]) -> States:
         found = self.reachable
         for states in sets:
-            found = self.both(found, states)
+            found = self.intersection(found, states)
         return found
 
     def _any(self, sets: Iterable[States]) -> States:
         found = self._nothing
         for states in sets:
-            found = self.either(found, states)
+            found = self.union(found, states)
         return found
 
     def is_empty(self, states: States) -> bool:
@@ -165,7 +165,7 @@ class ExplicitEngine(Engine[States]):
             raise ValueError("an empty set has no state to pick")
         return self._graph.packing.unpack(self._graph.states[number])
 
-    def single(self, state: State) -> States:
+    def singleton(self, state: State) -> States:
         number = self._graph.number.get(self._graph.packing.pack(state))
         if number is None:
             raise ValueError("the state is not reachable")
@@ -233,22 +233,22 @@ class ExplicitEngine(Engine[States]):
             case Or(operands):
                 return self._any(map(states, operands))
             case Implies(left, right):
-                return self.either(self.complement(states(left)), states(right))
+                return self.union(self.complement(states(left)), states(right))
             case Iff(left, right):
                 one, other = states(left), states(right)
-                return self.either(self.both(one, other), self.complement(self.either(one, other)))
+                return self.union(self.intersection(one, other), self.complement(self.union(one, other)))
             case OnPaths("E", path, along):
                 if (ctl := ctl_path(formula)) is not None:
                     return self._some_path(ctl, assuming)
                 return self._some_run(path, along, assuming)
             case OnPaths(_, path, along):
                 if (ctl := ctl_path(formula)) is not None:
-                    return self.complement(self._any(self._some_path(way, assuming) for way in ways_to_fail(ctl)))
+                    return self.complement(self._any(self._some_path(way, assuming) for way in negated_paths(ctl)))
                 return self.complement(self._some_run(Not(path), along, assuming))
             case Commits() | Fulfils() | Conditional() | SociallyCommits():
                 return states(meaning(formula))
             case KnownFrom(observed, operand):
-                lacking = self.without(self._considered, states(operand))
+                lacking = self.difference(self._considered, states(operand))
                 return self.complement(self.agreeing(observed, lacking))
             case Knows("each", agents, operand):
                 return self._all(self._knows((agent,), states(operand)) for agent in agents)
@@ -257,7 +257,7 @@ class ExplicitEngine(Engine[States]):
             case Knows(_, agents, operand):
                 return self._common_knowledge(agents, states(operand))
             case Adjacent(operand):
-                return adjacent(self._graph, self.system, formula, self.both(states(operand), self._considered))
+                return adjacent(self._graph, self.system, formula, self.intersection(states(operand), self._considered))
             case Regardless(operand):
                 return self.regardless.satisfying(operand, assuming)
             case Enforces():
@@ -292,11 +292,11 @@ class ExplicitEngine(Engine[States]):
                 return self._globally_for(states(operand), bound, assuming)
             case WeakUntil(left, right):
                 until = self._until(states(left), self._ending(states(right), assuming), None)
-                return self.either(until, self._fair_globally(states(left), assuming))
+                return self.union(until, self._fair_globally(states(left), assuming))
             case Release(left, right):
-                released = self.both(states(left), states(right))
+                released = self.intersection(states(left), states(right))
                 until = self._until(states(right), self._ending(released, assuming), None)
-                return self.either(until, self._fair_globally(states(right), assuming))
+                return self.union(until, self._fair_globally(states(right), assuming))
 
     def _fair(self, assuming: frozenset[str]) -> States:
         """Return the states in which a path of CTL may end, for a fair run goes on from there, or none is asked for.
@@ -318,19 +318,19 @@ class ExplicitEngine(Engine[States]):
 
     def _ending(self, goal: States, assuming: frozenset[str]) -> States:
         """Return the states of the goal in which a path may end, because some fair run goes on from there."""
-        return self.both(goal, self._fair(assuming))
+        return self.intersection(goal, self._fair(assuming))
 
     def _next(self, goal: States) -> States:
         """Return the states with a successor in the goal; one in the goal may idle, unless all act in rounds."""
         before = self.predecessors(goal)
-        return before if self.system.is_synchronous else self.either(goal, before)
+        return before if self.system.is_synchronous else self.union(goal, before)
 
     def _until(self, through: States, goal: States, bound: int | None) -> States:
         if bound is None:
             return reaching(self._graph, through, goal)
         found = goal
         for _ in range(bound):
-            more = self.either(found, self.both(through, self._next(found)))
+            more = self.union(found, self.intersection(through, self._next(found)))
             if more == found:
                 break
             found = more
@@ -339,7 +339,7 @@ class ExplicitEngine(Engine[States]):
     def _globally_for(self, keep: States, bound: int, assuming: frozenset[str]) -> States:
         found = self._ending(keep, assuming)
         for _ in range(bound):
-            fewer = self.both(keep, self._next(found))
+            fewer = self.intersection(keep, self._next(found))
             if fewer == found:
                 break
             found = fewer
@@ -360,9 +360,9 @@ class ExplicitEngine(Engine[States]):
             return reaching(graph, keep, cycling)
         resting = self._set(state for state in members(keep) if constraints.met_within((state,)))
         found = reaching(graph, keep, resting)
-        rest = components(graph, self.without(keep, found))
+        rest = components(graph, self.difference(keep, found))
         cycling = self._set(member for part in rest if constraints.met_within(part) for member in part)
-        return self.either(found, reaching(graph, keep, cycling))
+        return self.union(found, reaching(graph, keep, cycling))
 
     def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> Constraints:
         fairness = [self.recurrent(condition) for condition in self.system.conditions]
@@ -421,7 +421,7 @@ class ExplicitEngine(Engine[States]):
     # --- knowledge and commitments
 
     def _knows(self, agents: tuple[str, ...], known: States) -> States:
-        return self.complement(self.indistinguishable(agents, self.without(self._considered, known)))
+        return self.complement(self.indistinguishable(agents, self.difference(self._considered, known)))
 
     def indistinguishable(self, agents: tuple[str, ...], states: States) -> States:
         views = self._local_states(agents)
@@ -438,7 +438,7 @@ class ExplicitEngine(Engine[States]):
         if not agents:
             return self.reachable
         leading = linked([self._local_states((agent,)) for agent in agents], self._considered)
-        doubtful = set(compress(leading, self.without(self._considered, known)))
+        doubtful = set(compress(leading, self.difference(self._considered, known)))
         return bytes([group not in doubtful for group in leading])
 
     def agreeing(self, observed: tuple[Expr, ...], states: States) -> States:

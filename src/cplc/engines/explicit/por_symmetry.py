@@ -21,10 +21,17 @@ from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.explicit.graph import Graph, Stepper, explore
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
-from cplc.reductions.dependency_relation import Interference
-from cplc.reductions.stubborn_sets import Stubborn
-from cplc.reductions.symmetry import Kin, Symmetry
-from cplc.reductions.symmetry_quotient import Canonical, Members, arranged, canonical, exchangeable, families
+from cplc.reductions.dependency_relation import DependencyRelation
+from cplc.reductions.stubborn_sets import StubbornSets
+from cplc.reductions.symmetry import Symmetry, SymmetryGroup
+from cplc.reductions.symmetry_quotient import (
+    Canonical,
+    InterchangeableInstances,
+    canonical_representative,
+    families,
+    interchangeable_instances,
+    with_adjacent_instances,
+)
 from cplc.runtime import checkpointing, progress
 from cplc.runtime.limits import ResourceExhausted
 from cplc.runtime.work_budget import charge
@@ -108,7 +115,7 @@ class Search:
 class Follow:
     """Which steps a search follows, for all goals that it still looks for."""
 
-    def __init__(self, stubborn: Stubborn, plan: Plan) -> None:
+    def __init__(self, stubborn: StubbornSets, plan: Plan) -> None:
         self._stubborn = stubborn
         self._open = list(range(len(plan.goals)))
         self.may_stop = plan.may_stop
@@ -165,7 +172,7 @@ def initial_states(system: System, packing: Packing, limit: int) -> Iterator[int
 class Way:
     """How few states can answer a question."""
 
-    members: tuple[Members, ...]
+    members: tuple[InterchangeableInstances, ...]
     """Those that are exchanged."""
     plan: Plan | None
     """What is to be reached, if that is all that is asked."""
@@ -193,7 +200,7 @@ class ReducedEngine(ExplicitEngine):
             how.append("by no more orders of steps than it takes")
         return f"{self.size:,} states were met, {' and '.join(how)}"
 
-    def single(self, state: State) -> States:
+    def singleton(self, state: State) -> States:
         return self._set((self._graph.number[self._packed(state)],))
 
     def contains(self, states: States, state: State) -> bool:
@@ -224,8 +231,8 @@ class _Arranged:
         return Stepper(self.system)
 
     @cached_property
-    def interference(self) -> Interference:
-        return Interference(self.system)
+    def interference(self) -> DependencyRelation:
+        return DependencyRelation(self.system)
 
 
 class Reduction:
@@ -238,7 +245,7 @@ class Reduction:
         self.system = system
         self._limit = limit
         self._ways: dict[Formula, Way | None] = {}
-        self._arranged: dict[tuple[Members, ...], _Arranged] = {}
+        self._arranged: dict[tuple[InterchangeableInstances, ...], _Arranged] = {}
         self._engines: dict[Way, ReducedEngine] = {}
         self._is_too_much = False
 
@@ -279,20 +286,20 @@ class Reduction:
         return self._ways[formula]
 
     @cached_property
-    def _kin(self) -> tuple[Kin, ...]:
+    def _kin(self) -> tuple[SymmetryGroup, ...]:
         return Symmetry(self.system).kin
 
     def _searched(self, way: Way) -> ReducedEngine | None:
         place = self._arranged.get(way.members)
         if place is None:
-            place = self._arranged[way.members] = _Arranged(arranged(self.system, way.members))
-        image = canonical(place.packing, way.members) if way.members else None
+            place = self._arranged[way.members] = _Arranged(with_adjacent_instances(self.system, way.members))
+        image = canonical_representative(place.packing, way.members) if way.members else None
 
         def search(follow: Follow | None) -> Search:
             initial = initial_states(place.system, place.packing, self._limit)
             return Search(place.stepper, initial, follow, image, self._limit)
 
-        follow = None if way.plan is None else Follow(Stubborn(place.interference, way.plan.goals), way.plan)
+        follow = None if way.plan is None else Follow(StubbornSets(place.interference, way.plan.goals), way.plan)
         found = search(follow)
         if not found.advance(_SAMPLE) and follow is not None and not follow.gains:
             if image is None:
@@ -308,10 +315,10 @@ class Reduction:
         self._engines[way] = engine
 
 
-def way_for(system: System, kin: Iterable[Kin], formula: Formula) -> Way | None:
+def way_for(system: System, kin: Iterable[SymmetryGroup], formula: Formula) -> Way | None:
     """Return how some of the states answer the formula; None if it takes them all."""
     asked = None if system.is_synchronous or system.conditions else conditions(formula)
     if not asked:
         return None
-    members, plan = exchangeable(system, kin, asked), plan_for(formula)
+    members, plan = interchangeable_instances(system, kin, asked), plan_for(formula)
     return Way(members, plan) if members or plan is not None else None

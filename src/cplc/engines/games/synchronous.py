@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Generic
 
-from cplc.engines.games.fixpoints import Joint, Plan, Sets
+from cplc.engines.games.fixpoints import JointAction, StateSets, Strategy
 from cplc.engines.interface import S
 from cplc.logic.expressions import conj, disj
 from cplc.logic.formulas import Finally, Globally, Next, Until
@@ -26,32 +26,32 @@ from cplc.records import dataclass
 from cplc.system.model import System
 from cplc.system.synchronous import Player
 
-May = Mapping[str, Mapping[str, S]]
+PermittedActions = Mapping[str, Mapping[str, S]]
 """By the names of their choices: where players may do what."""
 
 
 @dataclass(frozen=True)
-class Forced(Generic[S]):
+class ControllableStates(Generic[S]):
     """Where some choice of some players keeps all that may follow out of a set."""
 
     won: S
-    chosen: Callable[[S], tuple[tuple[Joint, S], ...]]
+    chosen: Callable[[S], tuple[tuple[JointAction, S], ...]]
     """Which choice, in the states that are asked about; worked out only then."""
 
 
-class RoundArena(Sets[S]):
+class RoundArena(StateSets[S]):
     """Sets of reachable states and the rounds between them."""
 
     @abstractmethod
-    def before(self, states: S) -> S:
+    def preimage(self, states: S) -> S:
         """Return from where a round may lead into the set."""
 
     @abstractmethod
-    def after(self, states: S, joint: Joint) -> S:
+    def image(self, states: S, joint: JointAction) -> S:
         """Return where a round in which these players do this may lead to."""
 
     @abstractmethod
-    def keeping_out(self, states: S, may: May[S]) -> Forced[S]:
+    def avoiding(self, states: S, may: PermittedActions[S]) -> ControllableStates[S]:
         """Return where these players may do something after which no round leads into the set.
 
         Only where everybody has something to do.
@@ -94,13 +94,13 @@ class RoundGame(Generic[S]):
         arena, before = self.arena, self.arena.nothing
         for action in player.actions:
             where = self.allowed[player.choice, action.name]
-            if not arena.is_empty(arena.both(before, where)):
+            if not arena.is_empty(arena.intersection(before, where)):
                 return True
-            before = arena.either(before, where)
+            before = arena.union(before, where)
         return False
 
     @cached_property
-    def may(self) -> May[S]:
+    def may(self) -> PermittedActions[S]:
         """Where those who have a choice may do what."""
         return {
             player.choice: {action.name: self.allowed[player.choice, action.name] for action in player.actions}
@@ -109,53 +109,55 @@ class RoundGame(Generic[S]):
 
     # --- one round
 
-    def forced(self, goal: S, may: May[S] | None = None) -> Forced[S]:
+    def forced(self, goal: S, may: PermittedActions[S] | None = None) -> ControllableStates[S]:
         """Return where some choice of the members has only the goal follow."""
         arena = self.arena
-        found = arena.keeping_out(arena.without(self.counting, goal), self.may if may is None else may)
-        return Forced(arena.both(found.won, arena.both(self.playable, self.counting)), found.chosen)
+        found = arena.avoiding(arena.difference(self.counting, goal), self.may if may is None else may)
+        return ControllableStates(
+            arena.intersection(found.won, arena.intersection(self.playable, self.counting)), found.chosen
+        )
 
     # --- endless play, without conditions of fairness
 
-    def solve(self, goal: Goal[S], may: May[S] | None = None) -> Plan[S]:
+    def solve(self, goal: Goal[S], may: PermittedActions[S] | None = None) -> Strategy[S]:
         """Return from where the goal is enforced, and how; ``may`` limits what the members choose."""
         arena = self.arena
         if goal.operator is Next:
             forced = self.forced(goal.states, may)
-            return Plan(forced.won, chosen=forced.chosen(forced.won))
+            return Strategy(forced.won, chosen=forced.chosen(forced.won))
         if goal.operator is Globally:
-            kept = arena.both(goal.states, self.counting)
+            kept = arena.intersection(goal.states, self.counting)
             while True:
                 forced = self.forced(kept, may)
-                safe = arena.both(kept, forced.won)
-                if arena.is_empty(arena.without(kept, safe)):
-                    return Plan(kept, chosen=forced.chosen(kept))
+                safe = arena.intersection(kept, forced.won)
+                if arena.is_empty(arena.difference(kept, safe)):
+                    return Strategy(kept, chosen=forced.chosen(kept))
                 kept = safe
-        won, done = arena.both(goal.states, self.counting), list[tuple[Joint, S]]()
+        won, done = arena.intersection(goal.states, self.counting), list[tuple[JointAction, S]]()
         while True:
             forced = self.forced(won, may)
-            new = arena.without(arena.both(forced.won, goal.through), won)
+            new = arena.difference(arena.intersection(forced.won, goal.through), won)
             if arena.is_empty(new):
-                return Plan(won, chosen=tuple(done))
+                return Strategy(won, chosen=tuple(done))
             done += forced.chosen(new)
-            won = arena.either(won, new)
+            won = arena.union(won, new)
 
     # --- with conditions of fairness
 
     def cannot_keep_from(self, goal: S) -> S:
         """Return where some round leads into the goal, and no choice of the group keeps it from that."""
         arena = self.arena
-        some = arena.both(arena.before(arena.both(goal, self.counting)), self.counting)
-        return arena.without(some, self.forced(arena.without(self.counting, goal)).won)
+        some = arena.intersection(arena.preimage(arena.intersection(goal, self.counting)), self.counting)
+        return arena.difference(some, self.forced(arena.difference(self.counting, goal)).won)
 
     def _led_to(self, through: S, goal: S) -> S:
         """Return where the group cannot keep the goal from being reached by way of ``through``."""
         arena, found = self.arena, goal
         while True:
-            more = arena.without(arena.both(through, self.cannot_keep_from(found)), found)
+            more = arena.difference(arena.intersection(through, self.cannot_keep_from(found)), found)
             if arena.is_empty(more):
                 return found
-            found = arena.either(found, more)
+            found = arena.union(found, more)
 
     def _led_on(self, within: S, fairness: Sequence[S]) -> S:
         """Return where the group cannot keep a fair run from staying in a set."""
@@ -163,23 +165,25 @@ class RoundGame(Generic[S]):
         while True:
             stay = within
             for condition in fairness:
-                stay = arena.both(stay, self.cannot_keep_from(self._led_to(within, arena.both(found, condition))))
-            if arena.is_empty(arena.without(found, stay)):
+                stay = arena.intersection(
+                    stay, self.cannot_keep_from(self._led_to(within, arena.intersection(found, condition)))
+                )
+            if arena.is_empty(arena.difference(found, stay)):
                 return found
-            found = arena.both(found, stay)
+            found = arena.intersection(found, stay)
 
     def fairly(self, goal: Goal[S], fairness: Sequence[S]) -> S:
         """Return where the group has its way on fair runs."""
         arena = self.arena
-        missing = arena.without(self.counting, goal.states)
+        missing = arena.difference(self.counting, goal.states)
         if goal.operator is Globally:
-            return arena.without(self.counting, self._led_to(self.counting, missing))
+            return arena.difference(self.counting, self._led_to(self.counting, missing))
         fair = self._led_on(self.counting, fairness)
         if goal.operator is Next:
-            lost = self.cannot_keep_from(arena.both(fair, missing))
+            lost = self.cannot_keep_from(arena.intersection(fair, missing))
         elif goal.operator is Finally:
-            lost = self._led_on(arena.both(fair, missing), fairness)
+            lost = self._led_on(arena.intersection(fair, missing), fairness)
         else:
-            broken = arena.both(arena.without(missing, goal.through), fair)
-            lost = arena.either(self._led_to(missing, broken), self._led_on(missing, fairness))
-        return arena.without(self.counting, lost)
+            broken = arena.intersection(arena.difference(missing, goal.through), fair)
+            lost = arena.union(self._led_to(missing, broken), self._led_on(missing, fairness))
+        return arena.difference(self.counting, lost)

@@ -90,7 +90,7 @@ def test_what_has_many_cases_gets_a_name_and_stays_equal(first: Expr, condition:
 
 def test_expressions_are_put_in_the_place_of_names() -> None:
     stands_for = {"?0": e.And((e.Read("a"), e.Read("b")))}
-    assert e.replaced(e.Ite(e.Read("?0"), e.Const("x"), e.Read("c")), stands_for) == e.Ite(
+    assert e.substitute(e.Ite(e.Read("?0"), e.Const("x"), e.Read("c")), stands_for) == e.Ite(
         stands_for["?0"], e.Const("x"), e.Read("c")
     )
 
