@@ -19,10 +19,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cplc.compilation import Compilation, load
-from cplc.engines.explicit.graph import Stepper
+from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logs.events import Event
 from cplc.monitoring.monitor import Monitor
-from cplc.simulation.rng import Dice
+from cplc.simulation.rng import RandomSource
 from cplc.system.model import System
 
 _ROOT = Path(__file__).parents[1]
@@ -40,7 +40,7 @@ def _system(customers: int) -> System:
 
 def events(system: System, count: int, seed: int = 1) -> Iterator[dict[str, object]]:
     """Yield what random runs say: of many cases in turn, each begun anew under another name when it is long enough."""
-    dice, stepper = Dice(seed), Stepper(system)
+    dice, stepper = RandomSource(seed), SuccessorGenerator(system)
     initial = stepper.packing.pack({variable.name: variable.initial[0] for variable in system.variables})
     cases = [(number, initial, 0) for number in range(_AT_ONCE)]
     following, told = _AT_ONCE, 0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cplc.checking.results import Result
-from cplc.compilation import Compilation, IsplReading, is_ispl
+from cplc.compilation import Compilation, IsplCompilation, is_ispl
 from cplc.diagnostics.core import Diagnostic, Note
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.questions import Asked, Channels, EngineName
@@ -24,7 +24,7 @@ from cplc.source import Source, Span
 from cplc.system.model import System
 
 Said = dict[str, Any]
-Reading = Compilation | IsplReading
+Reading = Compilation | IsplCompilation
 
 FEW_STATES: Final = 20_000
 """Up to so many states are looked at one by one: here decision diagrams are in pure Python, which is slower."""
@@ -62,7 +62,7 @@ class Wanted:
     def reading(self) -> Reading:
         source = Source(self.name, self.text)
         if is_ispl(self.name):
-            return IsplReading(source)
+            return IsplCompilation(source)
         return Compilation(source, None, self.parameters, self.channels, self.protocol)
 
 
@@ -101,7 +101,7 @@ def _why(problem: Exception) -> str:
 
 
 def _problems(reading: Reading) -> tuple[Diagnostic, ...]:
-    if isinstance(reading, IsplReading) and reading.ok:
+    if isinstance(reading, IsplCompilation) and reading.ok:
         return (*reading.diagnostics, *reading.unverifiable)
     return reading.diagnostics
 
@@ -128,7 +128,7 @@ def _verified(wanted: Wanted) -> Iterator[Said]:
 
 def _questions(reading: Reading) -> tuple[Asked, ...]:
     """Return what the file asks, as the command line does."""
-    if isinstance(reading, IsplReading):
+    if isinstance(reading, IsplCompilation):
         return reading.questions()
     from cplc.cli.load import asked_of
 
@@ -224,7 +224,7 @@ def _units(text: str, offset: int) -> int:
 
 def _choices(wanted: Wanted, reading: Reading) -> Said:
     """Return the protocols of the file, and the parameters of the one that is looked at with what stands after `=`."""
-    if isinstance(reading, IsplReading):
+    if isinstance(reading, IsplCompilation):
         return {"protocols": [], "parameters": []}
     here = [file for file in reading.index.files if file.span.source is reading.source]
     protocols = [protocol for file in here for protocol in file.protocols]

@@ -41,7 +41,7 @@ from tests.strategies_guessing import guessing_games, guessing_goals
 from tests.strategies_logic import games, logic_formulas, operators
 
 from cplc.checking.evidence import explain
-from cplc.compilation import Compilation, EngineName, IsplReading, Strategies
+from cplc.compilation import Compilation, EngineName, IsplCompilation, Strategies
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine
 from cplc.engines.on_the_fly import engine as onthefly
@@ -265,7 +265,7 @@ def compare_protocol(
 
 def compare_model(text: str, engines: Collection[str], methods: Collection[EngineName], figures: Figures) -> bool:
     """Compare every formula at every state, and verdicts with their evidence; return whether it was small enough."""
-    reading = IsplReading(Source("generated.ispl", text))
+    reading = IsplCompilation(Source("generated.ispl", text))
     if not reading.ok or reading.unverifiable:
         return False
     oracle = NaiveRounds(reading.system)
@@ -410,7 +410,7 @@ def round_games_compared(figures: Figures, engines: Sequence[str]) -> Callable[[
         text = model(Random(data.draw(st.integers(0, 2**32))), Wanted(fairness=False)).partition("Formulae")[0]
         group, goal = data.draw(st.sampled_from("ghk")), data.draw(st.sampled_from(ROUND_GOALS))
         text = f"{text}Formulae <{group}> {goal}; end Formulae"
-        reading = IsplReading(Source("generated.ispl", text), strategies="uniform")
+        reading = IsplCompilation(Source("generated.ispl", text), strategies="uniform")
         if reading.ok and not reading.unverifiable and len(NaiveRounds(reading.system).rounds) <= GAME_STATES:
             for asked in reading.questions():
                 if isinstance(asked.question.formula, Enforces):

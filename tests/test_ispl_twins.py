@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from cplc.compilation import Compilation, IsplReading, load, load_ispl
+from cplc.compilation import Compilation, IsplCompilation, load, load_ispl
 from cplc.engines.explicit.engine import ExplicitEngine
 
 _EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -39,9 +39,9 @@ def _dinner() -> Compilation:
     return loaded
 
 
-def _dinner_in_ispl() -> IsplReading:
+def _dinner_in_ispl() -> IsplCompilation:
     loaded = load_ispl(str(_EXAMPLES / "cryptographers.ispl"))
-    assert isinstance(loaded, IsplReading)
+    assert isinstance(loaded, IsplCompilation)
     return loaded
 
 
@@ -65,7 +65,7 @@ def test_twins_have_as_many_ends() -> None:
     assert _count(model, "odd") == _count(protocol, _ODD) == 24
 
 
-def _count(compilation: Compilation | IsplReading, condition: str) -> int:
+def _count(compilation: Compilation | IsplCompilation, condition: str) -> int:
     asked = compilation.formula_question(condition)
     assert not isinstance(asked, tuple), asked
     engine = ExplicitEngine(asked.system)

@@ -12,7 +12,7 @@ from tests.literate.language import language_tests
 
 from cplc.checking.results import RemarkCode
 from cplc.cli.main import run
-from cplc.compilation import Compilation, IsplReading
+from cplc.compilation import Compilation, IsplCompilation
 from cplc.diagnostics.core import Rule
 from cplc.diagnostics.rules import DOCUMENTED, REMARKS, RULES
 from cplc.logs.log_statistics import LogContent, diagnose
@@ -36,7 +36,7 @@ def _codes(example: Block, directory: Path, *, with_remarks: bool) -> set[str]:
         problem = diagnose(content, ())
         return {problem.code} if problem is not None else set()
     if example.language == "ispl":
-        return {diagnostic.code for diagnostic in IsplReading(Source("example.ispl", example.model)).diagnostics}
+        return {diagnostic.code for diagnostic in IsplCompilation(Source("example.ispl", example.model)).diagnostics}
     path = directory / "example.cpl"
     path.write_text(example.model, encoding="utf-8")
     compilation = Compilation(Source(str(path), example.model), path=path, parameters=example.parameters)

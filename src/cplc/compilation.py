@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cplc.diagnostics import rules
 from cplc.diagnostics.core import Diagnostic
-from cplc.ispl_compilation import IsplReading
+from cplc.ispl_compilation import IsplCompilation
 from cplc.questions import Answering, Asked, Channels, EngineName, Strategies, UnknownQuestion
 from cplc.records import dataclass
 from cplc.runtime.file_access import MAX_SIZE, NotRegular, TooManyBytes, read_bytes
@@ -47,7 +47,7 @@ __all__ = [
     "Channels",
     "Compilation",
     "EngineName",
-    "IsplReading",
+    "IsplCompilation",
     "Strategies",
     "UnknownQuestion",
     "count_reachable",
@@ -433,12 +433,12 @@ def is_ispl(name: str) -> bool:
     return name.lower().endswith(".ispl")
 
 
-def load_ispl(name: str) -> IsplReading | Diagnostic:
+def load_ispl(name: str) -> IsplCompilation | Diagnostic:
     """Return what is known of a file in ISPL, or the problem that keeps it from being read."""
     from cplc.ispl.syntax.parser import MAX_SIZE
 
     text = _text(name, MAX_SIZE)
-    return text if isinstance(text, Diagnostic) else IsplReading(Source(name, text), path=Path(name))
+    return text if isinstance(text, Diagnostic) else IsplCompilation(Source(name, text), path=Path(name))
 
 
 def load(

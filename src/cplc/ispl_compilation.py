@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class IsplReading(Answering):
+class IsplCompilation(Answering):
     """Everything known of one text in ISPL."""
 
     source: Source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cplc.compilation import Compilation, IsplReading
+from cplc.compilation import Compilation, IsplCompilation
 from cplc.lowering.lower import all_views
 from cplc.simulation.recorded_runs import Recorded
 from cplc.simulation.run_replay import Replayed, replayed
@@ -10,7 +10,7 @@ from cplc.system.model import System
 from cplc.system.standings import last_move_of
 
 
-def system_of(compilation: Compilation | IsplReading, recorded: Recorded) -> System:
+def system_of(compilation: Compilation | IsplCompilation, recorded: Recorded) -> System:
     """Return the system that has the variables of the run: what a question alone made it keep is kept again."""
     system = compilation.system
     missing = recorded.variables - system.variable.keys()
@@ -22,7 +22,7 @@ def system_of(compilation: Compilation | IsplReading, recorded: Recorded) -> Sys
     return compilation.system_keeping(kept, recalled)
 
 
-def replayed_on(compilation: Compilation | IsplReading, recorded: Recorded) -> tuple[System, Replayed]:
+def replayed_on(compilation: Compilation | IsplCompilation, recorded: Recorded) -> tuple[System, Replayed]:
     """Return the run taken again, and the system that took it."""
     system = system_of(compilation, recorded)
     return system, replayed(system, recorded)

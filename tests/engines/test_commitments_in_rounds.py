@@ -11,7 +11,7 @@ from tests.engines.every_engine import members, on_every_engine
 from tests.naive import Frozen, States
 from tests.naive_rounds import NaiveRounds
 
-from cplc.compilation import IsplReading
+from cplc.compilation import IsplCompilation
 from cplc.engines.interface import Engine
 from cplc.source import Source
 from cplc.system.model import System
@@ -156,9 +156,9 @@ PAIRS = list(permutations(HOLDS, 2))
 
 
 @cache
-def _reading() -> IsplReading:
+def _reading() -> IsplCompilation:
     asked = "".join(f"  {operator.format(p, q)};\n" for p, q in PAIRS for operator in OPERATORS)
-    reading = IsplReading(Source("model.ispl", f"{MODEL}{asked}end Formulae\n"))
+    reading = IsplCompilation(Source("model.ispl", f"{MODEL}{asked}end Formulae\n"))
     assert reading.ok, [problem.message for problem in reading.diagnostics if problem.is_error]
     return reading
 
@@ -213,5 +213,5 @@ end Formulae
 @on_every_engine
 def test_who_trusts_may_still_wait(make: Callable[[System], Engine[Any]]) -> None:
     """The state itself, to which staying leads back, is none of the others that follow."""
-    reading = IsplReading(Source("trusting.ispl", TRUSTING))
+    reading = IsplCompilation(Source("trusting.ispl", TRUSTING))
     assert all(make(reading.system).is_valid(asked.question.formula) for asked in reading.questions()[:3])

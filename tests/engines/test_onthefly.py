@@ -13,7 +13,7 @@ from cplc.checking.replay import replay
 from cplc.checking.verify import Verifier
 from cplc.compilation import Asked, Compilation, load
 from cplc.engines.on_the_fly import OnTheFlyEngine, supports
-from cplc.engines.on_the_fly.lazy_states import World
+from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
 from cplc.logic.expressions import TRUE
 from cplc.logic.formulas import Atom, Enforces, Finally, OnPaths
 from cplc.runtime.limits import ResourceExhausted
@@ -151,7 +151,7 @@ def test_evaluation_of_wide_guards_counted_as_work() -> None:
     def work(trades: int) -> int:
         compilation = load(str(protocol), {"trades": str(trades)})
         assert isinstance(compilation, Compilation)
-        world = World(compilation.system, 10**6, effort=10**9)
+        world = LazyStateSpace(compilation.system, 10**6, effort=10**9)
         world.moves(next(world.initial()))
         assert world._effort is not None
         return 10**9 - world._effort

@@ -15,7 +15,7 @@ from tests.strategies_logic import logic_formulas
 
 from cplc.compilation import Compilation, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export
-from cplc.export.ccs_text import Vocabulary
+from cplc.export.ccs_expressions import Vocabulary
 from cplc.logic.formulas import Formula
 from cplc.system.model import System
 

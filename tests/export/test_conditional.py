@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cplc.compilation import Compilation, IsplReading
+from cplc.compilation import Compilation, IsplCompilation
 from cplc.source import Source
 
 _TEXT = """
@@ -45,7 +45,7 @@ def test_models_in_ispl_give_the_same_verdicts() -> None:
     asked = [one for one in compilation.questions() if one.question.kind == "property"]
     exported = compilation.export("ispl", asked)
     assert exported.written == tuple(one.question.name for one in asked)
-    reading = IsplReading(Source("exported.ispl", exported.text))
+    reading = IsplCompilation(Source("exported.ispl", exported.text))
     assert reading.ok, [one.concise() for one in reading.diagnostics]
     again = reading.verify([one for one in reading.questions() if one.question.kind == "property"])
     expected = {result.question.name: result.answer != "fails" for result in compilation.verify(asked)}

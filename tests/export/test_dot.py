@@ -13,7 +13,7 @@ from tests.strategies import systems
 
 from cplc.compilation import Compilation, load
 from cplc.export import Origin, Request, export
-from cplc.export.dot import DRAWN, quoted
+from cplc.export.dot import MAX_DRAWN_STATES, quoted
 from cplc.system.model import System
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated - use:DeprecationWarning")  # pydot's own calls
@@ -96,7 +96,7 @@ def test_too_many_states_are_drawn_by_commitments() -> None:
 def test_where_that_says_nothing_the_first_are_drawn() -> None:
     graph, notes = _drawn(_system(_ROOT / "examples" / "dining_cryptographers.cpl"), states=True)
     assert notes == ("all states but the first 200, for there are 868",)
-    assert len(_nodes(graph)) == DRAWN + 2
+    assert len(_nodes(graph)) == MAX_DRAWN_STATES + 2
     assert any(edge.get_destination() == '"more"' for edge in graph.get_edges())
 
 

@@ -10,8 +10,8 @@ from tests.strategies import roles, systems
 from tests.strategies_logic import SIMPLE, logic_formulas, quantified
 
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.export.expression_simplify import never
-from cplc.export.fairness import fair_system, linear, needs_fairness, switches_itself_off
+from cplc.export.expression_simplify import is_unsatisfiable
+from cplc.export.fairness import disables_itself, fair_system, needs_fairness, to_ltl
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.system.model import Justice, Step, System, Variable
@@ -31,7 +31,7 @@ def _step(guard: e.Expr, *updates: tuple[str, e.Expr], free: tuple[str, ...] = (
 
 def test_a_step_that_disables_itself_needs_no_bit() -> None:
     system = _system(_step(e.Not(e.Read("x")), ("x", e.TRUE)))
-    assert switches_itself_off(system, system.justice[0])
+    assert disables_itself(system, system.justice[0])
     fair = fair_system(system, frozenset())
     assert fair.system == system
     assert [condition.holds for condition in fair.conditions] == [e.Read("x")]
@@ -53,8 +53,8 @@ def test_a_step_that_can_be_taken_again_gets_a_bit_that_flips() -> None:
 def test_what_cannot_be_told_in_time_counts_as_possible() -> None:
     odd = e.Equal(e.Arith("%", e.Read("n"), e.Const(2)), e.Const(1))
     contradiction = e.And((odd, e.Not(odd)))
-    assert never(contradiction, {"n": (0, 1, 2)})
-    assert not never(contradiction, {"n": (0, 1, 2)}, cases=2)
+    assert is_unsatisfiable(contradiction, {"n": (0, 1, 2)})
+    assert not is_unsatisfiable(contradiction, {"n": (0, 1, 2)}, cases=2)
 
 
 @settings(max_examples=25)
@@ -97,6 +97,6 @@ def test_linear_time_says_the_same(data: st.DataObject) -> None:
     if not engine.is_empty(engine.difference(engine.initial, begins)):
         return  # where no fair run begins, every statement about all of them is true
     for one in (formula, always):
-        path = linear(one)
+        path = to_ltl(one)
         if path is not None:
             assert engine.is_valid(f.OnPaths("A", path), assuming) == engine.is_valid(one, assuming)

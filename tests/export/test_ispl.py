@@ -13,8 +13,8 @@ from tests.strategies_logic import Logic, logic_formulas
 from cplc import compile
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export import Export, ExportedFormula, Origin, Request, export
-from cplc.export.ispl_logic import Unsaid, reduced, with_observers
-from cplc.export.ispl_text import LEXICON, Vocabulary
+from cplc.export.ispl_expressions import IDENTIFIERS, Vocabulary
+from cplc.export.ispl_formulas import Unsaid, to_mcmas_operators, with_observers
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
@@ -60,7 +60,7 @@ def test_commitment_is_what_one_more_agent_knows(data: st.DataObject) -> None:
     system = data.draw(systems(fairness=False))
     formula = data.draw(_social(system))
     try:
-        said = reduced(formula, system)
+        said = to_mcmas_operators(formula, system)
     except Unsaid:  # a step or the beginning leaves open what is promised
         return
     engine, other = ExplicitEngine(system), ExplicitEngine(with_observers([formula], system))
@@ -187,4 +187,4 @@ def test_every_name_is_introduced_once_and_none_is_reserved(data: st.DataObject)
     introduced += re.findall(r"^Agent (\w+)", found.text, re.MULTILINE)
     introduced += re.findall(r"^  (\w+) if ", found.text.partition("\nEvaluation")[2], re.MULTILINE)
     assert len(set(introduced)) == len(introduced)
-    assert not (set(introduced) & LEXICON.reserved) - {"Environment", "always"}
+    assert not (set(introduced) & IDENTIFIERS.reserved) - {"Environment", "always"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cplc.compilation import Compilation, IsplReading, load
+from cplc.compilation import Compilation, IsplCompilation, load
 from cplc.source import Source
 
 _EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.cpl"))
@@ -17,7 +17,7 @@ def test_an_example_is_written_as_good_ispl(path: Path) -> None:
     compilation = load(str(path))
     assert isinstance(compilation, Compilation)
     exported = compilation.export("ispl", compilation.declared_questions())
-    reading = IsplReading(Source("exported.ispl", exported.text))
+    reading = IsplCompilation(Source("exported.ispl", exported.text))
     serious = [one.concise() for one in reading.diagnostics if one.is_error or one.code == "other-dialect"]
     assert serious == []
     assert len(reading.model.specifications) == len(exported.written)

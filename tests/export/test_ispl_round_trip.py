@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from tests.cases.reader import Case, cases, compiled
 from tests.ispl_models import model
 
-from cplc.compilation import IsplReading, count_reachable
+from cplc.compilation import IsplCompilation, count_reachable
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.export import ExportedFormula, Origin, Request, export
 from cplc.source import Source
 
 
-def _read(text: str) -> IsplReading:
-    reading = IsplReading(Source("exported.ispl", text))
+def _read(text: str) -> IsplCompilation:
+    reading = IsplCompilation(Source("exported.ispl", text))
     assert reading.ok, [one.concise() for one in reading.diagnostics]
     return reading
 
@@ -47,7 +47,7 @@ def test_protocols(case: Case) -> None:
 @settings(max_examples=25)
 @given(st.integers(0, 2**32).map(Random))
 def test_models(chance: Random) -> None:
-    reading = IsplReading(Source("model.ispl", model(chance)))
+    reading = IsplCompilation(Source("model.ispl", model(chance)))
     if not reading.ok:
         return
     asked = [one.question for one in reading.questions()]

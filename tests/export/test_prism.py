@@ -16,9 +16,9 @@ from tests.strategies_logic import logic_formulas
 
 from cplc.compilation import Compilation, count_reachable, load
 from cplc.export import Export, ExportedFormula, Origin, Request, export
-from cplc.export.names import legal_names
+from cplc.export.identifiers import unique_identifiers
 from cplc.export.prism import LABELS
-from cplc.export.prism_text import Vocabulary
+from cplc.export.prism_expressions import Vocabulary
 from cplc.logic import expressions as e
 from cplc.logic.formulas import Formula
 from cplc.system.model import System, Variable
@@ -65,7 +65,7 @@ def test_storm_agrees_on_files(path: Path, tmp_path: Path) -> None:
         assert states == count_reachable(asked[0].system)
     results = compilation.verify([one for one in asked if one.question.name in exported.written])
     expected = {result.question.name: result.answer != "fails" for result in results}
-    names = legal_names(exported.written, LABELS)
+    names = unique_identifiers(exported.written, LABELS)
     for name in exported.written:
         assert verdicts.get(names[name], expected[name]) == expected[name], name
 

@@ -11,7 +11,7 @@ from tests.strategies import roles, systems
 from tests.strategies_logic import SIMPLE, logic_formulas, quantified
 
 from cplc.export import ExportedFormula, Origin, Request, export
-from cplc.export.smv_text import LEXICON
+from cplc.export.smv_expressions import IDENTIFIERS
 
 
 @pytest.mark.parametrize("target", ["smv", "smv-arctl"])
@@ -33,4 +33,4 @@ def test_text(target: str, data: st.DataObject) -> None:
     assert len(re.findall(r"^(?:CTL|LTL|)SPEC\b", code, re.MULTILINE)) == len(exported.written)
     declared = re.findall(r"^  (\w+) :=? ", code, re.MULTILINE)
     assert len(set(declared)) == len(declared)
-    assert set(declared) & LEXICON.reserved <= {"step", "relation"}
+    assert set(declared) & IDENTIFIERS.reserved <= {"step", "relation"}

@@ -15,7 +15,7 @@ from tests.fuzz.campaign import Target
 from tests.fuzz.mutations import Material
 
 from cplc.automatic_fixes import repaired
-from cplc.compilation import Compilation, IsplReading
+from cplc.compilation import Compilation, IsplCompilation
 from cplc.diagnostics.core import Diagnostic
 from cplc.diagnostics.render import rendered
 from cplc.diagnostics.rules import FILE_TOO_LARGE, SYNTAX, TOO_DEEP, UNREADABLE_FILE
@@ -126,8 +126,8 @@ def shop() -> Compilation:
 
 
 @cache
-def lamp() -> IsplReading:
-    return IsplReading(Source("lamp.ispl", _LAMP))
+def lamp() -> IsplCompilation:
+    return IsplCompilation(Source("lamp.ispl", _LAMP))
 
 
 def run_formula(data: bytes) -> None:
@@ -141,7 +141,7 @@ def run_formula(data: bytes) -> None:
 def run_model(data: bytes) -> None:
     """Check and lower a model in ISPL."""
     source = Source("fuzz.ispl", text_of(data))
-    reading = IsplReading(source)
+    reading = IsplCompilation(source)
     look_at(reading.diagnostics, source)
     if reading.ok and len(reading.system.steps) <= _LARGE:
         system_text(reading.system)

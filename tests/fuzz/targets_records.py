@@ -40,7 +40,7 @@ from cplc.report.run_report import run_text
 from cplc.run_replay import replayed_on
 from cplc.simulation.interactive_session import begin
 from cplc.simulation.recorded_runs import Unreadable, recording
-from cplc.simulation.rng import Dice
+from cplc.simulation.rng import RandomSource
 from cplc.source import Source
 
 _HOUR: Final = 3600 * 10**9
@@ -204,7 +204,7 @@ def _runs() -> Material:
         },
     ]
     for seed in range(4):
-        dice = Dice(seed)
+        dice = RandomSource(seed)
         run = begin(shop().system, dice).at_random(dice, 3 + 3 * seed).run
         found.append({"runs": [run_data(shop().system, run)], "file": "shop.cpl", "channels": "async"})
     start = {variable.name: variable.initial[0] for variable in lamp().system.variables}

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 from tests.literate.blocks import BadTest, Block, Names, blocks
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation, IsplReading
+    from cplc.compilation import Compilation, IsplCompilation
     from cplc.diagnostics.core import Diagnostic
     from cplc.source import Source
 
@@ -110,12 +110,14 @@ def _assertions(block: Block) -> tuple[tuple[Announced, ...], Mapping[int, str]]
 
 def check_language(test: LanguageTest, directory: Path) -> None:
     """Fail unless the model has the diagnostics and verdicts that it announces, and no other."""
-    from cplc.compilation import Compilation, IsplReading
+    from cplc.compilation import Compilation, IsplCompilation
     from cplc.source import Source
 
     if test.block.language == "ispl":
         source = Source("test.ispl", test.block.model)
-        reading = IsplReading(source, strategies=_strategies(test.block, test.block.options.get("strategies", "full")))
+        reading = IsplCompilation(
+            source, strategies=_strategies(test.block, test.block.options.get("strategies", "full"))
+        )
         _compare_diagnostics(test, source, reading.diagnostics)
         if test.verifies:
             _compare_answers(test, reading)
@@ -191,7 +193,7 @@ def _is_announced(announced: Announced, source: Source, diagnostic: Diagnostic) 
     )
 
 
-def _compare_answers(test: LanguageTest, reading: IsplReading) -> None:
+def _compare_answers(test: LanguageTest, reading: IsplCompilation) -> None:
     """Fail unless the formulas of a model in ISPL have the verdicts that are announced, by every engine."""
     from cplc.engines.on_the_fly import supports
 

@@ -83,7 +83,7 @@ def _watched(
     compilation: Compilation, events: list[Event], tick: timedelta | None = None
 ) -> tuple[Choices, Counter[tuple[str, str]]]:
     monitor = Monitor(compilation, tick=tick)
-    choices = Choices(monitor.machine)
+    choices = Choices(monitor.tracker)
     monitor.watching = choices.watch
     states: Counter[tuple[str, str]] = Counter()
 

@@ -195,8 +195,8 @@ def _check_reachable(system: System, monitor: Monitor) -> None:
     try:
         engine = ExplicitEngine(system, limit=20_000)
         known = monitor._cases.get(_CASE)
-        for packed in monitor._machine.reached(known.states if known else monitor._machine.initial, inferring=False):
-            state = monitor._machine.packing.unpack(packed)
+        for packed in monitor._tracker.reached(known.states if known else monitor._tracker.initial, inferring=False):
+            state = monitor._tracker.packing.unpack(packed)
             assert not engine.is_empty(engine.intersection(engine.singleton(state), engine.reachable))
     except ResourceExhausted:
         pass

@@ -45,9 +45,9 @@ def test_sizes_do_not_matter(data: st.DataObject) -> None:
     counts = [plain.count(plain.satisfying(formula, assuming)) for formula in asked]
     moved = edges(plain, system)
     with (
-        patch.object(graph, "_SAMPLE", 8),
-        patch.object(graph, "_REGROUPING", (1, 2, 5, 9)),
-        patch.object(packing, "TABLE_SIZE", 2),
+        patch.object(graph, "_SAMPLE_STATES", 8),
+        patch.object(graph, "_REGROUPING_STATES", (1, 2, 5, 9)),
+        patch.object(packing, "MAX_TABLE_ENTRIES", 2),
         patch.object(explicit, "_WIDE", 0),
         patch.object(explicit, "_REMEMBERED_BYTES", 0),
     ):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies_ispl import files, formulas, logics
 
-from cplc.compilation import IsplReading
+from cplc.compilation import IsplCompilation
 from cplc.ispl.syntax import ast, printer
 from cplc.ispl.syntax.parser import parse, parse_formula
 from cplc.source import Source
@@ -43,7 +43,7 @@ def test_blanks_and_comments_mean_nothing(tree: ast.File) -> None:
 
 @given(files())
 def test_whatever_can_be_read_is_checked(tree: ast.File) -> None:
-    reading = IsplReading(Source("printed", printer.file(tree)))
+    reading = IsplCompilation(Source("printed", printer.file(tree)))
     assert reading.ok == (not any(problem.is_error for problem in reading.diagnostics))
     assert all(problem.span.end <= len(reading.source.text) + 1 for problem in reading.diagnostics)
 
@@ -66,7 +66,7 @@ def test_whatever_is_done_to_a_file_something_is_said(tree: ast.File, data: st.D
         pieces = data.draw(st.lists(_PIECES, max_size=2))
         words[at : at + data.draw(st.integers(0, 3))] = [" ".join(pieces)]
     text = "".join(words)
-    reading = IsplReading(Source("changed", text))
+    reading = IsplCompilation(Source("changed", text))
     for problem in reading.diagnostics:
         assert 0 <= problem.span.start <= problem.span.end <= len(text) + 1, problem.concise()
         assert problem.message
@@ -74,4 +74,4 @@ def test_whatever_is_done_to_a_file_something_is_said(tree: ast.File, data: st.D
 
 @given(st.text(max_size=200) | st.lists(_PIECES, max_size=60).map(" ".join))
 def test_any_text_is_refused(text: str) -> None:
-    assert not IsplReading(Source("any", text)).ok
+    assert not IsplCompilation(Source("any", text)).ok

@@ -34,9 +34,9 @@ _BACKENDS = ("oxidd", "dd.autoref")
 def _small_pieces() -> Iterator[None]:
     """Let searches through few states come by as many moments as others do, and nothing be too little to be kept."""
     with (
-        patch.multiple(explicit_graph, _SAMPLE=3, _REGROUPING=(5, 20)),
+        patch.multiple(explicit_graph, _SAMPLE_STATES=3, _REGROUPING_STATES=(5, 20)),
         patch.object(synchronous_graph, "_OFTEN", 2),
-        patch("cplc.engines.explicit.graph_checkpoint._FEW", 0),
+        patch("cplc.engines.explicit.graph_checkpoint._MIN_STATES_TO_SAVE", 0),
         patch("cplc.engines.symbolic.bdd_checkpoint._FEW", 0),
     ):
         yield

@@ -17,7 +17,7 @@ from tests.naive_strategies import strategy_mistakes
 
 from cplc.checking.evidence import explain
 from cplc.checking.strategy_play import strategy_problems
-from cplc.compilation import IsplReading
+from cplc.compilation import IsplCompilation
 from cplc.logic.formulas import Enforces
 from cplc.source import Source
 
@@ -37,12 +37,12 @@ _GOALS = (
 )
 
 
-def _reading(seed: int, *, uniform: bool = False) -> IsplReading:
+def _reading(seed: int, *, uniform: bool = False) -> IsplCompilation:
     """Return a random model that asks every goal of each of its groups."""
     begun = model(Random(seed), Wanted(fairness=False)).partition("Formulae")[0]
     asked = "".join(f"  <{group}> {goal};\n" for group in "ghk" for goal in _GOALS)
     source = Source("model.ispl", f"{begun}Formulae\n{asked}end Formulae\n")
-    reading = IsplReading(source, strategies="uniform" if uniform else "full")
+    reading = IsplCompilation(source, strategies="uniform" if uniform else "full")
     assume(reading.ok)
     return reading
 

@@ -11,7 +11,7 @@ from tests.engines.every_engine import ENGINES, members
 from tests.ispl_models import Wanted, model
 from tests.naive_rounds import NaiveRounds
 
-from cplc.compilation import IsplReading
+from cplc.compilation import IsplCompilation
 from cplc.engines.on_the_fly import OnTheFlyEngine
 from cplc.logic.formulas import state_subformulas
 from cplc.source import Source
@@ -20,8 +20,8 @@ _seeds = st.integers(0, 1_000_000)
 _STATES = 400
 
 
-def _reading(seed: int) -> IsplReading:
-    reading = IsplReading(Source("random.ispl", model(Random(seed), Wanted(games=False), formulas=6)))
+def _reading(seed: int) -> IsplCompilation:
+    reading = IsplCompilation(Source("random.ispl", model(Random(seed), Wanted(games=False), formulas=6)))
     assume(reading.ok and not reading.unverifiable)
     return reading
 

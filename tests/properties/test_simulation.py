@@ -19,7 +19,7 @@ from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.ltl_progression import NotProgressible, progression
 from cplc.compilation import Compilation
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.graph import Stepper
+from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Const, Equal, Read, conj
 from cplc.logic.formulas import And, Atom, Finally, Formula, Globally, Next, Not, OnPaths, Taken
 from cplc.report.itf import run_trace
@@ -86,7 +86,7 @@ def test_random_runs_are_runs(system: System, bias: Bias, seed: int) -> None:
 @settings(max_examples=25)
 def test_compiled_steps_lead_where_the_interpreter_goes(system: System) -> None:
     """All ways from the states of a run are the same, before steps are looked up together and after."""
-    interpreter, stepper = Interpreter(system), Stepper(system)
+    interpreter, stepper = Interpreter(system), SuccessorGenerator(system)
     drawn, _ = next(draw(system, "coverage", None, seed=1, runs=1, most=15, keep=1))
     assert drawn is not None
     states = drawn.run.states

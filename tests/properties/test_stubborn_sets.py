@@ -19,8 +19,14 @@ from cplc.checking.replay import replay
 from cplc.compilation import Compilation
 from cplc.engines.ctl_fragment import Plan, plan_for
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.graph import Graph, Stepper
-from cplc.engines.explicit.por_symmetry import Follow, ReducedEngine, Search, Way, initial_states
+from cplc.engines.explicit.graph import Graph, SuccessorGenerator
+from cplc.engines.explicit.por_symmetry import (
+    ReducedEngine,
+    ReducedSearch,
+    ReductionMethod,
+    StubbornFilter,
+    initial_states,
+)
 from cplc.engines.on_the_fly import OnTheFlyEngine, stubborn_successors
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
@@ -39,11 +45,11 @@ LIMIT = 100_000
 
 def reduced(system: System, plan: Plan) -> ReducedEngine:
     """Return what is met by stubborn sets."""
-    stepper = Stepper(system)
-    follow = Follow(StubbornSets(DependencyRelation(system), plan.goals), plan)
-    search = Search(stepper, initial_states(system, stepper.packing, LIMIT), follow, None, LIMIT)
+    stepper = SuccessorGenerator(system)
+    follow = StubbornFilter(StubbornSets(DependencyRelation(system), plan.goals), plan)
+    search = ReducedSearch(stepper, initial_states(system, stepper.packing, LIMIT), follow, None, LIMIT)
     assert search.advance(LIMIT)
-    return ReducedEngine(system, search.graph, Way((), plan))
+    return ReducedEngine(system, search.graph, ReductionMethod((), plan))
 
 
 def distances(graph: Graph, goal: bytes) -> dict[int, int]:

@@ -25,7 +25,7 @@ from cplc.compilation import Compilation
 from cplc.engines.ctl_fragment import conditions
 from cplc.engines.explicit import por_symmetry
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.por_symmetry import Reduction, way_for
+from cplc.engines.explicit.por_symmetry import ReducedEngines, reduction_method
 from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Const, Equal, Expr, Read, conj, disj
 from cplc.logic.formulas import Formula
@@ -174,8 +174,8 @@ def test_what_is_taken_for_alike_and_is_not_is_caught(name: str, monkeypatch: py
 
 def agrees(system: System, formula: Formula) -> bool:
     """Whether some of the states give the right value, and a run that is possible and as short."""
-    way = way_for(system, Symmetry(system).kin, formula)
-    few, whole = Reduction(system).engine(formula), ExplicitEngine(system)
+    way = reduction_method(system, Symmetry(system).kin, formula)
+    few, whole = ReducedEngines(system).engine(formula), ExplicitEngine(system)
     if few is None:
         return way is None or not way.members
     if few.is_valid(formula) != whole.is_valid(formula):

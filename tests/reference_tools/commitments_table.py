@@ -16,7 +16,7 @@ from random import Random
 from tests.ispl_commitments import OPERATORS, committing
 from tests.reference_tools.mcmas import MCMAS_PLUS, asked
 
-from cplc.compilation import IsplReading
+from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.source import Source
 
@@ -36,7 +36,7 @@ class Compared:
 def compared(chance: Random) -> Iterator[Compared]:
     """Ask both of a random model; nothing comes of one that is wrong, begins nowhere, or takes too long."""
     text, wanted = committing(chance)
-    reading = IsplReading(Source("model.ispl", text))
+    reading = IsplCompilation(Source("model.ispl", text))
     if not reading.ok:
         return
     engine = ExplicitEngine(reading.system)

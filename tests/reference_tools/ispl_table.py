@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.reference_tools.mcmas import asked
 
 from cplc.checking.results import Result
-from cplc.compilation import IsplReading, count_reachable, load_ispl
+from cplc.compilation import IsplCompilation, count_reachable, load_ispl
 
 _SECONDS = 60
 _ROW = "{:52} {:>12} {:>12} {:>8} {:>8}  {}\n"
@@ -32,8 +32,10 @@ def main(directory: str) -> None:
 
 def _compared(path: Path, name: Path) -> Iterator[str]:
     reading = load_ispl(str(path))
-    if not isinstance(reading, IsplReading) or not reading.ok:
-        errors = [one for one in reading.diagnostics if one.is_error] if isinstance(reading, IsplReading) else [reading]
+    if not isinstance(reading, IsplCompilation) or not reading.ok:
+        errors = (
+            [one for one in reading.diagnostics if one.is_error] if isinstance(reading, IsplCompilation) else [reading]
+        )
         yield f"{name}: {len(errors)} errors, the first: {errors[0].message}\n"
         return
     text = path.read_text(encoding="utf-8", errors="replace")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference_tools.mcmas import MCMAS
 
-from cplc.compilation import IsplReading
+from cplc.compilation import IsplCompilation
 from cplc.ispl.syntax import ast
 from cplc.ispl.syntax.parser import parse_formula
 from cplc.source import Source
@@ -124,7 +124,7 @@ def _told(text: str) -> str | None:
 
 def _is_taken(text: str) -> bool:
     """Whether we find nothing wrong, nor anything that MCMAS is known not to read."""
-    diagnostics = IsplReading(Source("model.ispl", text)).diagnostics
+    diagnostics = IsplCompilation(Source("model.ispl", text)).diagnostics
     return not any(one.is_error or one.code == "other-dialect" for one in diagnostics)
 
 

@@ -21,7 +21,7 @@ from tests.reference_tools.mcmas import MCMAS, asked
 from tests.reference_tools.nusmv import NUSMV, ask
 from tests.reference_tools.said import printed
 
-from cplc.compilation import IsplReading
+from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.interface import Engine, S
 from cplc.engines.symbolic.engine import SymbolicEngine
@@ -35,9 +35,9 @@ _nusmv = pytest.mark.skipif(not NUSMV, reason="CPLC_NUSMV is not set")
 _chance = st.integers(0, 2**32).map(Random)
 
 
-def _reading(text: str, *, uniform: bool = False) -> IsplReading | None:
+def _reading(text: str, *, uniform: bool = False) -> IsplCompilation | None:
     """Return what is read; None for a model in which something is plainly wrong."""
-    reading = IsplReading(Source("model.ispl", text), strategies="uniform" if uniform else "full")
+    reading = IsplCompilation(Source("model.ispl", text), strategies="uniform" if uniform else "full")
     return reading if reading.ok else None
 
 
@@ -191,7 +191,7 @@ def test_nusmv(chance: Random) -> None:
         assert engine.is_valid(asked_of[name]) == (verdict != (name in exported.negated)), (name, exported.text)
 
 
-def _request(reading: IsplReading) -> Request:
+def _request(reading: IsplCompilation) -> Request:
     questions = [one.question for one in reading.questions()]
     formulas = [ExportedFormula(question.name, question.formula, question.text) for question in questions]
     return Request(reading.system, formulas, Origin("model.ispl", "0"))

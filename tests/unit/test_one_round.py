@@ -10,7 +10,7 @@ from cplc.checking.evidence import explain
 from cplc.checking.replay import replay
 from cplc.checking.results import Question
 from cplc.checking.verify import Verifier
-from cplc.compilation import IsplReading
+from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.expressions import Const, Equal, Expr, Not, Read
 from cplc.logic.formulas import Adjacent, Atom, Formula, Knows
@@ -48,8 +48,8 @@ end Formulae
 _FAIRNESS = "Fairness a; end Fairness"
 
 
-def _reading(fairness: str = "") -> IsplReading:
-    reading = IsplReading(Source("rounds.ispl", _MODEL.replace("FAIRNESS", fairness)))
+def _reading(fairness: str = "") -> IsplCompilation:
+    reading = IsplCompilation(Source("rounds.ispl", _MODEL.replace("FAIRNESS", fairness)))
     assert reading.ok, reading.diagnostics
     return reading
 
@@ -64,14 +64,14 @@ _SAME = (("P.y", "P.y"),)
 _KEPT = ("P.Action", "keep")
 
 
-def _explained(reading: IsplReading, formula: Formula, x: str, y: bool) -> Evidence:
+def _explained(reading: IsplCompilation, formula: Formula, x: str, y: bool) -> Evidence:
     engine = ExplicitEngine(reading.system)
     state: State = {"Environment.x": x, "P.y": y}
     holds = engine.contains(engine.satisfying(formula), state)
     return explain(engine, formula, state, holds)
 
 
-def _problems(reading: IsplReading, evidence: Evidence) -> list[str]:
+def _problems(reading: IsplCompilation, evidence: Evidence) -> list[str]:
     """Return what is wrong with it, but that it does not begin in an initial state."""
     return [one for one in replay(reading.system, evidence) if one != "the run does not begin in an initial state"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
-from cplc.compilation import IsplReading
+from cplc.compilation import IsplCompilation
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.engines.on_the_fly import OnTheFlyEngine
 from cplc.export import CannotExport, ExportedFormula, Origin, Request, export
@@ -46,8 +46,8 @@ end Formulae
 """
 
 
-def _reading(conditions: str) -> IsplReading:
-    reading = IsplReading(Source("recurring.ispl", _MODEL.replace("CONDITIONS", conditions)))
+def _reading(conditions: str) -> IsplCompilation:
+    reading = IsplCompilation(Source("recurring.ispl", _MODEL.replace("CONDITIONS", conditions)))
     assert reading.ok, reading.diagnostics
     return reading
 
@@ -107,7 +107,7 @@ def test_they_are_written_in_ispl_again_and_nowhere_else() -> None:
     questions = [one.question for one in reading.questions()]
     formulas = [ExportedFormula(one.name, one.formula, one.text) for one in questions]
     request = Request(reading.system, formulas, Origin("recurring.ispl", "0"))
-    again = IsplReading(Source("again.ispl", export("ispl", request).text))
+    again = IsplCompilation(Source("again.ispl", export("ispl", request).text))
     assert again.ok
     before = [result.answer for result in reading.verify(reading.questions())]
     assert [result.answer for result in again.verify(again.questions())] == before

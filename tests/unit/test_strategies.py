@@ -10,7 +10,7 @@ import pytest
 from cplc.checking import strategy_play
 from cplc.checking.results import Result
 from cplc.checking.strategy_play import strategy_problems
-from cplc.compilation import Compilation, EngineName, IsplReading, Strategies
+from cplc.compilation import Compilation, EngineName, IsplCompilation, Strategies
 from cplc.engines.games.uniform_search import StrategySearch
 from cplc.report.html import fragment
 from cplc.report.json_data import result_data
@@ -175,7 +175,7 @@ def test_scope_of_a_strategy_in_every_format(strategies: Strategies) -> None:
 
 
 def test_search_for_one_strategy_meets_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    reading = IsplReading(Source("forget.ispl", FORGET), strategies="uniform")
+    reading = IsplCompilation(Source("forget.ispl", FORGET), strategies="uniform")
     (result,) = reading.verify(reading.questions(), "explicit")
     assert _evidence(result).scope == "one initial"
     assert "no single strategy wins from all initial states" in result_text(result, detail="everything")
@@ -184,7 +184,9 @@ def test_search_for_one_strategy_meets_its_limit(monkeypatch: pytest.MonkeyPatch
         raise ResourceExhausted("too many")
 
     monkeypatch.setattr(StrategySearch, "joint", exhausted)
-    (result,) = IsplReading(Source("forget.ispl", FORGET), strategies="uniform").verify(reading.questions(), "explicit")
+    (result,) = IsplCompilation(Source("forget.ispl", FORGET), strategies="uniform").verify(
+        reading.questions(), "explicit"
+    )
     assert result.answer == "holds"
     assert _evidence(result).scope == "undecided"
     assert "whether a single strategy wins from all initial states was left open" in result_text(

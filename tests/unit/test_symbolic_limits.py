@@ -92,7 +92,7 @@ def test_reachable_states_that_do_not_fit_computed_once(monkeypatch: pytest.Monk
     monkeypatch.setattr(ChainedFixpoints, "reachable", property(lambda _: pytest.fail("computed again")))
     with pytest.raises(ResourceExhausted, match="1,000 nodes"):
         _ = engine.initial
-    assert not engine.is_spent
+    assert not engine.is_out_of_memory
 
 
 def test_counts_are_exact() -> None:

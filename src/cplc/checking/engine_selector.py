@@ -35,7 +35,7 @@ from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
 
 if TYPE_CHECKING:
-    from cplc.engines.explicit.por_symmetry import ReducedEngine, Reduction
+    from cplc.engines.explicit.por_symmetry import ReducedEngine, ReducedEngines
     from cplc.engines.on_the_fly import OnTheFlyEngine
 
     AnyEngine = Engine[Any] | OnTheFlyEngine
@@ -87,7 +87,7 @@ class Exploration:
         self._narrow: dict[int, System] = {}
         self._settled: dict[tuple[Formula, frozenset[str]], OnTheFlyEngine | None] = {}
         self._given_up: set[frozenset[str]] = set()
-        self._reductions: dict[frozenset[str], Reduction] = {}
+        self._reductions: dict[frozenset[str], ReducedEngines] = {}
         self._relevant: dict[Formula, frozenset[str]] = {}
 
     def engine_for(self, formula: Formula) -> AnyEngine:
@@ -104,7 +104,7 @@ class Exploration:
         """Return the engine of a part of the system; each is made once."""
         variables = frozenset(system.variable)
         engine = self._engines.get(variables)
-        if isinstance(engine, Engine) and engine.is_spent:
+        if isinstance(engine, Engine) and engine.is_out_of_memory:
             del engine, self._engines[variables]
             gc.collect()  # its parts refer to each other, and its nodes fill the memory
             engine = None
@@ -178,9 +178,9 @@ class Exploration:
         variables = frozenset(part.variable)
         reduction = self._reductions.get(variables)
         if reduction is None:
-            from cplc.engines.explicit.por_symmetry import Reduction
+            from cplc.engines.explicit.por_symmetry import ReducedEngines
 
-            reduction = self._reductions[variables] = Reduction(part)
+            reduction = self._reductions[variables] = ReducedEngines(part)
             if (whole := reduction.whole(FEW)) is not None:
                 self._engines[variables] = whole
         return None if variables in self._engines else reduction.engine(formula)
@@ -279,7 +279,7 @@ class Exploration:
     def example(self, formula: Formula, deciding: Formula, assuming: frozenset[str]) -> State | None:
         """Return a reachable state that satisfies a part of the formula that is being decided, if there is one."""
         engine = self.engine_deciding(deciding, assuming)
-        if isinstance(engine, Engine) and not engine.knows_all:  # it knows what its own question takes
+        if isinstance(engine, Engine) and not engine.has_every_state:  # it knows what its own question takes
             engine = self.engine_deciding(OnPaths("E", Finally(formula)), assuming)
         if not isinstance(engine, Engine):
             try:

@@ -82,13 +82,13 @@ def command(
     if path is not None:
         _check_place(path, file, force=force)
 
-    from cplc.compilation import IsplReading
+    from cplc.compilation import IsplCompilation
 
     def work() -> tuple[Export | None, tuple[Diagnostic, ...]]:
         compilation, diagnostics = reading_of(file, definitions, channels, protocol)
         if compilation is None:
             return None, diagnostics
-        if isinstance(compilation, IsplReading):
+        if isinstance(compilation, IsplCompilation):
             if agent is not None or assuming:
                 raise click.UsageError("--agent and --assuming are for protocols, not for models in ISPL")
             if formula is None:

@@ -13,7 +13,7 @@ from cplc.cli import output
 from cplc.runtime.file_access import open_regular
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation, IsplReading
+    from cplc.compilation import Compilation, IsplCompilation
 
 FILES_READ = "CPLC_FILES_READ"
 """The variable of the environment that names the file which a watched run tells what it has read."""
@@ -38,7 +38,7 @@ def digest(path: str) -> str | None:
     return found.hexdigest()
 
 
-def contents(reading: Compilation | IsplReading) -> Contents:
+def contents(reading: Compilation | IsplCompilation) -> Contents:
     """Return what was read for it: the file, all that it imports, and the settings."""
     from cplc.compilation import Compilation
     from cplc.settings import settings_places
@@ -59,7 +59,7 @@ def contents(reading: Compilation | IsplReading) -> Contents:
     return found
 
 
-def description(reading: Compilation | IsplReading) -> dict[str, object]:
+def description(reading: Compilation | IsplCompilation) -> dict[str, object]:
     """Return all that the system was made from."""
     from cplc.compilation import Compilation
 
@@ -77,7 +77,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def tell(reading: Compilation | IsplReading) -> None:
+def tell(reading: Compilation | IsplCompilation) -> None:
     """Say what was read, if somebody is watching."""
     place = os.environ.get(FILES_READ)
     if place:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cplc.logic.expressions import Value
     from cplc.report.text import Part, Style
     from cplc.simulation.interactive_session import Choice, Session
-    from cplc.simulation.rng import Dice
+    from cplc.simulation.rng import RandomSource
     from cplc.simulation.run_replay import Replayed
     from cplc.simulation.run_verdicts import RunVerdict, RunVerdicts, Verdict
     from cplc.system.model import System
@@ -78,9 +78,9 @@ def play(
     if compilation is None:
         return exit_for(diagnostics, strict=False)
     from cplc.simulation.interactive_session import begin
-    from cplc.simulation.rng import Dice
+    from cplc.simulation.rng import RandomSource
 
-    dice = Dice(seed)
+    dice = RandomSource(seed)
     output.write(f"{printable(file)}: seed {seed}; `help` says what can be asked\n")
     _Play(compilation, compilation.system, begin(compilation.system, dice), dice, colour).loop()
     return Exit.EXPECTED
@@ -88,14 +88,14 @@ def play(
 
 def go_through(compilation: Compilation, system: System, replayed: Replayed, *, colour: Colour) -> None:
     """Let somebody go through a recorded run, as far as it fits, and leave it where they like."""
-    from cplc.simulation.interactive_session import Session, Table
-    from cplc.simulation.rng import Dice
+    from cplc.simulation.interactive_session import ChoiceTable, Session
+    from cplc.simulation.rng import RandomSource
     from cplc.system.trace import Run
 
     if replayed.run is not None:
         whole = Run(replayed.run.start, tuple(move for move in replayed.run.moves if move.step is not None))
         output.write(f"a run of {len(whole.moves)} steps; an empty line goes on, `help` says what else can be asked\n")
-        _Play(compilation, system, Session(Table(system), whole), Dice(0), colour).loop()
+        _Play(compilation, system, Session(ChoiceTable(system), whole), RandomSource(0), colour).loop()
     if replayed.misfit is not None:
         at = f"at step {replayed.misfit.at}" if replayed.misfit.at else "from the beginning"
         output.write(f"the record does not fit {at}: {replayed.misfit.message}\n")
@@ -110,7 +110,7 @@ class _Play:
         compilation: Compilation,
         system: System,
         session: Session,
-        dice: Dice,
+        dice: RandomSource,
         colour: Colour,
     ) -> None:
         from cplc.report.text import plain

@@ -21,7 +21,7 @@ from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, files_below
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.compilation import Asked, Compilation, IsplReading, Strategies
+    from cplc.compilation import Asked, Compilation, IsplCompilation, Strategies
 
 Outcome = TypeVar("Outcome")
 Event = TypeVar("Event")
@@ -101,7 +101,7 @@ def reading_of(
     strategies: Strategies = "full",
     *,
     needs_protocol: bool = True,
-) -> tuple[Compilation | IsplReading | None, tuple[Diagnostic, ...]]:
+) -> tuple[Compilation | IsplCompilation | None, tuple[Diagnostic, ...]]:
     """Return the same of a protocol or of a model in ISPL."""
     from cplc.compilation import is_ispl
 
@@ -118,7 +118,7 @@ def reading_of(
 
 def _model_in_ispl(
     file: str, definitions: Sequence[tuple[str, str]], channels: Channels, protocol: str | None
-) -> IsplReading | Diagnostic:
+) -> IsplCompilation | Diagnostic:
     from cplc.compilation import load_ispl
 
     if definitions or channels or protocol:
@@ -161,7 +161,7 @@ def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compil
 
 
 def questions_of(
-    compilation: Compilation | IsplReading, names: Sequence[str], besides: Sequence[str] = ()
+    compilation: Compilation | IsplCompilation, names: Sequence[str], besides: Sequence[str] = ()
 ) -> tuple[Asked, ...]:
     """Return what the file asks, or the properties and checks of these names; ``besides`` are names that exist too."""
     from cplc.compilation import UnknownQuestion

@@ -86,7 +86,7 @@ def observe(
     from cplc.monitoring.monitor import Monitor
 
     monitor = Monitor(compilation, tick=None if tick is None else timedelta(seconds=tick))
-    found = Observed(monitor, Choices(monitor.machine))
+    found = Observed(monitor, Choices(monitor.tracker))
     monitor.watching = found.choices.watch
     contents: list[LogContent] = []
 

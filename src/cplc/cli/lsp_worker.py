@@ -14,7 +14,7 @@ from cplc.source import Source
 
 if TYPE_CHECKING:
     from cplc.cli.analyze_run import Finding
-    from cplc.compilation import Asked, Compilation, IsplReading
+    from cplc.compilation import Asked, Compilation, IsplCompilation
 
 Said = dict[str, Any]
 
@@ -41,26 +41,26 @@ def answers(wanted: Mapping[str, Any]) -> Iterator[Said]:
             yield from _analyzed(reading, agent, number if wanted["panel"] else None)
 
 
-def _reading(wanted: Mapping[str, Any]) -> Compilation | IsplReading:
+def _reading(wanted: Mapping[str, Any]) -> Compilation | IsplCompilation:
     """Return what the text is read as: a protocol, or a model in ISPL."""
-    from cplc.compilation import Compilation, IsplReading, is_ispl
+    from cplc.compilation import Compilation, IsplCompilation, is_ispl
     from cplc.server.open_imports import recording
 
     path = Path(wanted["name"])
     here = path if path.is_absolute() else None
     source = Source(wanted["name"], wanted["text"])
     if is_ispl(wanted["name"]):
-        return IsplReading(source, path=here)
+        return IsplCompilation(source, path=here)
     load = recording(str(here) if here else None, wanted["buffers"], {})
     return Compilation(source, here, wanted["parameters"], protocol=wanted["protocol"], load=load)
 
 
-def _unverifiable(reading: Compilation | IsplReading) -> str | None:
+def _unverifiable(reading: Compilation | IsplCompilation) -> str | None:
     """Return why there is nothing to verify, if that is so."""
-    from cplc.compilation import IsplReading
+    from cplc.compilation import IsplCompilation
 
     problems = reading.diagnostics
-    if reading.ok and isinstance(reading, IsplReading):
+    if reading.ok and isinstance(reading, IsplCompilation):
         problems = reading.unverifiable
     errors = [problem for problem in problems if problem.is_error]
     if errors:
@@ -79,7 +79,7 @@ def _agents(compilation: Compilation, name: str | None) -> list[str]:
     return [agent for agent in asked if name in (None, f"{_ANALYZE}{agent}")]
 
 
-def _verified(reading: Compilation | IsplReading, asked: list[Asked], has_panel: bool) -> Iterator[Said]:
+def _verified(reading: Compilation | IsplCompilation, asked: list[Asked], has_panel: bool) -> Iterator[Said]:
     from cplc.report.html import fragment
     from cplc.report.json_data import result_data
     from cplc.report.outcome import standing

@@ -23,7 +23,7 @@ from cplc.records import dataclass
 from cplc.runtime.file_access import TooManyBytes, is_below, is_regular_or_missing, project_root, read_bytes
 
 if TYPE_CHECKING:
-    from cplc.compilation import Compilation, IsplReading
+    from cplc.compilation import Compilation, IsplCompilation
     from cplc.simulation.recorded_runs import Recorded, Recording
     from cplc.simulation.run_replay import Replayed
     from cplc.system.model import System
@@ -42,7 +42,7 @@ class Record:
     channels: Channels
     protocol: str | None
 
-    def reading(self) -> tuple[Compilation | IsplReading | None, tuple[Diagnostic, ...]]:
+    def reading(self) -> tuple[Compilation | IsplCompilation | None, tuple[Diagnostic, ...]]:
         return reading_of(self.file, self.definitions, self.channels, self.protocol)
 
 

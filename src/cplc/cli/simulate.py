@@ -26,7 +26,7 @@ from cplc.records import dataclass
 if TYPE_CHECKING:
     from cplc.compilation import Compilation
     from cplc.logs.events import Event
-    from cplc.simulation.random_walk import Drawn
+    from cplc.simulation.random_walk import DrawnRun
     from cplc.simulation.run_statistics import Statistics
     from cplc.system.model import System
     from cplc.system.participant import Participant
@@ -61,7 +61,7 @@ class _Found:
     wish: _Wish
     diagnostics: tuple[Diagnostic, ...] = ()
     system: System | None = None
-    drawn: list[Drawn] = field(default_factory=list)
+    drawn: list[DrawnRun] = field(default_factory=list)
     statistics: Statistics | None = None
     interrupted: str | None = None
 

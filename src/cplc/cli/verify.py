@@ -27,7 +27,7 @@ from cplc.runtime import checkpointing as unfinished
 if TYPE_CHECKING:
     from cplc.checking.results import Result
     from cplc.checking.verify import Settled
-    from cplc.compilation import Asked, Compilation, IsplReading, Strategies
+    from cplc.compilation import Asked, Compilation, IsplCompilation, Strategies
     from cplc.parameterised import EverySize
     from cplc.questions import EngineName
     from cplc.report.text import Detail
@@ -213,7 +213,7 @@ def command(
 
 
 def _asked(
-    compilation: Compilation | IsplReading, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
+    compilation: Compilation | IsplCompilation, properties: Sequence[str], formula: str | None, assuming: Sequence[str]
 ) -> Questions | tuple[Diagnostic, ...]:
     """Return the questions, or what is wrong with the formula."""
     from cplc.compilation import Compilation
@@ -233,7 +233,7 @@ def _asked(
 
 
 def _every_size(
-    compilation: Compilation | IsplReading, counting: str, limits: Limits, run: Run, *, vacuity: bool
+    compilation: Compilation | IsplCompilation, counting: str, limits: Limits, run: Run, *, vacuity: bool
 ) -> EverySize:
     """Return what verifies every size of a family, in the time that there is for so many questions."""
     from cplc.compilation import Compilation
@@ -255,7 +255,7 @@ def _every_size(
 
 
 def _answered(
-    compilation: Compilation | IsplReading,
+    compilation: Compilation | IsplCompilation,
     asked: Sequence[Asked],
     engine: EngineName,
     *,

@@ -10,7 +10,7 @@ from itertools import product
 
 from cplc.logic.expressions import Expr, reads
 from cplc.records import dataclass
-from cplc.statespace.packing import Packing, Table
+from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import Step, System
 from cplc.system.participant import Belief, Participant
 
@@ -80,7 +80,7 @@ def _remembered(packing: Packing, conditions: Iterable[Expr]) -> Callable[[int],
     wanted = tuple(conditions)
     mask = packing.mask(name for condition in wanted for name in reads(condition))
     tests = [packing.condition(condition) for condition in wanted]
-    table = Table(lambda pattern: all(test(pattern) for test in tests))
+    table = MemoTable(lambda pattern: all(test(pattern) for test in tests))
     return lambda state: table[state & mask]
 
 

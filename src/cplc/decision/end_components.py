@@ -19,7 +19,7 @@ from math import prod
 
 from cplc.decision.mdp import Chance, Kind, Model
 from cplc.decision.results import Number
-from cplc.engines.explicit.graph import components
+from cplc.engines.explicit.graph import strongly_connected_components
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
@@ -235,7 +235,7 @@ def end_components(nodes: Sequence[Node], within: set[int], fair: bool) -> Itera
         mask = bytearray(len(nodes))
         for index in inside:
             mask[index] = 1
-        parts = list(components(kept, bytes(mask)))
+        parts = list(strongly_connected_components(kept, bytes(mask)))
         if len(parts) == 1:
             yield inside
         else:

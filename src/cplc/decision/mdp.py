@@ -18,7 +18,7 @@ from math import prod
 from cplc.decision.enabled_choices import NOTHING, Group, Offer, Offers
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
-from cplc.statespace.packing import Packing, Table
+from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import System
 from cplc.system.participant import Participant
 
@@ -176,11 +176,11 @@ class _Search:
                 for part in self.parts
             ]
         else:
-            self._expand([(group.mask, Table(group.find)) for group in self.groups], _SAMPLE)
+            self._expand([(group.mask, MemoTable(group.find)) for group in self.groups], _SAMPLE)
             groups = list(together(self.groups, self.states))
-        self._expand([(group.mask, Table(group.find)) for group in groups], self.limit + 1)
+        self._expand([(group.mask, MemoTable(group.find)) for group in groups], self.limit + 1)
 
-    def _expand(self, tables: list[tuple[int, Table[Offer]]], enough: int) -> None:
+    def _expand(self, tables: list[tuple[int, MemoTable[Offer]]], enough: int) -> None:
         position = len(self.model)
         while position < len(self.states) < enough:
             self._close(self.states[position], tables)
@@ -188,7 +188,7 @@ class _Search:
             if len(self.states) > self.limit:
                 raise ResourceExhausted(f"more than {self.limit:,} states")
 
-    def _close(self, state: int, tables: list[tuple[int, Table[Offer]]]) -> None:
+    def _close(self, state: int, tables: list[tuple[int, MemoTable[Offer]]]) -> None:
         offers = [offer for mask, table in tables if (offer := table[state & mask]) is not NOTHING]
         if any(offer.ends for offer in offers):
             self.model.close()

@@ -21,7 +21,7 @@ from cplc.decision.results import Bounds, Distribution
 from cplc.logic.expressions import Expr, conj
 from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
-from cplc.statespace.packing import Packing, Table
+from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import System
 from cplc.system.participant import Aspect, Event, Participant
 
@@ -293,7 +293,7 @@ class _Open:
     """What is open where a run has come to: only what depends on what has changed is looked up again."""
 
     def __init__(self, groups: Iterable[Group]) -> None:
-        self._tables = [(group.mask, Table(group.find)) for group in groups]
+        self._tables = [(group.mask, MemoTable(group.find)) for group in groups]
         self._state = 0
         found = ((at, table[0]) for at, (_, table) in enumerate(self._tables))
         self._offers = {at: offer for at, offer in found if offer is not NOTHING}

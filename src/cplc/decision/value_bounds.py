@@ -14,7 +14,7 @@ from functools import cached_property
 from cplc.decision.end_components import solve_circle, weights
 from cplc.decision.mdp import Chance, Kind, Model
 from cplc.decision.results import Bounds, Number
-from cplc.engines.explicit.graph import components
+from cplc.engines.explicit.graph import strongly_connected_components
 from cplc.records import dataclass
 
 _ROUNDING = 2.0**-53
@@ -32,7 +32,7 @@ class Ordered:
         found = postorder(self.model)
         if found is not None:
             return [[state] for state in found]
-        return [sorted(part) for part in components(self.model, bytes([1]) * len(self.model))]
+        return [sorted(part) for part in strongly_connected_components(self.model, bytes([1]) * len(self.model))]
 
     @cached_property
     def is_acyclic(self) -> bool:

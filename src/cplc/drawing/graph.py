@@ -47,13 +47,13 @@ class Graph:
 
 def joined(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     """Return one arrow for all between the same nodes, with all that they say."""
-    found: dict[tuple[str, str, bool, bool], dict[str, None]] = {}
+    merged: dict[tuple[str, str, bool, bool], dict[str, None]] = {}
     for edge in edges:
-        lines = found.setdefault((edge.source, edge.target, edge.is_dashed, edge.is_mutual), {})
+        lines = merged.setdefault((edge.source, edge.target, edge.is_dashed, edge.is_mutual), {})
         lines.update(dict.fromkeys(edge.lines))
     return tuple(
         Edge(source, target, _few(tuple(lines)), dashed, mutual)
-        for (source, target, dashed, mutual), lines in found.items()
+        for (source, target, dashed, mutual), lines in merged.items()
     )
 
 
@@ -97,18 +97,18 @@ def first_part(graph: Graph, most: int = MOST_NODES) -> Graph:
     if len(graph.nodes) <= most:
         return graph
     nodes = graph.nodes[: most - 1]
-    kept = {node.key for node in nodes}
+    drawn_keys = {node.key for node in nodes}
     rest = Node("…", (f"{len(graph.nodes) - len(nodes)} more",), "plain")
 
     def place(key: str) -> str:
-        return key if key in kept else rest.key
+        return key if key in drawn_keys else rest.key
 
     edges = joined(
         replace(edge, source=place(edge.source), target=place(edge.target), lines=edge.lines)
-        if {edge.source, edge.target} <= kept
+        if {edge.source, edge.target} <= drawn_keys
         else Edge(place(edge.source), place(edge.target))
         for edge in graph.edges
-        if edge.source in kept or edge.target in kept
+        if edge.source in drawn_keys or edge.target in drawn_keys
     )
-    said = f"only {len(nodes)} of {len(graph.nodes)} are drawn, those that come first"
-    return replace(graph, nodes=(*nodes, rest), edges=edges, left_out=(*graph.left_out, said))
+    remark = f"only {len(nodes)} of {len(graph.nodes)} are drawn, those that come first"
+    return replace(graph, nodes=(*nodes, rest), edges=edges, left_out=(*graph.left_out, remark))

@@ -36,8 +36,8 @@ def mermaid_heading(kind: str, title: str, *remarks: str) -> Iterator[str]:
     yield f'title: "{escaped}"'
     yield "---"
     yield kind
-    for said in remarks:
-        yield f"  %% {remark(said)}"
+    for text in remarks:
+        yield f"  %% {remark(text)}"
 
 
 def _mermaid_arrow(edge: Edge) -> str:
@@ -53,8 +53,8 @@ def plantuml(graph: Graph) -> str:
 def _plantuml(graph: Graph) -> Iterator[str]:
     ids = _ids(graph)
     yield "@startuml"
-    for said in (graph.said, *graph.left_out):
-        yield f"' {remark(said)}"
+    for line in (graph.said, *graph.left_out):
+        yield f"' {remark(line)}"
     yield f"title {plantuml_text(graph.title)}"
     for node in graph.nodes:
         shape = "rectangle" if node.shape == "box" else "card"
@@ -72,8 +72,8 @@ def dot(graph: Graph) -> str:
 
 def _dot(graph: Graph) -> Iterator[str]:
     ids = _ids(graph)
-    for said in (graph.said, *graph.left_out):
-        yield f"// {remark(said)}"
+    for line in (graph.said, *graph.left_out):
+        yield f"// {remark(line)}"
     yield "digraph {"
     yield f"  label={dot_text(graph.title)}; labelloc=t"
     yield '  node [fontname="sans-serif", fontsize=11]; edge [fontname="sans-serif", fontsize=10]'

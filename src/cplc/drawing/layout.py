@@ -116,12 +116,12 @@ def _ends(
     for way in ways:
         beside.setdefault((way[0], False), set()).add(way[1])
         beside.setdefault((way[-1], True), set()).add(way[-2])
-    found: dict[tuple[int, int], float] = {}
-    for (node, _), others in beside.items():
-        apart = min(18.0, widths[node] * 0.7 / len(others))
-        for at, other in enumerate(sorted(others, key=lambda other: (items[other].x, other))):
-            found[node, other] = items[node].x + apart * (at - (len(others) - 1) / 2)
-    return found
+    ends: dict[tuple[int, int], float] = {}
+    for (node, _), neighbours in beside.items():
+        apart = min(18.0, widths[node] * 0.7 / len(neighbours))
+        for at, other in enumerate(sorted(neighbours, key=lambda other: (items[other].x, other))):
+            ends[node, other] = items[node].x + apart * (at - (len(neighbours) - 1) / 2)
+    return ends
 
 
 def _across(one: tuple[float, float], other: tuple[float, float], size: Size, other_size: Size) -> Route:
@@ -149,7 +149,7 @@ def _backward(count: int, pairs: Sequence[tuple[int, int]]) -> set[int]:
         if source != target:
             out[source].append((at, target))
     state = [0] * count
-    found: set[int] = set()
+    reversed_links: set[int] = set()
     for root in range(count):
         if state[root]:
             continue
@@ -159,7 +159,7 @@ def _backward(count: int, pairs: Sequence[tuple[int, int]]) -> set[int]:
             here, rest = path[-1]
             for at, target in rest:
                 if state[target] == 1:
-                    found.add(at)
+                    reversed_links.add(at)
                 elif not state[target]:
                     state[target] = 1
                     path.append((target, iter(out[target])))
@@ -167,7 +167,7 @@ def _backward(count: int, pairs: Sequence[tuple[int, int]]) -> set[int]:
             else:
                 state[here] = 2
                 path.pop()
-    return found
+    return reversed_links
 
 
 def _layers(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
@@ -243,16 +243,16 @@ def _middle(places: list[int]) -> float | None:
 
 
 def _crossings(items: Sequence[_Item], layers: Sequence[Sequence[int]]) -> int:
-    found = 0
+    count = 0
     for above, below in pairwise(layers):
         place = {member: at for at, member in enumerate(below)}
-        seen: list[int] = []
+        positions: list[int] = []
         for member in above:
             ends = sorted(place[other] for other in items[member].down)
-            found += sum(len(seen) - bisect_right(seen, end) for end in ends)
+            count += sum(len(positions) - bisect_right(positions, end) for end in ends)
             for end in ends:
-                insort(seen, end)
-    return found
+                insort(positions, end)
+    return count
 
 
 # --- places

@@ -76,9 +76,9 @@ def _conjuncts(guard: Expr) -> Iterator[Expr]:
 
 def _after(system: System, step: Step) -> Iterator[tuple[str, ...]]:
     for part in _conjuncts(step.guard):
-        wanted = tuple(dict.fromkeys(one for one in _wanted(system, part) if one != step.event))
-        if wanted:
-            yield wanted
+        required = tuple(dict.fromkeys(one for one in _wanted(system, part) if one != step.event))
+        if required:
+            yield required
 
 
 def _wanted(system: System, part: Expr) -> Iterator[str]:
@@ -105,25 +105,25 @@ def _instead(system: System, step: Step) -> Iterator[str]:
                 pass
 
 
-def in_order(found: Sequence[Need]) -> tuple[Need, ...]:
+def in_order(needs: Sequence[Need]) -> tuple[Need, ...]:
     """Return the messages so that each comes after those that it needs; what waits for itself comes as it is written.
 
     Alternatives come one after the other where that is possible.
     """
-    names = {need.name for need in found}
-    left = dict.fromkeys(found)
+    names = {need.name for need in needs}
+    remaining = dict.fromkeys(needs)
     done: set[str] = set()
     ordered: list[Need] = []
 
     def is_ready(need: Need) -> bool:
         return all(any(one in done or one not in names for one in group) for group in need.after)
 
-    while left:
+    while remaining:
         previous = ordered[-1] if ordered else None
-        ready = [need for need in left if is_ready(need)] or [next(iter(left))]
+        ready = [need for need in remaining if is_ready(need)] or [next(iter(remaining))]
         beside = [need for need in ready if previous is not None and need.name in previous.instead]
         chosen = (beside or ready)[0]
-        del left[chosen]
+        del remaining[chosen]
         done.add(chosen.name)
         ordered.append(chosen)
     return tuple(ordered)

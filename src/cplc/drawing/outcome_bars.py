@@ -7,7 +7,7 @@ from typing import Final
 
 from cplc.drawing import svg
 from cplc.report.run_report import summarised
-from cplc.simulation.run_statistics import Course, Statistics
+from cplc.simulation.run_statistics import CommitmentOutcomes, Statistics
 
 _LEFT, _BAR, _ROW, _TOP = 250, 460, 30, 74
 _MOST: Final = 30
@@ -28,17 +28,17 @@ def courses_chart(statistics: Statistics, name: str) -> str:
     if not drawn:
         body.append(svg.text(16, _TOP, "no commitment was made", "faint"))
         height += 16
-    said = "; ".join(f"{course.name}: {_shares(course)}" for course in drawn)
+    description = "; ".join(f"{course.name}: {_shares(course)}" for course in drawn)
     runs = f"{statistics.runs:,} run{'' if statistics.runs == 1 else 's'}"
     title = f"{svg.shortened(name, 60)}: how commitments end in {runs}"
-    return svg.document(title, said or "no commitment was made", _LEFT + _BAR + 90, height, body)
+    return svg.document(title, description or "no commitment was made", _LEFT + _BAR + 90, height, body)
 
 
-def _shares(course: Course) -> str:
+def _shares(course: CommitmentOutcomes) -> str:
     return ", ".join(f"{state} {count:,} of {course.instances:,}" for state, count in course.endings.items())
 
 
-def _row(course: Course, y: int) -> Iterator[str]:
+def _row(course: CommitmentOutcomes, y: int) -> Iterator[str]:
     name = f"{course.name} ({course.parties[0]} → {course.parties[1]})"
     yield svg.text(_LEFT - 12, y + 14, svg.shortened(name, _LONGEST), "end")
     x = float(_LEFT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from cplc.engines.explicit.graph import Stepper
+from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Const, Read, conj, equal
 from cplc.logic.formulas import Atom
 from cplc.records import dataclass
@@ -36,7 +36,7 @@ def seen(system: System, variables: Iterable[str], limit: int = LIMIT, looks: in
     slices = IndependentComponents(system)
     about = conj(equal(Read(name), Const(system.variable[name].domain[0])) for name in names)
     part = slices.of(slices.relevant(Atom(about, "")))
-    stepper = Stepper(part)
+    stepper = SuccessorGenerator(part)
     packing, mask = stepper.packing, stepper.packing.mask(names)
     writing = [bool(step.writes.intersection(names)) for step in part.steps]
     starts = _starts(part, stepper, limit)
@@ -44,27 +44,27 @@ def seen(system: System, variables: Iterable[str], limit: int = LIMIT, looks: in
     for state in starts[:limit]:
         number.setdefault(state & mask, len(number))
     first = len(number)
-    found = dict.fromkeys(starts[:limit])
+    reached = dict.fromkeys(starts[:limit])
     edges: dict[tuple[int, int, int], None] = {}
-    waiting = list(found)
+    waiting = list(reached)
     is_complete = len(starts) <= limit
     for state in waiting:
         here = number[state & mask]
         for step, target in stepper.ways(state):
-            if target not in found:
-                if len(found) >= limit or len(number) > looks:
+            if target not in reached:
+                if len(reached) >= limit or len(number) > looks:
                     is_complete = False
                     continue
-                found[target] = None
+                reached[target] = None
                 waiting.append(target)
-            there = number.setdefault(target & mask, len(number))
-            if here != there or writing[step]:
-                edges[here, step, there] = None
-    kept = tuple({name: packing.value(name, look) for name in names} for look in number)
-    return Seen(part, kept, first, tuple(edges), is_complete)
+            successor = number.setdefault(target & mask, len(number))
+            if here != successor or writing[step]:
+                edges[here, step, successor] = None
+    projections = tuple({name: packing.value(name, look) for name in names} for look in number)
+    return Seen(part, projections, first, tuple(edges), is_complete)
 
 
-def _starts(system: System, stepper: Stepper, limit: int) -> list[int]:
+def _starts(system: System, stepper: SuccessorGenerator, limit: int) -> list[int]:
     """Return initial states, one more than the limit at most."""
     states = [0]
     for variable in system.variables:

@@ -28,24 +28,26 @@ def role(system: System, agent: Agent, title: str) -> Graph:
     left_out: tuple[str, ...] = ()
     if any(variable.kind == "parity" for variable in map(system.variable.__getitem__, agent.local)):
         left_out = ("the alternating bits of messages that repeat",)
-    found = _looks(system, shown)
-    for fewer, said in _fewer(shown):
-        if found.is_complete and len(found.looks) <= _MOST_STATES:
+    graph = _looks(system, shown)
+    for fewer, omission in _fewer(shown):
+        if graph.is_complete and len(graph.looks) <= _MOST_STATES:
             break
-        found = _looks(system, fewer)
-        shown, left_out = fewer, (*left_out, said)
-    if not found.is_complete:
+        graph = _looks(system, fewer)
+        shown, left_out = fewer, (*left_out, omission)
+    if not graph.is_complete:
         left_out = (*left_out, "states that are found late: there are more than can be looked at")
     nodes = tuple(
-        Node(str(at), (str(at + 1), *_own(system, shown, look)), "round", is_first=at < found.first)
-        for at, look in enumerate(found.looks)
+        Node(str(at), (str(at + 1), *_own(system, shown, look)), "round", is_first=at < graph.first)
+        for at, look in enumerate(graph.looks)
     )
     edges = joined(
-        Edge(str(source), str(target), (_step_name(found.system.steps[step], agent),))
-        for source, step, target in found.steps
+        Edge(str(source), str(target), (_step_name(graph.system.steps[step], agent),))
+        for source, step, target in graph.steps
     )
-    said = f"States as {agent.name} sees them; arrows say what leads from one to the next. The first has a thick frame."
-    return first_part(Graph(title, said, nodes, edges, left_out), _MOST_STATES)
+    legend = (
+        f"States as {agent.name} sees them; arrows say what leads from one to the next. The first has a thick frame."
+    )
+    return first_part(Graph(title, legend, nodes, edges, left_out), _MOST_STATES)
 
 
 def _looks(system: System, shown: Iterable[Variable]) -> Seen:
@@ -54,7 +56,7 @@ def _looks(system: System, shown: Iterable[Variable]) -> Seen:
 
 def _fewer(shown: list[Variable]) -> Iterator[tuple[list[Variable], str]]:
     """Yield fewer and fewer variables, and what is left out by that."""
-    index = next((found[0] for one in shown if (found := _INDEX.findall(one.about))), None)
+    index = next((indices[0] for one in shown if (indices := _INDEX.findall(one.about))), None)
     if index is not None and any(_INDEX.findall(one.about) not in ([], [index]) for one in shown):
         shown = [one for one in shown if _INDEX.findall(one.about) in ([], [index])]
         yield shown, f"all members of families but {index}"
@@ -93,37 +95,40 @@ def _step_name(step: Step, agent: Agent) -> str:
 def lifecycle(system: System, one: Commitment | Claim, title: str) -> Graph:
     """Return the states that a commitment or claim comes to, its standings beside them, and the steps between them."""
     dialogue = [name for name in (standing_of(one.name), argument_of(one.name)) if name in system.variable]
-    found = seen(system, [one.variable, *dialogue])
-    values = [str(look[one.variable]) for look in found.looks]
-    starts = set(values[: found.first])
+    projected = seen(system, [one.variable, *dialogue])
+    values = [str(look[one.variable]) for look in projected.looks]
+    starts = set(values[: projected.first])
     edges = [
-        Edge(values[source], values[target], (found.system.steps[step].name,))
-        for source, step, target in found.steps
+        Edge(values[source], values[target], (projected.system.steps[step].name,))
+        for source, step, target in projected.steps
         if values[source] != values[target]
     ]
     nodes = [Node(value, (value,), "round", is_first=value in starts) for value in dict.fromkeys(values)]
     parties = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
-    said = (
+    legend = (
         f"{one.name}, {parties[0]} to {parties[1]}: {_content(system, one)}. Arrows say which steps change its state."
     )
     if dialogue:
-        standings, moves = _standings(system, one, found)
+        standings, moves = _standings(system, one, projected)
         nodes += standings
         edges += moves
-        said += " Dashed ones say which change its standing while it is open; the two are independent."
-    left_out = () if found.is_complete else ("what happens late: there are more states than can be looked at",)
-    return folded(Graph(title, said, tuple(nodes), joined(edges), left_out), family)
+        legend += " Dashed ones say which change its standing while it is open; the two are independent."
+    left_out = () if projected.is_complete else ("what happens late: there are more states than can be looked at",)
+    return folded(Graph(title, legend, tuple(nodes), joined(edges), left_out), family)
 
 
-def _standings(system: System, one: Commitment | Claim, found: Seen) -> tuple[list[Node], list[Edge]]:
+def _standings(system: System, one: Commitment | Claim, projected: Seen) -> tuple[list[Node], list[Edge]]:
     """Return the standings of what is open, and the steps that lead from one to another."""
-    texts = [standing_text(system, one.name, look) or UNANSWERED for look in found.looks]
-    is_open = [str(look[one.variable]) in _OPEN for look in found.looks]
+    texts = [standing_text(system, one.name, look) or UNANSWERED for look in projected.looks]
+    is_open = [str(look[one.variable]) in _OPEN for look in projected.looks]
     edges = [
         Edge(
-            _standing_key(texts[source]), _standing_key(texts[target]), (found.system.steps[step].name,), is_dashed=True
+            _standing_key(texts[source]),
+            _standing_key(texts[target]),
+            (projected.system.steps[step].name,),
+            is_dashed=True,
         )
-        for source, step, target in found.steps
+        for source, step, target in projected.steps
         if is_open[target] and texts[source] != texts[target]
     ]
     shown = dict.fromkeys(text for at, text in enumerate(texts) if is_open[at])
@@ -152,9 +157,9 @@ def _short(text: str) -> str:
 
 def owes(system: System, title: str, state: State | None = None) -> Graph:
     """Return who commits to whom to what, ever or, with a state of a run, there."""
-    kept: list[Commitment | Claim] = [*system.commitments, *system.claims]
+    obligations: list[Commitment | Claim] = [*system.commitments, *system.claims]
     edges: list[Edge] = []
-    for one in kept:
+    for one in obligations:
         source, target = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
         value = None if state is None else value_text(state[one.variable])
         if value == "null":
@@ -162,12 +167,12 @@ def owes(system: System, title: str, state: State | None = None) -> Graph:
         lines = (one.name if state is None else f"{one.name}: {status_text(system, one, state)}", _content(system, one))
         edges.append(Edge(source, target, lines, is_dashed=isinstance(one, Claim) or value not in (None, *_OPEN)))
     nodes = tuple(Node(agent.name, (agent.name,)) for agent in system.agents)
-    said = (
+    legend = (
         "An arrow goes from who commits to whom; dashed ones are claims."
         if state is None
         else "An arrow goes from who commits to whom; dashed ones owe nothing any more, or are claims."
     )
-    return folded(Graph(title, said, nodes, tuple(edges)), family, 24)
+    return folded(Graph(title, legend, nodes, tuple(edges)), family, 24)
 
 
 _OPEN: Final = ("conditional", "active", "pending", "open")
@@ -178,25 +183,25 @@ _OPEN: Final = ("conditional", "active", "pending", "open")
 
 def messages(system: System, title: str) -> Graph:
     """Return which message waits for which, and which exclude each other."""
-    found = needs(system)
+    dependencies = needs(system)
     nodes = tuple(
         Node(one.name, (one.name, f"{one.sender} → {one.receiver}", *one.effects), is_first=not one.after)
-        for one in found
+        for one in dependencies
     )
-    names = {one.name for one in found}
+    names = {one.name for one in dependencies}
     edges = [
         Edge(other, one.name, is_dashed=len(group) > 1)
-        for one in found
+        for one in dependencies
         for group in one.after
         for other in group
         if other in names
     ]
     pairs = dict.fromkeys(
-        (one.name, other) if one.name < other else (other, one.name) for one in found for other in one.instead
+        (one.name, other) if one.name < other else (other, one.name) for one in dependencies for other in one.instead
     )
     edges += [Edge(one, other, ("or",), is_dashed=True, is_mutual=True) for one, other in pairs if other in names]
-    said = (
+    legend = (
         "An arrow goes from a message to one that waits for it; dashed ones say that one of several is enough. "
         "Of two messages with `or` between them at most one is sent."
     )
-    return folded(Graph(title, said, nodes, tuple(edges)), family)
+    return folded(Graph(title, legend, nodes, tuple(edges)), family)

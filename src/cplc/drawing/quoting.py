@@ -16,7 +16,7 @@ def dot_text(*lines: str) -> str:
 def mermaid_text(*lines: str) -> str:
     """Return what may stand in a label or a message of Mermaid; what means something there is written by its number."""
     return "<br/>".join(
-        re.sub(r"[^\w .,:()=+?→⇒…\[\]@!-]", lambda found: f"#{ord(found[0])};", _controlled(line)) or "#8203;"
+        re.sub(r"[^\w .,:()=+?→⇒…\[\]@!-]", lambda match: f"#{ord(match[0])};", _controlled(line)) or "#8203;"
         for line in lines
     )
 
@@ -28,8 +28,8 @@ def plantuml_text(*lines: str) -> str:
     )
 
 
-def _numbered(found: re.Match[str]) -> str:
-    return "".join(f"<U+{ord(char):04X}>" for char in found[0])
+def _numbered(match: re.Match[str]) -> str:
+    return "".join(f"<U+{ord(char):04X}>" for char in match[0])
 
 
 def remark(words: str) -> str:

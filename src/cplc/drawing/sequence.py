@@ -77,8 +77,8 @@ def of_run(system: System, run: Run, title: str, family: Callable[[str], str]) -
             if sent is not None and sent == len(events) - 1:
                 events[sent] = replace(events[sent], kind="said", notes=(*events[sent].notes, *notes))
             else:
-                said = step.event if sent is None else events[sent].label
-                events.append(Event("comes", message.sender, message.receiver, said, notes, sent))
+                label = step.event if sent is None else events[sent].label
+                events.append(Event("comes", message.sender, message.receiver, label, notes, sent))
         row_of_step.append(len(events) - 1)
         before = move.state
     events += [
@@ -86,12 +86,12 @@ def of_run(system: System, run: Run, title: str, family: Callable[[str], str]) -
     ]
     frames: tuple[Frame, ...] = ()
     if run.loop is not None and run.loop < len(row_of_step):
-        frames = (Frame("loop", row_of_step[run.loop], row_of_step[-1], "for ever"),)
+        frames = (Frame("loop", row_of_step[run.loop], row_of_step[-1], "forever"),)
     taking_part = {name for event in events for name in (event.source, event.target) if name}
     lives = [agent.name for agent in system.agents if agent.name in taking_part]
-    said = "Time goes down. Notes say what a step changes."
-    found = _shorter(Chart(title, said, tuple(lives), tuple(events), frames))
-    return _fewer_lives(found, family)
+    legend = "Time goes down. Notes say what a step changes."
+    chart = _shorter(Chart(title, legend, tuple(lives), tuple(events), frames))
+    return _fewer_lives(chart, family)
 
 
 def _shorter(sequence: Chart) -> Chart:
@@ -105,11 +105,11 @@ def _shorter(sequence: Chart) -> Chart:
     def place(row: int) -> int:
         return row if row < head else max(head, row - skipped + 1)
 
-    kept = [*sequence.events[:head], Event("wide", "", "", f"… {skipped:,} rows …"), *sequence.events[rows - tail :]]
-    events = tuple(replace(event, since=None if event.since is None else place(event.since)) for event in kept)
+    shown = [*sequence.events[:head], Event("wide", "", "", f"… {skipped:,} rows …"), *sequence.events[rows - tail :]]
+    events = tuple(replace(event, since=None if event.since is None else place(event.since)) for event in shown)
     frames = tuple(replace(frame, first=place(frame.first), last=place(frame.last)) for frame in sequence.frames)
-    said = f"{skipped:,} of {rows:,} rows in the middle"
-    return replace(sequence, events=events, frames=frames, left_out=(*sequence.left_out, said))
+    remark = f"{skipped:,} of {rows:,} rows in the middle"
+    return replace(sequence, events=events, frames=frames, left_out=(*sequence.left_out, remark))
 
 
 def _fewer_lives(sequence: Chart, family: Callable[[str], str]) -> Chart:
@@ -117,20 +117,20 @@ def _fewer_lives(sequence: Chart, family: Callable[[str], str]) -> Chart:
         return sequence
     lives = tuple(dict.fromkeys(map(family, sequence.lives)))
     events = tuple(replace(one, source=family(one.source), target=family(one.target)) for one in sequence.events)
-    said = f"which member of a family it is: {len(sequence.lives)} agents have {len(lives)} lines"
-    return replace(sequence, lives=lives, events=events, left_out=(*sequence.left_out, said))
+    remark = f"which member of a family it is: {len(sequence.lives)} agents have {len(lives)} lines"
+    return replace(sequence, lives=lives, events=events, left_out=(*sequence.left_out, remark))
 
 
 def of_protocol(system: System, title: str, family: Callable[[str], str]) -> Chart:
     """Return every message once, each after those that it needs; of alternatives at most one is sent."""
-    found = needs(system)
+    dependencies = needs(system)
     left_out: tuple[str, ...] = ()
-    if len(found) > MOST_ROWS // 3 or len(system.agents) > MOST_LIVES:
-        folded = _folded(found, family)
-        if len(folded) < len(found):
-            left_out = (f"the members of a family are drawn as one: {len(found)} messages are {len(folded)}",)
-        found = folded
-    ordered = in_order(found)
+    if len(dependencies) > MOST_ROWS // 3 or len(system.agents) > MOST_LIVES:
+        folded = _folded(dependencies, family)
+        if len(folded) < len(dependencies):
+            left_out = (f"the members of a family are drawn as one: {len(dependencies)} messages are {len(folded)}",)
+        dependencies = folded
+    ordered = in_order(dependencies)
     groups = alternatives(ordered)
     rows: list[Need] = []
     frames: list[Frame] = []
@@ -141,8 +141,8 @@ def of_protocol(system: System, title: str, family: Callable[[str], str]) -> Cha
     taking_part = {name for need in rows for name in (need.sender, need.receiver)}
     lives = tuple(dict.fromkeys(name for name in _agents(system, family, left_out) if name in taking_part))
     events = tuple(Event("said", one.sender, one.receiver, one.name, tuple(_notes(one))) for one in rows)
-    said = "Every message once, below those that it needs; in a frame, at most one of the messages is sent."
-    return _shorter(Chart(title, said, lives, events, tuple(frames), left_out))
+    legend = "Every message once, below those that it needs; in a frame, at most one of the messages is sent."
+    return _shorter(Chart(title, legend, lives, events, tuple(frames), left_out))
 
 
 def _agents(system: System, family: Callable[[str], str], is_folded: tuple[str, ...]) -> Iterable[str]:
@@ -155,8 +155,8 @@ def _notes(need: Need) -> Iterable[str]:
     yield from need.effects
 
 
-def _folded(found: Sequence[Need], family: Callable[[str], str]) -> tuple[Need, ...]:
+def _folded(dependencies: Sequence[Need], family: Callable[[str], str]) -> tuple[Need, ...]:
     members: dict[str, Need] = {}
-    for need in found:
+    for need in dependencies:
         members.setdefault(family(need.name), need.renamed(family))
     return tuple(members.values())

@@ -26,10 +26,10 @@ def chart_svg(chart: Chart) -> str:
     width = right
     for at, event in enumerate(chart.events):
         body += _event(event, places, rows, at, right)
-        said = ", ".join(event.notes)
+        effects = ", ".join(event.notes)
         if event.kind == "wide":  # across the lines of life there is no room for words
-            said = f"{event.label}: {said}" if said else event.label
-        notes = svg.shortened(said, _NOTE)
+            effects = f"{event.label}: {effects}" if effects else event.label
+        notes = svg.shortened(effects, _NOTE)
         if notes:
             body.append(svg.text(right + 8, rows[at] + 4, notes, "small"))
             width = max(width, right + 24 + svg.text_width(notes))
@@ -44,12 +44,12 @@ def chart_svg(chart: Chart) -> str:
 
 
 def _told(chart: Chart) -> str:
-    said = (
+    sentences = (
         f"{event.source} to {event.target}: {event.label}" if event.source else event.label
         for event in chart.events
         if event.kind != "comes"
     )
-    return f"{chart.said} {'; '.join(said)}"
+    return f"{chart.said} {'; '.join(sentences)}"
 
 
 def _places(chart: Chart) -> dict[str, float]:
@@ -61,8 +61,8 @@ def _places(chart: Chart) -> dict[str, float]:
     for event in chart.events:
         if event.source and event.kind != "sends":
             low, high = sorted((number[event.source], number[event.target]))
-            wanted = svg.text_width(svg.shortened(event.label, _LONGEST)) + 40
-            missing = wanted - sum(gaps[low:high])
+            width = svg.text_width(svg.shortened(event.label, _LONGEST)) + 40
+            missing = width - sum(gaps[low:high])
             if missing > 0 and high > low:
                 for at in range(low, high):
                     gaps[at] += missing / (high - low)

@@ -59,8 +59,8 @@ def chart_plantuml(chart: Chart) -> str:
 def _plantuml(chart: Chart) -> Iterator[str]:
     ids = _ids(chart)
     yield "@startuml"
-    for said in (chart.said, *chart.left_out):
-        yield f"' {remark(said)}"
+    for line in (chart.said, *chart.left_out):
+        yield f"' {remark(line)}"
     yield f"title {plantuml_text(chart.title)}"
     yield "hide footbox"
     for name, key in ids.items():
@@ -105,8 +105,8 @@ def chart_dot(chart: Chart) -> str:
 def _dot(chart: Chart) -> Iterator[str]:
     """Yield a graph with a point on each line of life for each row; points of a row are on one height."""
     ids = _ids(chart)
-    for said in (chart.said, *chart.left_out):
-        yield f"// {remark(said)}"
+    for line in (chart.said, *chart.left_out):
+        yield f"// {remark(line)}"
     yield "digraph {"
     yield f"  label={dot_text(chart.title)}; labelloc=t; nodesep=1"
     yield '  node [fontname="sans-serif", fontsize=11]; edge [fontname="sans-serif", fontsize=10]'

@@ -54,14 +54,14 @@ def colour(status: str) -> str:
     return KINDS.get(status.partition(",")[0], "over")
 
 
-def document(title: str, said: str, width: float, height: float, body: Iterable[str]) -> str:
+def document(title: str, description: str, width: float, height: float, body: Iterable[str]) -> str:
     """Return a drawing with its title, and with what it shows in words for those who do not see it."""
     lines = "\n".join(body)
     wide, high = number(max(width, 32 + text_width(title) * 1.2)), number(height)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="cplc-drawing" width="{wide}" height="{high}"'
         f' viewBox="0 0 {wide} {high}" role="img">\n'
-        f"<title>{shown(title)}</title>\n<desc>{shown(said)}</desc>\n<style>{_STYLE}</style>\n"
+        f"<title>{shown(title)}</title>\n<desc>{shown(description)}</desc>\n<style>{_STYLE}</style>\n"
         f'<rect class="paper" width="{wide}" height="{high}"/>\n'
         f"{text(16, 24, title, 'title')}\n{lines}\n</svg>\n"
     )

@@ -25,11 +25,11 @@ class Engine(ABC, Generic[S]):
 
     name: str
     system: System
-    knows_all: bool = True
+    has_every_state: bool = True
     """Whether it knows all states; otherwise it knows what one question takes."""
 
     @property
-    def is_spent(self) -> bool:
+    def is_out_of_memory(self) -> bool:
         """Whether it ran out of memory in the course of a question that another engine, made anew, may answer."""
         return False
 

@@ -45,5 +45,5 @@ def export(target: str, request: Request) -> Export:
     if target != "json":
         formulas = tuple(replace(one, formula=expanded(one.formula)) for one in request.formulas)
         request = replace(request, formulas=formulas)
-    found: Export = importlib.import_module(f"cplc.export.{modules[target]}").export(request)
-    return replace(found, notes=(*request.left_out, *found.notes))
+    exported: Export = importlib.import_module(f"cplc.export.{modules[target]}").export(request)
+    return replace(exported, notes=(*request.left_out, *exported.notes))

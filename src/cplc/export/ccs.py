@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from cplc.export.ccs_logic import Gctl
-from cplc.export.ccs_steps import Process, kept_beside, processes
-from cplc.export.ccs_text import Vocabulary
+from cplc.export.ccs_expressions import Vocabulary
+from cplc.export.ccs_processes import Process, kept_beside, processes
 from cplc.export.fairness import needs_fairness
+from cplc.export.gctl_formulas import Gctl
 from cplc.export.header import comment, header_lines
 from cplc.export.request import CannotExport, Export, ExportedFormula, Request
-from cplc.export.smv_logic import Unsaid
+from cplc.export.smv_formulas import Unsaid
 from cplc.export.templating import render
 from cplc.logic.expressions import Value
 from cplc.records import dataclass
@@ -28,11 +28,13 @@ def export(request: Request) -> Export:
     """Return the processes, and beside them the formulas that GCTL* can say."""
     system = request.system
     vocabulary = Vocabulary(system, tuple(question.name for question in request.formulas))
-    kept = kept_beside(system)
-    steps = [(step.name, processes(vocabulary, step, kept)) for step in system.steps]  # first, for that may be too much
-    asked, left_out = _asked(vocabulary, request.formulas)
-    cells = [_cell(vocabulary, variable, variable.name in kept) for variable in system.variables]
-    begin = _begin(vocabulary, kept)
+    buffered = kept_beside(system)
+    steps = [
+        (step.name, processes(vocabulary, step, buffered)) for step in system.steps
+    ]  # first, for that may be too much
+    translated, left_out = _asked(vocabulary, request.formulas)
+    cells = [_cell(vocabulary, variable, variable.name in buffered) for variable in system.variables]
+    begin = _begin(vocabulary, buffered)
     text = render(
         "ccs.j2",
         header=header_lines(request, (_REMARK,), left_out),
@@ -48,8 +50,8 @@ def export(request: Request) -> Export:
         internal=["lock", "unlock", *(action for cell in cells for action in cell.internal)],
         comment=comment,
     )
-    beside = ((".gctl", _formulas(request, vocabulary, asked)),) if asked else ()
-    return Export(text, left_out, beside, "*", tuple(question.name for question, _ in asked))
+    beside = ((".gctl", _formulas(request, vocabulary, translated)),) if translated else ()
+    return Export(text, left_out, beside, "*", tuple(question.name for question, _ in translated))
 
 
 _MOST: Final = 20_000
@@ -70,19 +72,19 @@ def _asked(
     vocabulary: Vocabulary, questions: Sequence[ExportedFormula]
 ) -> tuple[list[tuple[ExportedFormula, str]], tuple[str, ...]]:
     """Return the questions that can be asked with their formulas, and for each of the others why not."""
-    asked: list[tuple[ExportedFormula, str]] = []
+    translated: list[tuple[ExportedFormula, str]] = []
     left_out: list[str] = []
     system = vocabulary.system
     for question in questions:
         logic = Gctl(vocabulary, system.constraints(question.assuming), partial(needs_fairness, system))
         try:
-            asked.append((question, logic.text(question.formula)))
+            translated.append((question, logic.text(question.formula)))
         except Unsaid as problem:
             left_out.append(f"`{question.name}`, for it has {problem}")
-    return asked, tuple(left_out)
+    return translated, tuple(left_out)
 
 
-def _formulas(request: Request, vocabulary: Vocabulary, asked: Sequence[tuple[ExportedFormula, str]]) -> str:
+def _formulas(request: Request, vocabulary: Vocabulary, translated: Sequence[tuple[ExportedFormula, str]]) -> str:
     certain = all(len(variable.initial) == 1 for variable in vocabulary.system.variables)
     propositions = [
         (
@@ -94,7 +96,7 @@ def _formulas(request: Request, vocabulary: Vocabulary, asked: Sequence[tuple[Ex
             vocabulary.proposition(question.name),
             text if certain else f"(A ((G F settled) -> ((not settled) U (settled /\\ {text}))))",
         )
-        for question, text in asked
+        for question, text in translated
     ]
     return render("gctl.j2", header=header_lines(request), propositions=propositions, comment=comment)
 
@@ -116,10 +118,10 @@ def _cell(vocabulary: Vocabulary, variable: Variable, is_kept: bool) -> Cell:
     if is_kept and len(variable.domain) * len(written) > _MOST:
         raise CannotExport(f"`{name}` has too many values to keep one beside another in CCS")
     change = vocabulary.change(name)
-    found: list[Process] = []
+    definitions: list[Process] = []
     if written and not is_kept:
         puts = [f"{vocabulary.put(name, one)}.{vocabulary.cell(name, one)}" for one in written]
-        found.append(Process(change, " + ".join(puts)))
+        definitions.append(Process(change, " + ".join(puts)))
     for value in variable.domain:
         here = vocabulary.cell(name, value)
         shown = [f"'{vocabulary.get(name, value)}.{{}}"]
@@ -128,12 +130,12 @@ def _cell(vocabulary: Vocabulary, variable: Variable, is_kept: bool) -> Cell:
         later = {one: f"{here}-then-{vocabulary.cell(name, one)}" for one in written} if is_kept else {}
         changes = [f"{vocabulary.put(name, one)}.{after}" for one, after in later.items()] if is_kept else [change]
         choices = [*(choice.format(here) for choice in shown), *(changes if written else [])]
-        found.append(Process(here, " + ".join(choices)))
+        definitions.append(Process(here, " + ".join(choices)))
         for one, after in later.items():
             taking = f"{vocabulary.take(name)}.{vocabulary.cell(name, one)}"
-            found.append(Process(after, " + ".join((*(choice.format(after) for choice in shown), taking))))
+            definitions.append(Process(after, " + ".join((*(choice.format(after) for choice in shown), taking))))
     actions = [action(name, value) for value in variable.domain for action in (vocabulary.get, vocabulary.put)]
-    return Cell(name, tuple(found), (*actions, *([vocabulary.take(name)] if is_kept else [])))
+    return Cell(name, tuple(definitions), (*actions, *([vocabulary.take(name)] if is_kept else [])))
 
 
 def _written(system: System, variable: Variable) -> Sequence[Value]:
@@ -141,13 +143,13 @@ def _written(system: System, variable: Variable) -> Sequence[Value]:
     return variable.domain if writes or len(variable.initial) > 1 else ()
 
 
-def _begin(vocabulary: Vocabulary, kept: frozenset[str]) -> Process | None:
+def _begin(vocabulary: Vocabulary, buffered: frozenset[str]) -> Process | None:
     """Return the process that chooses, before anything else, the values of variables with several initial ones.
 
     It may change its mind as long as it holds the lock: a choice made one by one would be seen by what is left of it.
     """
     uncertain = [variable for variable in vocabulary.system.variables if len(variable.initial) > 1]
-    taking = {v.name: f"'{vocabulary.take(v.name)}." if v.name in kept else "" for v in uncertain}
+    taking = {v.name: f"'{vocabulary.take(v.name)}." if v.name in buffered else "" for v in uncertain}
     choices = [
         f"'{vocabulary.put(variable.name, value)}.{taking[variable.name]}Begin"
         for variable in uncertain

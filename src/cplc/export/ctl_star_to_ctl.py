@@ -12,29 +12,29 @@ from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 
 
-def branching(formula: Formula, *, always_goes_on: bool) -> Formula:
+def to_ctl(formula: Formula, *, all_states_fair: bool) -> Formula:
     """Return an equivalent formula with as few quantifiers as can be over more than one operator.
 
-    ``always_goes_on``: a fair run begins in every state.
+    ``all_states_fair``: a fair run begins in every state.
     """
-    parts = tuple(branching(child, always_goes_on=always_goes_on) for child in f.children(formula))
+    parts = tuple(to_ctl(child, all_states_fair=all_states_fair) for child in f.children(formula))
     rebuilt = f.with_children(formula, parts) if parts else formula
     match rebuilt:
         case f.OnPaths(quantifier, path, None) if f.ctl_path(rebuilt) is None:
             if f.is_state_formula(path):
-                return path if always_goes_on else rebuilt
-            laws = _Laws(always_goes_on)
-            found = laws.some(path if quantifier == "E" else _not(path))
-            if found is None:
+                return path if all_states_fair else rebuilt
+            laws = _Distribution(all_states_fair)
+            rewritten = laws.some(path if quantifier == "E" else _not(path))
+            if rewritten is None:
                 return rebuilt
-            return found if quantifier == "E" else f.Not(found)
+            return rewritten if quantifier == "E" else f.Not(rewritten)
         case _:
             return rebuilt
 
 
-class _Laws:
-    def __init__(self, always_goes_on: bool) -> None:
-        self._always_goes_on = always_goes_on
+class _Distribution:
+    def __init__(self, all_states_fair: bool) -> None:
+        self._always_goes_on = all_states_fair
 
     def some(self, path: Formula) -> Formula | None:
         """Return that some fair run does this, in CTL; None if these laws do not do."""
@@ -76,11 +76,11 @@ class _Laws:
         flat = [part for operand in operands for part in _conjuncts(operand)]
         now = [part for part in flat if f.is_state_formula(part)]
         nexts = [part.operand for part in flat if isinstance(part, f.Next)]
-        others = [part for part in flat if not f.is_state_formula(part) and not isinstance(part, f.Next)]
-        always = [part.operand for part in others if isinstance(part, f.Globally) and part.bound is None]
-        if len(always) == len(others) > 1:
-            others = [f.Globally(f.And(tuple(always)))]
-        match nexts, others:
+        path_formulas = [part for part in flat if not f.is_state_formula(part) and not isinstance(part, f.Next)]
+        always = [part.operand for part in path_formulas if isinstance(part, f.Globally) and part.bound is None]
+        if len(always) == len(path_formulas) > 1:
+            path_formulas = [f.Globally(f.And(tuple(always)))]
+        match nexts, path_formulas:
             case _, []:
                 later = self.some(f.Next(f.And(tuple(nexts))))
             case [], [other]:
@@ -99,9 +99,9 @@ def _conjuncts(path: Formula) -> tuple[Formula, ...]:
 
 
 def _joined(kind: type[f.And | f.Or], parts: Iterable[Formula | None]) -> Formula | None:
-    found = tuple(parts)
-    known = tuple(part for part in found if part is not None)
-    return kind(known) if len(known) == len(found) else None
+    operands = tuple(parts)
+    defined = tuple(part for part in operands if part is not None)
+    return kind(defined) if len(defined) == len(operands) else None
 
 
 def _not(path: Formula) -> Formula:

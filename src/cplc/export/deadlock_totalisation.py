@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
-from cplc.export.expression_simplify import Domains, never
+from cplc.export.expression_simplify import Domains, is_unsatisfiable
 from cplc.export.request import ExportedFormula
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
@@ -71,29 +71,31 @@ def total(system: System, formulas: Sequence[ExportedFormula]) -> Total:
         name += "'"
     halted = Variable(name, (False, True), (False,), "own", "Env", name)
     fairness = (*system.fairness, e.Not(e.Read(name))) if system.fairness else ()
-    asked = tuple(
+    relativised = tuple(
         formula if system.fairness else replace(formula, formula=passing_over(formula.formula, name))
         for formula in formulas
     )
     widened = replace(system, variables=(*system.variables, halted, *choices), fairness=fairness)
-    return Total(widened, asked, choosing, name)
+    return Total(widened, relativised, choosing, name)
 
 
 def _choosing(player: Player, domains: Domains) -> Choosing:
     """Return how the choice comes about, with conditions that plainly always hold made true."""
     actions = tuple(
-        Action(one.name, e.TRUE if never(e.negate(one.allowed), domains) else one.allowed) for one in player.actions
+        Action(one.name, e.TRUE if is_unsatisfiable(e.negate(one.allowed), domains) else one.allowed)
+        for one in player.actions
     )
     allowed = [action.allowed for action in actions]
     pairs = combinations(allowed, 2)
-    is_free = len(allowed) > _COMPARED or not all(never(e.conj(pair), domains) for pair in pairs)
-    is_sure = never(e.conj(map(e.negate, allowed)), domains)
+    is_free = len(allowed) > _COMPARED or not all(is_unsatisfiable(e.conj(pair), domains) for pair in pairs)
+    is_sure = is_unsatisfiable(e.conj(map(e.negate, allowed)), domains)
     return Choosing(replace(player, actions=actions), is_free, is_sure)
 
 
 def _stays_inside(change: Change, domains: Domains) -> bool:
     return all(
-        _is_inside(value, domains, name) or never(e.conj((change.guard, _outside(value, domains[name]))), domains)
+        _is_inside(value, domains, name)
+        or is_unsatisfiable(e.conj((change.guard, _outside(value, domains[name]))), domains)
         for name, value in change.updates
     )
 
@@ -114,8 +116,8 @@ def _outside(value: Expr, domain: tuple[Value, ...]) -> Expr:
 
 def passing_over(formula: Formula, halted: str) -> Formula:
     """Return what holds of the system with ``halted`` where the formula holds of the system without."""
-    there = f.Atom(e.Read(halted), halted)
-    return _Passing(there, f.Not(there)).of(formula)
+    halted_atom = f.Atom(e.Read(halted), halted)
+    return _Passing(halted_atom, f.Not(halted_atom)).of(formula)
 
 
 @dataclass(frozen=True)
@@ -128,9 +130,9 @@ class _Passing:
         rebuilt = f.with_children(formula, parts) if parts else formula
         match rebuilt:
             case f.OnPaths(quantifier, path):
-                said = f.ctl_path(rebuilt)
-                if said is not None:
-                    return replace(rebuilt, path=self._some(said) if quantifier == "E" else self._all(said))
+                operator = f.ctl_path(rebuilt)
+                if operator is not None:
+                    return replace(rebuilt, path=self._some(operator) if quantifier == "E" else self._all(operator))
                 endless = f.Globally(self.going)
                 along = f.And((endless, path)) if quantifier == "E" else f.Implies(endless, path)
                 return replace(rebuilt, path=along)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from cplc.export.header import header_lines
-from cplc.export.reachable_states import Explored, Values, explore
+from cplc.export.reachable_states import StateGraph, Values, explore
 from cplc.export.request import Export, Request
 from cplc.export.templating import render
 from cplc.logic.expressions import Value
@@ -14,9 +14,9 @@ from cplc.records import dataclass
 from cplc.system.model import Message, System
 from cplc.system.printer import condition_text, content_text, expr_text, value_text
 
-DRAWN: Final = 200
+MAX_DRAWN_STATES: Final = 200
 """More states than this are not drawn one by one."""
-EXPLORED: Final = 10_000
+MAX_EXPLORED_STATES: Final = 10_000
 """More states than this are not even looked at."""
 
 
@@ -71,7 +71,7 @@ def _overview(system: System) -> Drawing:
         "A box is an agent, a rounded box a commitment or claim. A message goes from its sender to its receiver; "
         "dashed arrows say what it does to commitments and claims.",
         [*_agents(system), *_standings(system), *_messages(system)],
-        [edge for message in system.messages for edge in _of_message(system, message)],
+        [edge for message in system.messages for edge in _message_edges(system, message)],
     )
 
 
@@ -97,7 +97,7 @@ def _messages(system: System) -> Iterator[Node]:
         yield Node(f"message {message.name}", (text,), "shape=plaintext")
 
 
-def _of_message(system: System, message: Message) -> Iterator[Edge]:
+def _message_edges(system: System, message: Message) -> Iterator[Edge]:
     name = f"message {message.name}"
     yield Edge(f"agent {message.sender}", name, style="arrowhead=none")
     yield Edge(name, f"agent {message.receiver}")
@@ -118,51 +118,51 @@ def _short(text: str, most: int = 40) -> str:
 
 
 def _states(system: System) -> Drawing:
-    found = explore(system, EXPLORED)
-    if found.complete and len(found.states) <= DRAWN:
-        return _one_by_one(system, found)
-    alike = _alike(system, found) if found.complete else None
+    graph = explore(system, MAX_EXPLORED_STATES)
+    if graph.complete and len(graph.states) <= MAX_DRAWN_STATES:
+        return _state_drawing(system, graph)
+    alike = _quotient_drawing(system, graph) if graph.complete else None
     if alike is not None:
         return alike
-    first = Explored(
-        found.initial[:DRAWN],
-        found.states[:DRAWN],
-        tuple(edge for edge in found.edges if edge[0] in set(found.states[:DRAWN])),
+    first = StateGraph(
+        graph.initial[:MAX_DRAWN_STATES],
+        graph.states[:MAX_DRAWN_STATES],
+        tuple(edge for edge in graph.edges if edge[0] in set(graph.states[:MAX_DRAWN_STATES])),
         complete=False,
     )
-    total = f"there are {len(found.states):,}" if found.complete else f"there are more than {EXPLORED:,}"
-    return _one_by_one(system, first, (f"all states but the first {DRAWN}, for {total}",))
+    total = f"there are {len(graph.states):,}" if graph.complete else f"there are more than {MAX_EXPLORED_STATES:,}"
+    return _state_drawing(system, first, (f"all states but the first {MAX_DRAWN_STATES}, for {total}",))
 
 
-_OF_STEPS: Final = (
+_STEPS_REMARK: Final = (
     "Each box is a reachable state and says what is not as it was at first: `m@A` that A "
     "has its copy of m, `m` that everybody has; a black point leads to where runs "
     "begin. The idle step, which is possible everywhere, is left out."
 )
-_OF_ROUNDS: Final = (
+_ROUNDS_REMARK: Final = (
     "Each box is a reachable state and says what is not as it was at first; a black point leads to where runs begin. "
     "An arrow says what those do who have a choice."
 )
 
 
-def _one_by_one(system: System, found: Explored, left_out: tuple[str, ...] = ()) -> Drawing:
-    number = {state: str(n) for n, state in enumerate(found.states)}
+def _state_drawing(system: System, graph: StateGraph, left_out: tuple[str, ...] = ()) -> Drawing:
+    number = {state: str(n) for n, state in enumerate(graph.states)}
     fixed = [variable.initial[0] if len(variable.initial) == 1 else None for variable in system.variables]
     nodes = [Node(name, _differences(system, state, fixed), "shape=box") for state, name in number.items()]
     steps: dict[tuple[str, str], dict[str, None]] = {}
-    for source, step, target in found.edges:
+    for source, step, target in graph.edges:
         steps.setdefault((number[source], number.get(target, "more")), {})[step] = None
     if any(target == "more" for _, target in steps):
         nodes.append(Node("more", ("…",), "shape=plaintext"))
     return Drawing(
-        _OF_ROUNDS if system.is_synchronous else _OF_STEPS,
-        [*nodes, _BEGIN],
-        [*_beginnings(number[state] for state in found.initial), *_steps(steps)],
+        _ROUNDS_REMARK if system.is_synchronous else _STEPS_REMARK,
+        [*nodes, _INITIAL_NODE],
+        [*_initial_edges(number[state] for state in graph.initial), *_steps(steps)],
         left_out,
     )
 
 
-def _alike(system: System, found: Explored) -> Drawing | None:
+def _quotient_drawing(system: System, graph: StateGraph) -> Drawing | None:
     """Draw states with the same commitments and claims as one, if that leaves something to be seen."""
     standing = [n for n, variable in enumerate(system.variables) if variable.kind in ("commitment", "claim")]
 
@@ -170,14 +170,14 @@ def _alike(system: System, found: Explored) -> Drawing | None:
         return tuple(state[n] for n in standing)
 
     members: dict[Values, int] = {}
-    for state in found.states:
+    for state in graph.states:
         members[part(state)] = members.get(part(state), 0) + 1
-    if not 1 < len(members) <= DRAWN:
+    if not 1 < len(members) <= MAX_DRAWN_STATES:
         return None
     number = {values: str(n) for n, values in enumerate(members)}
     names = [system.variables[n].name for n in standing]
     steps: dict[tuple[str, str], dict[str, None]] = {}
-    for source, step, target in found.edges:
+    for source, step, target in graph.edges:
         if part(source) != part(target):
             steps.setdefault((number[part(source)], number[part(target)]), {})[step] = None
     nodes = [
@@ -191,16 +191,16 @@ def _alike(system: System, found: Explored) -> Drawing | None:
     return Drawing(
         "Each box stands for the reachable states with these commitments and claims. An arrow says that from some of "
         "them the step leads to some of those; steps that change no commitment or claim are left out.",
-        [*nodes, _BEGIN],
-        [*_beginnings(dict.fromkeys(number[part(state)] for state in found.initial)), *_steps(steps)],
-        (f"what tells the {len(found.states):,} states apart besides commitments and claims",),
+        [*nodes, _INITIAL_NODE],
+        [*_initial_edges(dict.fromkeys(number[part(state)] for state in graph.initial)), *_steps(steps)],
+        (f"what tells the {len(graph.states):,} states apart besides commitments and claims",),
     )
 
 
-_BEGIN: Final = Node("begin", (), "shape=point")
+_INITIAL_NODE: Final = Node("begin", (), "shape=point")
 
 
-def _beginnings(targets: Iterable[str]) -> Iterator[Edge]:
+def _initial_edges(targets: Iterable[str]) -> Iterator[Edge]:
     return (Edge("begin", target) for target in targets)
 
 
@@ -213,19 +213,19 @@ def _count(states: int) -> str:
 
 
 def _differences(system: System, state: Values, fixed: Sequence[Value | None]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+    lines: dict[str, None] = {}
     everywhere = _received(system, state)
     for variable, value, usual in zip(system.variables, state, fixed, strict=True):
         if usual is not None and value == usual:
             continue
         match value:
             case True if variable.about in everywhere and variable.kind == "copy":
-                found[variable.about] = None
+                lines[variable.about] = None
             case bool():
-                found[variable.name if value else f"!{variable.name}"] = None
+                lines[variable.name if value else f"!{variable.name}"] = None
             case _:
-                found[f"{variable.name} = {value_text(value)}"] = None
-    return tuple(found)
+                lines[f"{variable.name} = {value_text(value)}"] = None
+    return tuple(lines)
 
 
 def _received(system: System, state: Values) -> set[str]:

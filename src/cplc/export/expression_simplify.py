@@ -12,10 +12,10 @@ Domains = Mapping[str, tuple[Value, ...]]
 
 def substitute(value: Expr, meanings: Mapping[str, Expr]) -> Expr:
     """Return the expression with these in the place of variables, all at once, and simplified."""
-    return rewrite(value, lambda name: meanings.get(name))
+    return replace_variables(value, lambda name: meanings.get(name))
 
 
-def rewrite(value: Expr, meaning: Callable[[str], Expr | None]) -> Expr:
+def replace_variables(value: Expr, meaning: Callable[[str], Expr | None]) -> Expr:
     """Return the expression with every variable replaced that has a meaning."""
 
     def of(part: Expr) -> Expr:
@@ -42,18 +42,18 @@ def rewrite(value: Expr, meaning: Callable[[str], Expr | None]) -> Expr:
     return of(value)
 
 
-def never(condition: Expr, domains: Domains, cases: int = 2000) -> bool:
+def is_unsatisfiable(condition: Expr, domains: Domains, cases: int = 2000) -> bool:
     """Whether the condition is false whatever the values; with more cases than this it counts as possible."""
-    return _Search(domains, cases).refutes(condition)
+    return _CaseSplit(domains, cases).refutes(condition)
 
 
-class _Search:
+class _CaseSplit:
     def __init__(self, domains: Domains, cases: int) -> None:
         self._domains = domains
         self._left = cases
 
     def refutes(self, condition: Expr) -> bool:
-        condition = self._settled(condition)
+        condition = self._propagate_units(condition)
         if e.is_false(condition):
             return True
         choice = min(e.reads(condition), key=lambda name: (len(self._domains[name]), name), default=None)
@@ -65,18 +65,18 @@ class _Search:
                 return False
         return True
 
-    def _settled(self, condition: Expr) -> Expr:
+    def _propagate_units(self, condition: Expr) -> Expr:
         """Put what the conjunction demands of single variables into the rest of it."""
         while isinstance(condition, e.And | e.Read | e.Not | e.Equal):
             parts = condition.operands if isinstance(condition, e.And) else (condition,)
-            found = dict(fixed for part in parts if (fixed := _fixed(part)))
-            if not found:
+            units = dict(fixed for part in parts if (fixed := _unit_literal(part)))
+            if not units:
                 break
-            condition = substitute(condition, found)
+            condition = substitute(condition, units)
         return condition
 
 
-def _fixed(part: Expr) -> tuple[str, Expr] | None:
+def _unit_literal(part: Expr) -> tuple[str, Expr] | None:
     """Return the one value that a variable must have for this to be true."""
     match part:
         case e.Read(name):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from cplc.export.expression_simplify import Domains, never, substitute
+from cplc.export.expression_simplify import Domains, is_unsatisfiable, substitute
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
@@ -22,7 +22,7 @@ from cplc.system.model import Justice, Step, System, Variable
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class JusticeCondition:
     """What must hold infinitely often."""
 
     purpose: str
@@ -38,7 +38,7 @@ class FairSystem:
     system: System
     """The system itself, or with bits added; these belong to ``Env`` and nobody sees them."""
     bits: tuple[str, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[JusticeCondition, ...] = ()
 
     def met(self, assuming: frozenset[str]) -> tuple[tuple[str, Expr], ...]:
         """Return what holds infinitely often when these roles keep going, each with what it is for."""
@@ -49,31 +49,31 @@ def fair_system(system: System, assuming: frozenset[str]) -> FairSystem:
     """Return the system with a condition for all justice that holds when these roles keep going, and all fairness."""
     names = {variable.name for variable in system.variables}
     bits: list[str] = []
-    flipped_by: dict[int, list[str]] = {}
-    conditions: list[Condition] = []
+    toggled_by: dict[int, list[str]] = {}
+    conditions: list[JusticeCondition] = []
     for justice in system.constraints(assuming):
         idle = e.negate(system.enabled(justice))
-        if switches_itself_off(system, justice):
-            conditions.append(Condition(justice.name, justice.role, idle))
+        if disables_itself(system, justice):
+            conditions.append(JusticeCondition(justice.name, justice.role, idle))
             continue
         bit = _fresh(f"taken {justice.name}", {*names, *bits})
         bits.append(bit)
         for index in justice.steps:
-            flipped_by.setdefault(index, []).append(bit)
+            toggled_by.setdefault(index, []).append(bit)
         for flipped in (e.Read(bit), e.Not(e.Read(bit))):
             purpose = f"{justice.name}, again and again"
-            conditions.append(Condition(purpose, justice.role, e.disj((flipped, idle))))
-    conditions += (Condition("fairness", None, condition) for condition in system.fairness)
-    return FairSystem(_flipping(system, bits, flipped_by), tuple(bits), tuple(conditions))
+            conditions.append(JusticeCondition(purpose, justice.role, e.disj((flipped, idle))))
+    conditions += (JusticeCondition("fairness", None, condition) for condition in system.fairness)
+    return FairSystem(_with_toggles(system, bits, toggled_by), tuple(bits), tuple(conditions))
 
 
-def switches_itself_off(system: System, justice: Justice) -> bool:
+def disables_itself(system: System, justice: Justice) -> bool:
     """Whether none of its steps is ever enabled right after one of them was taken."""
     enabled = system.enabled(justice)
-    return all(never(*_afterwards(system, system.steps[index], enabled)) for index in justice.steps)
+    return all(is_unsatisfiable(*_enabled_next(system, system.steps[index], enabled)) for index in justice.steps)
 
 
-def _afterwards(system: System, step: Step, condition: Expr) -> tuple[Expr, Domains]:
+def _enabled_next(system: System, step: Step, condition: Expr) -> tuple[Expr, Domains]:
     """Return that the step is possible and the condition true after it, and the domains of what is read there."""
     domains = {variable.name: variable.domain for variable in system.variables}
     chosen = {name: _fresh(f"{name}'", set(domains)) for name in step.free}
@@ -82,12 +82,12 @@ def _afterwards(system: System, step: Step, condition: Expr) -> tuple[Expr, Doma
     return e.conj((step.guard, substitute(condition, after))), domains | choices
 
 
-def _flipping(system: System, bits: Sequence[str], flipped_by: Mapping[int, Sequence[str]]) -> System:
+def _with_toggles(system: System, bits: Sequence[str], toggled_by: Mapping[int, Sequence[str]]) -> System:
     if not bits:
         return system
     added = tuple(Variable(bit, (False, True), (False,), "parity", "Env", bit) for bit in bits)
     steps = tuple(
-        replace(step, updates=(*step.updates, *((bit, e.Not(e.Read(bit))) for bit in flipped_by.get(index, ()))))
+        replace(step, updates=(*step.updates, *((bit, e.Not(e.Read(bit))) for bit in toggled_by.get(index, ()))))
         for index, step in enumerate(system.steps)
     )
     return replace(system, variables=(*system.variables, *added), steps=steps)
@@ -109,22 +109,22 @@ def needs_fairness(system: System, formula: Formula) -> bool:
     finite beginning of a run is that of a fair run, and what CTL says of finitely many steps needs no fair run. With
     it, everything said of runs does.
     """
-    return any(_asks_for_fair_runs(system, part) for part in f.subformulas(formula))
+    return any(_depends_on_fairness(system, part) for part in f.subformulas(formula))
 
 
-def _asks_for_fair_runs(system: System, part: Formula) -> bool:
+def _depends_on_fairness(system: System, part: Formula) -> bool:
     match part:
         case f.Enforces():
             return True
         case f.OnPaths() if system.fairness:
             return True
         case f.OnPaths(quantifier, path):
-            return not _is_finite(quantifier, f.ctl_path(part)) and not f.is_state_formula(path)
+            return not _has_finite_evidence(quantifier, f.ctl_path(part)) and not f.is_state_formula(path)
         case _:
             return False
 
 
-def _is_finite(quantifier: str, path: f.Path | None) -> bool:
+def _has_finite_evidence(quantifier: str, path: f.Path | None) -> bool:
     """Whether a run that does what ``E`` asks, or breaks what ``A`` asks, has done so after finitely many steps."""
     match path:
         case f.Next():
@@ -142,7 +142,7 @@ def _is_finite(quantifier: str, path: f.Path | None) -> bool:
 # --- formulas of linear time
 
 
-def linear(formula: Formula) -> Formula | None:
+def to_ltl(formula: Formula) -> Formula | None:
     """Return a path formula that every run from a state satisfies iff the state satisfies this; None if unknown.
 
     Besides ``A`` over anything without quantifiers inside these are the deterministic formulas of ACTL (Maidl, 2000):
@@ -157,15 +157,15 @@ def linear(formula: Formula) -> Formula | None:
         case f.Not(f.OnPaths("E", path, None)) if _has_no_quantifier(path):
             return f.Not(path)
         case f.And(operands):
-            found = [linear(operand) for operand in operands]
-            return None if None in found else f.And(tuple(part for part in found if part is not None))
-        case f.Implies(left, right) if _is_condition(left):
-            return _over(formula, (left, linear(right)))
-        case f.Or(operands) if sum(not _is_condition(operand) for operand in operands) <= 1:
-            return _over(formula, [part if _is_condition(part) else linear(part) for part in operands])
+            translated = [to_ltl(operand) for operand in operands]
+            return None if None in translated else f.And(tuple(part for part in translated if part is not None))
+        case f.Implies(left, right) if _is_boolean(left):
+            return _over(formula, (left, to_ltl(right)))
+        case f.Or(operands) if sum(not _is_boolean(operand) for operand in operands) <= 1:
+            return _over(formula, [part if _is_boolean(part) else to_ltl(part) for part in operands])
         case f.OnPaths("A", path, None):
             return _linear_path(path)
-        case _ if _is_condition(formula):
+        case _ if _is_boolean(formula):
             return formula
         case _:
             return None
@@ -177,31 +177,31 @@ def _linear_path(path: Formula) -> Formula | None:
         return None
     match path:
         case f.Next(operand) | f.Globally(operand):
-            return _over(path, (linear(operand),))
-        case f.Finally(operand) if _is_condition(operand):
+            return _over(path, (to_ltl(operand),))
+        case f.Finally(operand) if _is_boolean(operand):
             return path
-        case f.Until(left, right) | f.WeakUntil(left, right) if _is_condition(right):
-            return _over(path, (linear(left), right))
-        case f.Release(left, right) if _is_condition(left):
-            return _over(path, (left, linear(right)))
+        case f.Until(left, right) | f.WeakUntil(left, right) if _is_boolean(right):
+            return _over(path, (to_ltl(left), right))
+        case f.Release(left, right) if _is_boolean(left):
+            return _over(path, (left, to_ltl(right)))
         case _ if f.is_state_formula(path):
-            return linear(path)
+            return to_ltl(path)
         case _:
             return None
 
 
 def _over(formula: Formula, operands: Sequence[Formula | None]) -> Formula | None:
-    found = tuple(operand for operand in operands if operand is not None)
-    return f.with_children(formula, found) if len(found) == len(operands) else None
+    defined = tuple(operand for operand in operands if operand is not None)
+    return f.with_children(formula, defined) if len(defined) == len(operands) else None
 
 
-def _is_condition(formula: Formula) -> bool:
+def _is_boolean(formula: Formula) -> bool:
     """Whether it is a Boolean combination of conditions on the present state."""
     match formula:
         case f.Atom():
             return True
         case f.Not() | f.And() | f.Or() | f.Implies() | f.Iff():
-            return all(map(_is_condition, f.children(formula)))
+            return all(map(_is_boolean, f.children(formula)))
         case _:
             return False
 

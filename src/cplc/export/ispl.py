@@ -15,10 +15,10 @@ from functools import cached_property
 from typing import Final, TypeVar
 
 from cplc.export.header import comment, header_lines
-from cplc.export.ispl_logic import ALWAYS, Ctl, Said, Star, Unsaid, bits_of, is_ctl, with_observers
-from cplc.export.ispl_questions import Asked, Plan, plan
-from cplc.export.ispl_text import IDLE, LEXICON, Vocabulary
-from cplc.export.names import legal_names, recognisable
+from cplc.export.identifiers import sanitized, unique_identifiers
+from cplc.export.ispl_expressions import IDENTIFIERS, IDLE, Vocabulary
+from cplc.export.ispl_formulas import ALWAYS, Ctl, CtlStar, FormulaNames, Unsaid, is_ctl, last_step_bits, with_observers
+from cplc.export.ispl_specifications import ExportPlan, Specification, plan_export
 from cplc.export.request import Export, ExportedFormula, Request
 from cplc.export.templating import render
 from cplc.logic import expressions as e
@@ -30,18 +30,18 @@ from cplc.system.model import Step, System, Variable
 K = TypeVar("K", bound=Hashable)
 
 _WIDTH: Final = 120
-_LONG: Final = 48
+_MAX_NAME_LETTERS: Final = 48
 """Names made of what is written in formulas are cut after this many letters."""
 
 
 def export(request: Request) -> Export:
     """Return the system with everything asked of it that CTL* and knowledge can say."""
-    planned = plan(request.system, request.formulas)
+    planned = plan_export(request.system, request.formulas)
     file = _File(planned)
-    asked, left_out = [], list(planned.left_out)
+    translated, left_out = [], list(planned.left_out)
     for one in planned.asked:
         try:
-            asked.append((one, file.formula(one)))
+            translated.append((one, file.formula(one)))
         except Unsaid as problem:
             left_out.append(f"`{one.question.name}`, for it has {problem}")
     text = render(
@@ -53,30 +53,30 @@ def export(request: Request) -> Export:
         steps=[(s.name, file.vocabulary.steps[s.name], file.vocabulary.text(s.guard)) for s in file.system.steps],
         evolution=list(file.evolution()),
         agents=list(file.agents()),
-        propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for _, text in asked))),
+        propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for _, text in translated))),
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
-        fairness=[(what, file.said.propositions[holds]) for what, holds in planned.section],
-        formulas=[(remarks_on(one.question), text) for one, text in asked] or [(["nothing is asked"], ALWAYS)],
+        fairness=[(what, file.said.propositions[holds]) for what, holds in planned.fairness_section],
+        formulas=[(remarks_on(one.question), text) for one, text in translated] or [(["nothing is asked"], ALWAYS)],
         comment=comment,
         wrap=wrap,
     )
-    return Export(text, tuple(left_out), comment="--", written=tuple(one.question.name for one, _ in asked))
+    return Export(text, tuple(left_out), comment="--", written=tuple(one.question.name for one, _ in translated))
 
 
 @dataclass(frozen=True)
 class _File:
     """Everything in the file, by name."""
 
-    planned: Plan
+    planned: ExportPlan
 
     @cached_property
     def bits(self) -> dict[str, frozenset[str]]:
         """What is set while the step taken last is one of these."""
-        asked = self.planned.asked
-        parts = (part for one in asked for part in f.subformulas(one.formula) if isinstance(part, f.Atom))
+        specifications = self.planned.asked
+        parts = (part for one in specifications for part in f.subformulas(one.formula) if isinstance(part, f.Atom))
         read = frozenset().union(*(e.reads(part.condition) for part in parts))
-        bits = bits_of((one.question.formula for one in asked), self.planned.system)
+        bits = last_step_bits((one.question.formula for one in specifications), self.planned.system)
         return {bit: steps for bit, steps in bits.items() if bit in read}
 
     @cached_property
@@ -85,7 +85,7 @@ class _File:
         system = self.planned.system
         bits = tuple(Variable(bit, (False, True), (False,), "parity", "Env", bit) for bit in self.bits)
         system = with_observers((one.question.formula for one in self.planned.asked), system)
-        return replace(system, variables=(*system.variables, *bits) or (_NOTHING,))
+        return replace(system, variables=(*system.variables, *bits) or (_DUMMY_VARIABLE,))
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -95,41 +95,43 @@ class _File:
     def _conditions(self) -> dict[Expr, str]:
         """What propositions stand for, each with a text to remind of it."""
         parts = (part for one in self.planned.asked for part in f.subformulas(one.formula))
-        found = {part.condition: part.text for part in parts if isinstance(part, f.Atom)}
-        assumed = (("fairness", holds) for one in self.planned.asked for holds in one.assumed)
-        for what, holds in (*self.planned.section, *assumed):
-            found.setdefault(holds, what if what == "fairness" else f"fair to {what}")
-        return found
+        texts = {part.condition: part.text for part in parts if isinstance(part, f.Atom)}
+        assumptions = (("fairness", holds) for one in self.planned.asked for holds in one.assumptions)
+        for what, holds in (*self.planned.fairness_section, *assumptions):
+            texts.setdefault(holds, what if what == "fairness" else f"fair to {what}")
+        return texts
 
     @cached_property
     def _coalitions(self) -> dict[frozenset[str], str]:
         parts = (part for one in self.planned.asked for part in f.subformulas(one.formula))
-        known = (part for part in parts if isinstance(part, f.Knows))
-        groups = (part.agents for part in known if part.mode != "each" or len(part.agents) > 1)
+        epistemic = (part for part in parts if isinstance(part, f.Knows))
+        groups = (part.agents for part in epistemic if part.mode != "each" or len(part.agents) > 1)
         return {frozenset(group): " and ".join(group) for group in groups}
 
     @cached_property
-    def said(self) -> Said:
-        propositions = short_names(self._conditions, self.vocabulary.taken)
+    def said(self) -> FormulaNames:
+        propositions = abbreviated_names(self._conditions, self.vocabulary.taken)
         taken = (*self.vocabulary.taken, *propositions.values())
-        return Said(propositions, self.vocabulary.agents, short_names(self._coalitions, taken))
+        return FormulaNames(propositions, self.vocabulary.agents, abbreviated_names(self._coalitions, taken))
 
-    def formula(self, asked: Asked) -> str:
-        if asked.assumed or not is_ctl(asked.formula):
-            return f"CTL* {Star(self.said, self.planned.system, asked.assumed).text(asked.formula)}"
-        return Ctl(self.said).text(asked.formula)
+    def formula(self, specification: Specification) -> str:
+        if specification.assumptions or not is_ctl(specification.formula):
+            return (
+                f"CTL* {CtlStar(self.said, self.planned.system, specification.assumptions).text(specification.formula)}"
+            )
+        return Ctl(self.said).text(specification.formula)
 
     # --- what the template prints
 
     def observed(self) -> list[tuple[str, str]]:
         """Return what everybody sees, name and type."""
-        told_by = (v for v in self.system.variables if v.name == self.planned.assuming)
-        return [(self.vocabulary.variables[v.name], self.vocabulary.type_of(v)) for v in told_by]
+        selector = (v for v in self.system.variables if v.name == self.planned.assuming)
+        return [(self.vocabulary.variables[v.name], self.vocabulary.type_of(v)) for v in selector]
 
     def variables(self) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-        kept = [variable for variable in self.system.variables if variable.name != self.planned.assuming]
-        for owner in dict.fromkeys(variable.owner for variable in kept):
-            owned = (variable for variable in kept if variable.owner == owner)
+        declared = [variable for variable in self.system.variables if variable.name != self.planned.assuming]
+        for owner in dict.fromkeys(variable.owner for variable in declared):
+            owned = (variable for variable in declared if variable.owner == owner)
             names = self.vocabulary.variables
             yield (
                 owner,
@@ -183,26 +185,31 @@ class _File:
             yield name, [text for agent, text in self.vocabulary.agents.items() if agent in group]
 
 
-_NOTHING: Final = Variable("nothing", (False, True), (False,), "own", "Env", "nothing")
+_DUMMY_VARIABLE: Final = Variable("nothing", (False, True), (False,), "own", "Env", "nothing")
 """For a system without variables; MCMAS wants one."""
 
 
-def short_names(texts: Mapping[K, str], taken: Iterable[str]) -> dict[K, str]:
+def abbreviated_names(texts: Mapping[K, str], taken: Iterable[str]) -> dict[K, str]:
     """Return a name for each key that reminds of its text."""
     used = list(taken)
-    found: dict[K, str] = {}
+    names: dict[K, str] = {}
     for key, text in texts.items():
-        stem = recognisable(text)[:_LONG].rstrip("_")
-        (found[key],) = legal_names([stem], LEXICON, used).values()
-        used.append(found[key])
-    return found
+        stem = sanitized(text)[:_MAX_NAME_LETTERS].rstrip("_")
+        (names[key],) = unique_identifiers([stem], IDENTIFIERS, used).values()
+        used.append(names[key])
+    return names
 
 
 def wrap(text: str) -> str:
     """Break it into lines that can be read: before connectives and after commas."""
-    kept = re.sub(r"(?<!,) (?!(?:and|or|->|U|if|:) )", "\xa0", text)
+    protected = re.sub(r"(?<!,) (?!(?:and|or|->|U|if|:) )", "\xa0", text)
     lines = textwrap.fill(
-        kept, _WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False, break_long_words=False
+        protected,
+        _WIDTH,
+        initial_indent="  ",
+        subsequent_indent="      ",
+        break_on_hyphens=False,
+        break_long_words=False,
     )
     return lines.replace("\xa0", " ")
 
@@ -223,9 +230,9 @@ def _remarks(file: _File) -> Iterator[str]:
         )
     if bits:
         yield f"Nobody sees {', '.join(bits)}, and no step asks for them. They only keep what was done."
-    many = "as many" if copies == 1 else f"{copies} times as many"
+    multiple = "as many" if copies == 1 else f"{copies} times as many"
     yield (
-        f"There are {many} reachable states as in the system"
+        f"There are {multiple} reachable states as in the system"
         + (", and more, for those bits tell states apart." if bits else ".")
     )
 

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Final, Literal
 
 from cplc.export.header import comment, header_lines
-from cplc.export.ispl import remarks_on, short_names, wrap
-from cplc.export.ispl_logic import ALWAYS, Ctl, Said, Star, Unsaid, is_ctl
-from cplc.export.ispl_synchronous_text import ENVIRONMENT, Names, Writer
-from cplc.export.ispl_text import Vocabulary
+from cplc.export.ispl import abbreviated_names, remarks_on, wrap
+from cplc.export.ispl_expressions import Vocabulary
+from cplc.export.ispl_formulas import ALWAYS, Ctl, CtlStar, FormulaNames, Unsaid, is_ctl
+from cplc.export.ispl_synchronous_expressions import ENVIRONMENT, Names, Writer
 from cplc.export.request import CannotExport, Export, ExportedFormula, Request
 from cplc.export.templating import render
 from cplc.logic import expressions as e
@@ -26,33 +26,33 @@ from cplc.records import dataclass
 from cplc.system.model import Agent, System
 from cplc.system.synchronous import Player
 
-_WRITTEN_OUT: Final = 10_000
+_MAX_INITIAL_COMBINATIONS: Final = 10_000
 """So many combinations of values a condition on initial states may be written out for."""
 
 
 def export(request: Request) -> Export:
     """Return the system with everything asked of it that MCMAS 1.3 can say."""
     file = _File(request.system, tuple(request.formulas))
-    asked, left_out = [], []
+    translated, left_out = [], []
     for one in request.formulas:
         try:
-            asked.append((one, file.formula(one.formula)))
+            translated.append((one, file.formula(one.formula)))
         except Unsaid as problem:
             left_out.append(f"`{one.name}`, for it has {problem}")
     text = render(
-        "ispl_rounds.j2",
+        "ispl_synchronous.j2",
         header=header_lines(request, (), left_out),
         semantics=file.semantics,
         agents=list(file.agents()),
-        propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for _, text in asked))),
+        propositions=list(file.evaluation(any(re.search(rf"\b{ALWAYS}\b", text) for _, text in translated))),
         initial=list(file.initial()),
         coalitions=list(file.coalitions()),
         fairness=list(file.fairness()),
-        formulas=[(remarks_on(one), text) for one, text in asked] or [(["nothing is asked"], ALWAYS)],
+        formulas=[(remarks_on(one), text) for one, text in translated] or [(["nothing is asked"], ALWAYS)],
         comment=comment,
         wrap=wrap,
     )
-    return Export(text, tuple(left_out), comment="--", written=tuple(one.name for one, _ in asked))
+    return Export(text, tuple(left_out), comment="--", written=tuple(one.name for one, _ in translated))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +163,10 @@ class _File:
     def _conditions(self) -> dict[Expr, str]:
         """What propositions stand for, each with a text to remind of it."""
         parts = (part for formula in self._formulas() for part in f.subformulas(formula))
-        found = {part.condition: part.text for part in parts if isinstance(part, f.Atom)}
+        texts = {part.condition: part.text for part in parts if isinstance(part, f.Atom)}
         for condition in self.system.fairness:
-            found.setdefault(condition, "fairness")
-        return found
+            texts.setdefault(condition, "fairness")
+        return texts
 
     @cached_property
     def _coalitions(self) -> dict[frozenset[str], str]:
@@ -182,10 +182,10 @@ class _File:
         return groups
 
     @cached_property
-    def said(self) -> Said:
-        propositions = short_names(self._conditions, (ALWAYS, *self.names.taken))
+    def said(self) -> FormulaNames:
+        propositions = abbreviated_names(self._conditions, (ALWAYS, *self.names.taken))
         taken = (ALWAYS, *self.names.taken, *propositions.values())
-        return Said(propositions, self.names.agents, short_names(self._coalitions, taken))
+        return FormulaNames(propositions, self.names.agents, abbreviated_names(self._coalitions, taken))
 
     def formula(self, formula: Formula) -> str:
         for part in f.subformulas(formula):
@@ -204,7 +204,7 @@ class _File:
                     pass
         if is_ctl(formula):
             return Ctl(self.said).text(formula)
-        return f"CTL* {Star(self.said, self.system).text(formula)}"
+        return f"CTL* {CtlStar(self.said, self.system).text(formula)}"
 
     def evaluation(self, always: bool) -> Iterator[tuple[str, str, str]]:
         """Yield the propositions; there must be one."""
@@ -222,7 +222,7 @@ class _File:
 
     def initial(self) -> Iterator[str]:
         """Yield conditions that all hold at first; there must be one."""
-        writer = Writer(self.names, None, says_unequal=False)
+        writer = Writer(self.names, None, allows_inequality=False)
         yielded = False
         for variable in self.system.variables:
             if set(variable.initial) != set(variable.domain):
@@ -230,25 +230,25 @@ class _File:
                 yield text if len(variable.initial) == 1 else f"({text})"
                 yielded = True
         if not e.is_true(self.system.start):
-            yield f"({writer.condition(self._plainly(self.system.start))})"
+            yield f"({writer.condition(self._in_equalities(self.system.start))})"
         elif not yielded:
             yield writer.condition(e.TRUE)
 
-    def _plainly(self, condition: Expr) -> Expr:
+    def _in_equalities(self, condition: Expr) -> Expr:
         """Return the condition in equalities alone: MCMAS takes nothing else there."""
         match condition:
             case e.Not(operand):
-                return e.negate(self._plainly(operand))
+                return e.negate(self._in_equalities(operand))
             case e.And(operands):
-                return e.conj(map(self._plainly, operands))
+                return e.conj(map(self._in_equalities, operands))
             case e.Or(operands):
-                return e.disj(map(self._plainly, operands))
+                return e.disj(map(self._in_equalities, operands))
             case e.Equal(e.Read() | e.Const(), e.Read() | e.Const()) | e.Read() | e.Const():
                 return condition
             case _:
                 cases = 1
                 for name in e.reads(condition):
                     cases *= len(self.system.variable[name].domain)
-                if cases > _WRITTEN_OUT:
+                if cases > _MAX_INITIAL_COMBINATIONS:
                     raise CannotExport("ISPL counts with nothing in initial states, and this has too many cases")
                 return Vocabulary(self.system).condition(condition)

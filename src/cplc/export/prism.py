@@ -15,11 +15,11 @@ from typing import Final
 
 from cplc.export.fairness import FairSystem, fair_system, needs_fairness
 from cplc.export.header import comment, header_lines
-from cplc.export.names import Lexicon, legal_names
-from cplc.export.prism_logic import Pctl
-from cplc.export.prism_text import LEXICON, Vocabulary
+from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
+from cplc.export.prism_expressions import IDENTIFIERS, Vocabulary
+from cplc.export.prism_formulas import Pctl
 from cplc.export.request import Export, ExportedFormula, Request
-from cplc.export.smv_logic import Unsaid
+from cplc.export.smv_formulas import Unsaid
 from cplc.export.templating import render
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
@@ -27,7 +27,7 @@ from cplc.records import dataclass
 from cplc.system.model import Step, System
 from cplc.system.printer import expr_text
 
-LABELS: Final = Lexicon(frozenset({"init", "deadlock"}) | LEXICON.reserved)
+LABELS: Final = IdentifierSyntax(frozenset({"init", "deadlock"}) | IDENTIFIERS.reserved)
 
 
 def export(request: Request) -> Export:
@@ -86,21 +86,21 @@ def _logic(fair: FairSystem, question: ExportedFormula, labels: dict[Expr, str])
 
 def _labels(fair: FairSystem, written: Sequence[ExportedFormula]) -> dict[Expr, str]:
     """Return a name for every condition that a property mentions: what was written for it, or what it is for."""
-    said: dict[Expr, str] = {}
+    texts: dict[Expr, str] = {}
     for question in written:
         for part in f.subformulas(question.formula):
             if isinstance(part, f.Atom):
-                said.setdefault(part.condition, part.text)
+                texts.setdefault(part.condition, part.text)
     for condition in fair.conditions:
-        said.setdefault(condition.holds, f"fair {condition.purpose}")
-    known = Counter(said.values())
-    distinct = [text if known[text] == 1 else f"{text} {n}" for n, text in enumerate(said.values(), 1)]
-    names = legal_names(distinct, LABELS)
-    return {condition: names[text] for condition, text in zip(said, distinct, strict=True)}
+        texts.setdefault(condition.holds, f"fair {condition.purpose}")
+    counts = Counter(texts.values())
+    distinct = [text if counts[text] == 1 else f"{text} {n}" for n, text in enumerate(texts.values(), 1)]
+    names = unique_identifiers(distinct, LABELS)
+    return {condition: names[text] for condition, text in zip(texts, distinct, strict=True)}
 
 
 def _properties(request: Request, written: Sequence[ExportedFormula], fair: FairSystem, labels: dict[Expr, str]) -> str:
-    names = legal_names((question.name for question in written), LABELS)
+    names = unique_identifiers((question.name for question in written), LABELS)
     properties = [
         (_about(question), names[question.name], _logic(fair, question, labels).text(question.formula))
         for question in written

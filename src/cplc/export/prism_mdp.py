@@ -16,8 +16,8 @@ from functools import cached_property
 from itertools import product
 
 from cplc.export.header import comment, header_lines
-from cplc.export.names import Lexicon, legal_names
-from cplc.export.prism_text import LEXICON, Vocabulary
+from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
+from cplc.export.prism_expressions import IDENTIFIERS, Vocabulary
 from cplc.export.request import CannotExport, Export, Request
 from cplc.export.templating import render
 from cplc.logic import expressions as e
@@ -26,7 +26,7 @@ from cplc.records import dataclass
 from cplc.system.model import Step, System
 from cplc.system.participant import Belief, Event, Participant
 
-_LEXICON = Lexicon(LEXICON.reserved | {"chosen", "protocol", "over", "some_step", "value"})
+_LEXICON = IdentifierSyntax(IDENTIFIERS.reserved | {"chosen", "protocol", "over", "some_step", "value"})
 _MOST_BOUNDS = 8
 _ASPECTS = (("conformance", "conforming"), ("achievement", "achieving"))
 
@@ -135,16 +135,14 @@ class _Decision:
         vocabulary = self.vocabulary
         groups = (vocabulary.words, vocabulary.variables, vocabulary.steps)
         beliefs = self.participant.beliefs
-        wanted = [f"{what} {at}" for what in ("applies", "event") for at in range(len(beliefs))]
-        wanted += [
+        stems = [f"{what} {at}" for what in ("applies", "event") for at in range(len(beliefs))]
+        stems += [
             f"event {at} extreme {number}"
             for at, belief in enumerate(beliefs)
             for number in range(1, len(extremes(belief.events)))
         ]
-        wanted += [
-            f"event {number} takes {step.name}" for number in self.pending.values() for step in self.system.steps
-        ]
-        return dict(legal_names(wanted, _LEXICON, (name for group in groups for name in group.values())))
+        stems += [f"event {number} takes {step.name}" for number in self.pending.values() for step in self.system.steps]
+        return dict(unique_identifiers(stems, _LEXICON, (name for group in groups for name in group.values())))
 
     @cached_property
     def decides(self) -> bool:
@@ -261,17 +259,17 @@ class _Decision:
 def extremes(events: Sequence[Event]) -> tuple[tuple[Fraction, ...], ...]:
     """Return the distributions within the bounds of which all others are mixtures: one for bounds that are points."""
     open_ = [at for at, event in enumerate(events) if event.low != event.high]
-    found: dict[tuple[Fraction, ...], None] = {}
+    distributions: dict[tuple[Fraction, ...], None] = {}
     for rest in open_ or range(1):
-        others = [at for at in open_ if at != rest]
-        for full in product((False, True), repeat=len(others)):
+        at_bounds = [at for at in open_ if at != rest]
+        for full in product((False, True), repeat=len(at_bounds)):
             shares = [event.low for event in events]
-            for at, is_full in zip(others, full, strict=True):
+            for at, is_full in zip(at_bounds, full, strict=True):
                 shares[at] = events[at].high if is_full else events[at].low
             shares[rest] += 1 - sum(shares, Fraction(0))
             if events[rest].low <= shares[rest] <= events[rest].high:
-                found[tuple(shares)] = None
-    return tuple(found)
+                distributions[tuple(shares)] = None
+    return tuple(distributions)
 
 
 def _also(updates: str, more: str) -> str:

@@ -23,7 +23,7 @@ Values = tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Explored:
+class StateGraph:
     """Reachable states in the order of their distance from the initial ones."""
 
     initial: tuple[Values, ...]
@@ -37,70 +37,70 @@ class Explored:
     """Whether these are all states."""
 
 
-def explore(system: System, most: int) -> Explored:
+def explore(system: System, most: int) -> StateGraph:
     """Return up to ``most`` states and the steps out of them."""
     names = [variable.name for variable in system.variables]
     initial = satisfying_assignments({variable.name: variable.initial for variable in system.variables}, system.start)
     starts = tuple(tuple(state.values()) for state in islice(initial, most + 1))
-    found = dict.fromkeys(starts[:most])
-    waiting = deque(found)
+    reached = dict.fromkeys(starts[:most])
+    waiting = deque(reached)
     edges: list[tuple[Values, str, Values]] = []
     complete = len(starts) <= most
     while waiting:
         values = waiting.popleft()
         before = dict(zip(names, values, strict=True))
-        ahead = list(islice(_ahead(system, before), _MOST - len(edges) + 1))
+        ahead = list(islice(_successors(system, before), _MOST - len(edges) + 1))
         if len(edges) + len(ahead) > _MOST:
             raise CannotExport(f"there are more than {_MOST:,} arrows between the states, more than can be looked at")
         for name, after in ahead:
             target = tuple(after[name] for name in names)
             edges.append((values, name, target))
-            if target not in found and len(found) < most:
-                found[target] = None
+            if target not in reached and len(reached) < most:
+                reached[target] = None
                 waiting.append(target)
-            complete = complete and target in found
-    return Explored(starts[:most], tuple(found), tuple(edges), complete)
+            complete = complete and target in reached
+    return StateGraph(starts[:most], tuple(reached), tuple(edges), complete)
 
 
-def _ahead(system: System, before: State) -> Iterator[tuple[str, State]]:
+def _successors(system: System, before: State) -> Iterator[tuple[str, State]]:
     """Yield where steps or rounds lead, with their names."""
     for step in system.steps:
-        yield from ((step.name, after) for after in _after(system, step, before))
+        yield from ((step.name, after) for after in _step_successors(system, step, before))
     if system.is_synchronous:
         yield from _rounds(system, before)
 
 
 def _rounds(system: System, before: State) -> Iterator[tuple[str, State]]:
-    allowed = [[one.name for one in player.actions if value_of(one.allowed, before)] for player in system.players]
+    allowed = [[one.name for one in player.actions if evaluate(one.allowed, before)] for player in system.players]
     for actions in product(*allowed):
         done = [
             f"{player.agent}: {action}"
-            for player, action, others in zip(system.players, actions, allowed, strict=True)
-            if len(others) > 1
+            for player, action, choices in zip(system.players, actions, allowed, strict=True)
+            if len(choices) > 1
         ]
-        seen = before | {player.choice: action for player, action in zip(system.players, actions, strict=True)}
-        ways = [_ways(rule, seen) for player in system.players for rule in player.rules]
+        state = before | {player.choice: action for player, action in zip(system.players, actions, strict=True)}
+        ways = [_rule_outcomes(rule, state) for player in system.players for rule in player.rules]
         for way in product(*ways):
             after = before | {name: value for changes in way for name, value in changes.items()}
             if all(value in system.variable[name].domain for changes in way for name, value in changes.items()):
                 yield ", ".join(done) or "next", after
 
 
-def _ways(rule: tuple[Change, ...], seen: State) -> list[State]:
+def _rule_outcomes(rule: tuple[Change, ...], state: State) -> list[State]:
     """Return what the rule may write."""
-    made = [change for change in rule if value_of(change.guard, seen)]
-    return [{name: value_of(value, seen) for name, value in change.updates} for change in made] or [{}]
+    made = [change for change in rule if evaluate(change.guard, state)]
+    return [{name: evaluate(value, state) for name, value in change.updates} for change in made] or [{}]
 
 
-def _after(system: System, step: Step, before: State) -> Iterator[State]:
-    if not value_of(step.guard, before):
+def _step_successors(system: System, step: Step, before: State) -> Iterator[State]:
+    if not evaluate(step.guard, before):
         return
-    after = before | {name: value_of(value, before) for name, value in step.updates}
+    after = before | {name: evaluate(value, before) for name, value in step.updates}
     for chosen in product(*(system.variable[name].initial for name in step.free)):
         yield after | dict(zip(step.free, chosen, strict=True))
 
 
-def value_of(expr: Expr, state: State) -> Value:
+def evaluate(expr: Expr, state: State) -> Value:
     """Return what the expression is worth in the state."""
     match expr:
         case e.Read(variable):
@@ -108,16 +108,16 @@ def value_of(expr: Expr, state: State) -> Value:
         case e.Const(value):
             return value
         case e.Not(operand):
-            return not value_of(operand, state)
+            return not evaluate(operand, state)
         case e.And(operands):
-            return all(value_of(operand, state) for operand in operands)
+            return all(evaluate(operand, state) for operand in operands)
         case e.Or(operands):
-            return any(value_of(operand, state) for operand in operands)
+            return any(evaluate(operand, state) for operand in operands)
         case e.Equal(left, right):
-            return value_of(left, state) == value_of(right, state)
+            return evaluate(left, state) == evaluate(right, state)
         case e.Less(left, right):
-            return int(value_of(left, state)) < int(value_of(right, state))
+            return int(evaluate(left, state)) < int(evaluate(right, state))
         case e.Arith(op, left, right):
-            return e.arithmetic(op, int(value_of(left, state)), int(value_of(right, state)))
+            return e.arithmetic(op, int(evaluate(left, state)), int(evaluate(right, state)))
         case e.Ite(condition, then, otherwise):
-            return value_of(then if value_of(condition, state) else otherwise, state)
+            return evaluate(then if evaluate(condition, state) else otherwise, state)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from cplc.export.header import comment, header_lines
 from cplc.export.request import Export, ExportedFormula, Request
-from cplc.export.smv_logic import Ctl, Ltl
-from cplc.export.smv_questions import Asked, Plan, plan
-from cplc.export.smv_text import IDLE, STEP, Vocabulary
+from cplc.export.smv_expressions import IDLE, STEP, Vocabulary
+from cplc.export.smv_formulas import Ctl, Ltl
+from cplc.export.smv_specifications import ExportPlan, Specification, plan_export
 from cplc.export.templating import render
 from cplc.records import dataclass
 from cplc.system.model import System, Variable
@@ -21,8 +21,8 @@ from cplc.system.model import System, Variable
 
 def export(request: Request) -> Export:
     """Return the system as one module, with a specification for each formula that CTL or LTL can say."""
-    asking = Vocabulary(request.system)
-    planned = plan(request.system, request.formulas, Ctl(asking).text, Ltl(asking).text)
+    formula_vocabulary = Vocabulary(request.system)
+    planned = plan_export(request.system, request.formulas, Ctl(formula_vocabulary).text, Ltl(formula_vocabulary).text)
     vocabulary = Vocabulary(planned.fair.system)
     names = specification_names(planned.asked, vocabulary)
     text = render(
@@ -36,10 +36,10 @@ def export(request: Request) -> Export:
         specifications=[specification(*each, planned, vocabulary) for each in zip(planned.asked, names, strict=True)],
         comment=comment,
     )
-    return exported(text, planned)
+    return make_export(text, planned)
 
 
-def exported(text: str, planned: Plan) -> Export:
+def make_export(text: str, planned: ExportPlan) -> Export:
     """Return the file, with which formulas are in it and how."""
     return Export(
         text,
@@ -50,17 +50,17 @@ def exported(text: str, planned: Plan) -> Export:
     )
 
 
-def specification_names(asked: tuple[Asked, ...], vocabulary: Vocabulary) -> list[str]:
+def specification_names(specifications: tuple[Specification, ...], vocabulary: Vocabulary) -> list[str]:
     """Return a name for each; a property and a check may have the same."""
-    stems = [f"not {one.question.name}" if one.is_negated else one.question.name for one in asked]
+    stems = [f"not {one.question.name}" if one.is_negated else one.question.name for one in specifications]
     keys = [(stem, stems[:number].count(stem)) for number, stem in enumerate(stems)]
     written = [f"{stem} {before + 1}" if before else stem for stem, before in keys]
-    found = vocabulary.fresh(written)
-    return [found[name] for name in written]
+    identifiers = vocabulary.fresh(written)
+    return [identifiers[name] for name in written]
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
+class Declaration:
     """What a template needs to know of one variable."""
 
     name: str
@@ -72,28 +72,30 @@ class Assigned:
     """Conditions and values of its next value; where none holds it stays."""
 
 
-def groups(vocabulary: Vocabulary) -> list[tuple[str, list[Assigned]]]:
+def groups(vocabulary: Vocabulary) -> list[tuple[str, list[Declaration]]]:
     """Return the variables of each agent, and those of nobody."""
     system = vocabulary.system
     owners = [*(agent.name for agent in system.agents), "Env"]
-    found = [(owner, [v for v in system.variables if v.owner == owner]) for owner in owners]
+    by_owner = [(owner, [v for v in system.variables if v.owner == owner]) for owner in owners]
     writers = _writers(system)
-    return [(owner, [_assigned(v, writers[v.name], vocabulary) for v in owned]) for owner, owned in found if owned]
+    return [
+        (owner, [_declaration(v, writers[v.name], vocabulary) for v in owned]) for owner, owned in by_owner if owned
+    ]
 
 
 def _writers(system: System) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {variable.name: [] for variable in system.variables}
+    writers: dict[str, list[int]] = {variable.name: [] for variable in system.variables}
     for index, step in enumerate(system.steps):
         for name in sorted(step.writes):
-            found[name].append(index)
-    return found
+            writers[name].append(index)
+    return writers
 
 
-def _assigned(variable: Variable, writers: list[int], vocabulary: Vocabulary) -> Assigned:
+def _declaration(variable: Variable, writers: list[int], vocabulary: Vocabulary) -> Declaration:
     is_free = len(variable.domain) > 1 and set(variable.initial) == set(variable.domain)
     initial = None if is_free else vocabulary.values(variable.initial)
     arms = tuple(arm for index in writers for arm in _arms(variable, index, vocabulary))
-    return Assigned(vocabulary.variables[variable.name], variable.name, vocabulary.type_of(variable), initial, arms)
+    return Declaration(vocabulary.variables[variable.name], variable.name, vocabulary.type_of(variable), initial, arms)
 
 
 def _arms(variable: Variable, index: int, vocabulary: Vocabulary) -> Iterator[tuple[str, str]]:
@@ -107,7 +109,7 @@ def _arms(variable: Variable, index: int, vocabulary: Vocabulary) -> Iterator[tu
         yield (taken if condition is None else f"{taken} & {condition}"), value
 
 
-def _remarks(request: Request, planned: Plan) -> Iterator[str]:
+def _remarks(request: Request, planned: ExportPlan) -> Iterator[str]:
     yield (
         f"The input `{STEP}` chooses what happens next. Where the step that it names is not possible, as for "
         f"`{IDLE}`, nothing changes. So there are as many reachable states as in the system"
@@ -119,10 +121,10 @@ def _remarks(request: Request, planned: Plan) -> Iterator[str]:
         )
     )
     if planned.is_fair:
-        yield of_fairness(request.system, planned)
+        yield fairness_remark(request.system, planned)
 
 
-def of_fairness(system: System, planned: Plan) -> str:
+def fairness_remark(system: System, planned: ExportPlan) -> str:
     """Return what the fairness of the file means."""
     roles = ", ".join(sorted(planned.assuming))
     return (
@@ -132,31 +134,31 @@ def of_fairness(system: System, planned: Plan) -> str:
     )
 
 
-def fairness(planned: Plan, vocabulary: Vocabulary) -> list[tuple[str, str]]:
+def fairness(planned: ExportPlan, vocabulary: Vocabulary) -> list[tuple[str, str]]:
     if not planned.is_fair:
         return []
     return [(what, vocabulary.text(condition)) for what, condition in planned.fair.met(planned.assuming)]
 
 
-def specification(one: Asked, name: str, planned: Plan, vocabulary: Vocabulary) -> dict[str, object]:
+def specification(one: Specification, name: str, planned: ExportPlan, vocabulary: Vocabulary) -> dict[str, object]:
     """Return what the template needs to know of one."""
     question = one.question
     text = one.text
-    if one.beyond:
+    if one.additional_roles:
         met = dict.fromkeys(condition for _, condition in planned.fair.met(planned.assuming))
-        more = dict.fromkeys(c for _, c in planned.fair.met(planned.assuming | one.beyond) if c not in met)
+        more = dict.fromkeys(c for _, c in planned.fair.met(planned.assuming | one.additional_roles) if c not in met)
         assumed = [f"(G F {vocabulary.text(condition)})" for condition in more]
         if assumed:  # another justice may say the same
             text = f"({' & '.join(assumed)}) -> {text}"
     return {
-        "remarks": about(question, is_negated=one.is_negated),
+        "remarks": remarks_on(question, is_negated=one.is_negated),
         "keyword": f"{one.logic}SPEC",
         "name": name,
         "text": text,
     }
 
 
-def about(question: ExportedFormula, *, is_negated: bool = False) -> list[str]:
+def remarks_on(question: ExportedFormula, *, is_negated: bool = False) -> list[str]:
     """Return what stands above a specification."""
     return [
         f"{question.name}: {question.text}",

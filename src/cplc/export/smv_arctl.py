@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from cplc.export.arctl_logic import RELATION, Agrees, Arctl, Looks, Relation, relations
+from cplc.export.arctl_formulas import RELATION, Agrees, Arctl, Looks, Relation, relations
 from cplc.export.header import comment, header_lines
 from cplc.export.request import Export, Request
-from cplc.export.smv import about, fairness, groups, of_fairness
-from cplc.export.smv_logic import Unsaid
-from cplc.export.smv_questions import Plan, plan
-from cplc.export.smv_text import IDLE, NUSMV_2_2, STEP, Vocabulary
+from cplc.export.smv import fairness, fairness_remark, groups, remarks_on
+from cplc.export.smv_expressions import IDLE, NUSMV_2_2, STEP, Vocabulary
+from cplc.export.smv_formulas import Unsaid
+from cplc.export.smv_specifications import ExportPlan, plan_export
 from cplc.export.templating import render
 from cplc.logic.formulas import Formula
 
@@ -26,44 +26,46 @@ TIME = "time"
 def export(request: Request) -> Export:
     """Return the system as one module, with a specification for each formula that ARCTL can say."""
     vocabulary_of = partial(Vocabulary, dialect=NUSMV_2_2)
-    asking = vocabulary_of(request.system)
-    labels = _labels(request, asking)
-    planned = plan(request.system, request.formulas, Arctl(asking, labels).text, _nothing)
+    formula_vocabulary = vocabulary_of(request.system)
+    labels = _labels(request, formula_vocabulary)
+    planned = plan_export(request.system, request.formulas, Arctl(formula_vocabulary, labels).text, _no_ltl)
     vocabulary = vocabulary_of(planned.fair.system)
-    spoken_of = list(dict.fromkeys(relation for one in planned.asked for relation in relations(one.question.formula)))
+    used_relations = list(
+        dict.fromkeys(relation for one in planned.asked for relation in relations(one.question.formula))
+    )
     text = render(
         "smv_arctl.j2",
-        header=header_lines(request, _remarks(request, planned, bool(spoken_of)), planned.left_out),
+        header=header_lines(request, _remarks(request, planned, bool(used_relations)), planned.left_out),
         steps=[IDLE, *vocabulary.steps.values()],
         step=STEP,
         relation=RELATION,
-        relations=[TIME, *(labels[relation] for relation in spoken_of), IDLE],
+        relations=[TIME, *(labels[relation] for relation in used_relations), IDLE],
         time=TIME,
         groups=groups(vocabulary),
         guards=[(vocabulary.guards[s.name], s.name, vocabulary.written_out(s.guard)) for s in vocabulary.system.steps],
-        moves=[(labels[one], list(_move(one, vocabulary))) for one in spoken_of],
+        moves=[(labels[one], list(_relation_constraints(one, vocabulary))) for one in used_relations],
         fairness=fairness(planned, vocabulary),
-        specifications=[{"remarks": about(one.question), "text": one.text} for one in planned.asked],
+        specifications=[{"remarks": remarks_on(one.question), "text": one.text} for one in planned.asked],
         comment=comment,
     )
     return Export(text, planned.left_out, comment="--", written=tuple(one.question.name for one in planned.asked))
 
 
-def _nothing(_: Formula) -> str:
+def _no_ltl(_: Formula) -> str:
     raise Unsaid("linear time")
 
 
 def _labels(request: Request, vocabulary: Vocabulary) -> dict[Relation, str]:
-    found = list(dict.fromkeys(r for question in request.formulas for r in relations(question.formula)))
-    keys = [f"{relation.label} {number}" for number, relation in enumerate(found)]
-    names = vocabulary.fresh(relation.label for relation in found)
-    if len(names) < len(found):  # agents whose names, joined, are the same
+    distinct = list(dict.fromkeys(r for question in request.formulas for r in relations(question.formula)))
+    keys = [f"{relation.label} {number}" for number, relation in enumerate(distinct)]
+    names = vocabulary.fresh(relation.label for relation in distinct)
+    if len(names) < len(distinct):  # agents whose names, joined, are the same
         names = vocabulary.fresh(keys)
-        return {relation: names[key] for relation, key in zip(found, keys, strict=True)}
-    return {relation: names[relation.label] for relation in found}
+        return {relation: names[key] for relation, key in zip(distinct, keys, strict=True)}
+    return {relation: names[relation.label] for relation in distinct}
 
 
-def _move(relation: Relation, vocabulary: Vocabulary) -> Iterator[str]:
+def _relation_constraints(relation: Relation, vocabulary: Vocabulary) -> Iterator[str]:
     """Yield the conditions on a move along the relation."""
     system, name = vocabulary.system, vocabulary.variables
     match relation:
@@ -75,7 +77,7 @@ def _move(relation: Relation, vocabulary: Vocabulary) -> Iterator[str]:
                 yield f"next({vocabulary.text(expr)}) = {vocabulary.text(expr)}"
 
 
-def _remarks(request: Request, planned: Plan, has_relations: bool) -> Iterator[str]:
+def _remarks(request: Request, planned: ExportPlan, has_relations: bool) -> Iterator[str]:
     yield (
         f"A transition with `{RELATION} = {TIME}` is a step: the input `{STEP}` chooses it, and where the step that it "
         f"names is not possible, as for `{IDLE}`, nothing changes. So REACHABLE({RELATION} = {TIME}) are the "
@@ -87,4 +89,4 @@ def _remarks(request: Request, planned: Plan, has_relations: bool) -> Iterator[s
             "`promises_A_B` to all in which exactly the same is promised from A to B."
         )
     if planned.is_fair:
-        yield of_fairness(request.system, planned)
+        yield fairness_remark(request.system, planned)

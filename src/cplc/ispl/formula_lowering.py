@@ -46,8 +46,10 @@ def lower_ispl_formula(formula: m.Formula, model: m.Model, *, uniform: bool = Fa
 
 def with_recurring(system: System, model: m.Model) -> System:
     """Return the system of the model with those conditions of fairness, too, that its variables do not decide."""
-    others = (formula for formula in model.fairness if not m.is_of_state(formula))
-    return replace(system, recurring=tuple(f.Regardless(lower_ispl_formula(formula, model)) for formula in others))
+    path_conditions = (formula for formula in model.fairness if not m.is_of_state(formula))
+    return replace(
+        system, recurring=tuple(f.Regardless(lower_ispl_formula(formula, model)) for formula in path_conditions)
+    )
 
 
 class _Lowering:
@@ -113,11 +115,11 @@ class _Lowering:
             case m.Until(left, right):
                 return f.Until(self.formula(left), self.formula(right))
 
-    def _paths(self, quantifier: Literal["A", "E"], said: Formula) -> Formula:
+    def _paths(self, quantifier: Literal["A", "E"], operand: Formula) -> Formula:
         """Quantify over runs; what the first state decides is as it is, also where no run begins: so has MCMAS it."""
-        if f.is_state_formula(said):
-            return said
-        over = f.OnPaths(quantifier, said)
+        if f.is_state_formula(operand):
+            return operand
+        over = f.OnPaths(quantifier, operand)
         path = f.ctl_path(over) if self._endless else None
         return over if path is None else f.OnPaths(quantifier, _going_on(quantifier, path))
 
@@ -182,7 +184,7 @@ class _Lowering:
         between = {theirs.name for _, theirs in both}
         world = self._model.environment
         observable = [one for one in world.variables if one.is_observable] if world is not None else []
-        kept = [
+        unchanged = [
             *observable,
             *first.observed,
             *(one for one in first.variables if one.name not in self._shared_names),
@@ -190,7 +192,7 @@ class _Lowering:
         ]
         return (
             *((str(ours), str(theirs)) for ours, theirs in both),
-            *((name, name) for name in dict.fromkeys(map(str, kept))),
+            *((name, name) for name in dict.fromkeys(map(str, unchanged))),
         )
 
     def _trust(self, first: str, second: str, p: Formula, q: Formula) -> Formula:
@@ -199,22 +201,22 @@ class _Lowering:
         And there is such a state. Two states are others if a variable tells them apart.
         """
         one, _ = shared_variables(self._agent[first], self._agent[second])[0]
-        found = []
+        disjuncts = []
         for value in m.values_of(one.type):
             alike = f.Atom(e.equal(e.Read(str(one)), e.Const(value)), f"{one}={value}")
             follows, fails = self._elsewhere(f.And((alike, q))), self._elsewhere(f.And((alike, f.Not(q))))
-            found.append(f.And((alike, follows, f.Not(fails))))
-        return f.And((p, f.Not(q), f.Or(tuple(found))))
+            disjuncts.append(f.And((alike, follows, f.Not(fails))))
+        return f.And((p, f.Not(q), f.Or(tuple(disjuncts))))
 
     def _elsewhere(self, goal: Formula) -> Formula:
         """Return where another state follows that is in the goal."""
         ways: list[Formula] = []
         for agent in self._model.agents:
             for variable in agent.variables:
-                for told in _halves(variable):
-                    for here in (told, e.negate(told)):
-                        there = f.And((f.Atom(e.negate(here), f"another {variable}"), goal))
-                        ways.append(f.And((f.Atom(here, f"this {variable}"), f.OnPaths("E", f.Finally(there)))))
+                for half in _halves(variable):
+                    for here in (half, e.negate(half)):
+                        differing = f.And((f.Atom(e.negate(here), f"another {variable}"), goal))
+                        ways.append(f.And((f.Atom(here, f"this {variable}"), f.OnPaths("E", f.Finally(differing)))))
         return f.Or(tuple(ways))
 
 

@@ -141,14 +141,14 @@ def _is_constant_truth(expr: Expr) -> bool:
 # --- initial states
 
 
-def _beginning(variables: Iterable[m.Variable], said: Expr) -> tuple[dict[str, tuple[m.Datum, ...]], Expr]:
+def _beginning(variables: Iterable[m.Variable], condition: Expr) -> tuple[dict[str, tuple[m.Datum, ...]], Expr]:
     """Return the values each variable may have at first by what is said of it alone, and what else is said.
 
     What leaves a variable no value is not taken for said of it alone: every variable has initial values.
     """
     alone: dict[str, list[Expr]] = {}
     rest: list[Expr] = []
-    for conjunct in conjuncts(said):
+    for conjunct in conjuncts(condition):
         about = e.reads(conjunct)
         (alone.setdefault(next(iter(about)), []) if len(about) == 1 else rest).append(conjunct)
     initial: dict[str, tuple[m.Datum, ...]] = {}

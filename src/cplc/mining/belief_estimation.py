@@ -66,7 +66,7 @@ class Shape:
 
 def estimated(choices: Choices, believer: frozenset[str], confidence: float) -> Estimates:
     """Return what the believer, who plays these roles, may believe of the others."""
-    system = choices.machine.system
+    system = choices.tracker.system
     found: dict[Shape, tuple[Counter[str], set[int]]] = {}
     for sends, outcomes in choices.decided.items():
         if system.steps[min(sends)].actor in believer:

@@ -69,7 +69,7 @@ class LogCoverage:
 
 def log_coverage(choices: Choices, states: Counter[tuple[str, str]]) -> LogCoverage:
     """Return what the logs show that were watched; ``states`` counts which promise came into which state."""
-    system = choices.machine.system
+    system = choices.tracker.system
     families: dict[str, list[str]] = {}
     for message in system.messages:
         families.setdefault(family_of(message.name), []).append(message.name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 
-from cplc.monitoring.event_matching import Resolved
-from cplc.monitoring.state_tracker import Machine, States
+from cplc.monitoring.event_matching import ResolvedEvent
+from cplc.monitoring.state_tracker import States, StateTracker
 from cplc.records import dataclass
 
 Sends = frozenset[int]
@@ -21,7 +21,7 @@ class Choices:
     disabled; so are payloads of one message. Alternatives of alternatives belong to the same choice.
     """
 
-    machine: Machine
+    tracker: StateTracker
     sent: Counter[str] = field(default_factory=Counter)
     """How often each message was sent; those count where it is known which instance it was."""
     unclear: Counter[str] = field(default_factory=Counter)
@@ -30,18 +30,18 @@ class Choices:
     """Of each choice, how often it was decided for which of its sends; several where it is not known which."""
 
     def __post_init__(self) -> None:
-        steps = self.machine.system.steps
-        self._receipt = {at: self.machine.receipt.get(steps[at].event) for at in self.machine.seen}
+        steps = self.tracker.system.steps
+        self._receipt = {at: self.tracker.receipt.get(steps[at].event) for at in self.tracker.visible_steps}
         self._candidates: dict[int, tuple[int, ...]] = {}
 
-    def watch(self, states: States, resolved: Resolved, inferring: bool) -> None:
+    def watch(self, states: States, resolved: ResolvedEvent, inferring: bool) -> None:
         """Take a message that is about to happen."""
-        steps = self.machine.system.steps
+        steps = self.tracker.system.steps
         taken: dict[int, list[int]] = {}
         for way in resolved.ways:
             if steps[way[0]].kind not in ("send", "exchange"):
                 return
-            if moments := self.machine.moments(states, way, inferring):
+            if moments := self.tracker.states_before(states, way, inferring):
                 taken[way[0]] = moments
         names = {steps[send].event for send in taken}
         if len(names) == 1:
@@ -69,11 +69,11 @@ class Choices:
     def _rivals(self, send: int) -> tuple[int, ...]:
         """Return the sends of the same agent that this one may disable, or that may disable it."""
         if send not in self._candidates:
-            steps = self.machine.system.steps
+            steps = self.tracker.system.steps
             mine = self._writes(send), steps[send].footprint
             self._candidates[send] = tuple(
                 other
-                for other in self.machine.seen
+                for other in self.tracker.visible_steps
                 if other != send
                 and steps[other].actor == steps[send].actor
                 and (mine[0] & steps[other].footprint or self._writes(other) & mine[1])
@@ -81,12 +81,12 @@ class Choices:
         return self._candidates[send]
 
     def _writes(self, send: int) -> frozenset[str]:
-        steps, receipt = self.machine.system.steps, self._receipt[send]
+        steps, receipt = self.tracker.system.steps, self._receipt[send]
         return steps[send].writes if receipt is None else steps[send].writes | steps[receipt].writes
 
     def _excludes(self, state: int, one: int, other: int) -> bool:
         """Tell whether both can be sent in the state, and one of them then leaves the other disabled."""
-        taken, steps = self.machine.stepper.taken, self.machine.system.steps
+        taken, steps = self.tracker.stepper.taken, self.tracker.system.steps
         if not taken(state, other):
             return False
         return (
@@ -96,7 +96,7 @@ class Choices:
         )
 
     def _is_possible_after(self, state: int, first: int, second: int) -> bool:
-        taken, receipt = self.machine.stepper.taken, self._receipt[first]
+        taken, receipt = self.tracker.stepper.taken, self._receipt[first]
         arrived = (
             end
             for sent in taken(state, first)

@@ -15,7 +15,7 @@ from cplc.records import dataclass
 _HELD: Final = 100_000
 
 
-class Life(NamedTuple):
+class CommitmentStatus(NamedTuple):
     """How a commitment or claim stands, and since when and what."""
 
     state: str
@@ -34,7 +34,7 @@ class Case:
     """One instance of the protocol, as far as it has come."""
 
     states: States
-    lives: dict[int, Life] = field(default_factory=dict)
+    statuses: dict[int, CommitmentStatus] = field(default_factory=dict)
     """Those commitments and claims that there are, by position."""
     time: int | None = None
     """When its last event was."""
@@ -42,7 +42,7 @@ class Case:
 
 
 @dataclass(slots=True)
-class Waiting:
+class ReorderBuffer:
     """Events of a case that an earlier one may still come before, in the order of their times."""
 
     events: list[tuple[int, int, Event]] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Waiting:
 
 
 @dataclass
-class Totals:
+class MonitorTotals:
     """What all cases have come to, those that are over too."""
 
     cases: int = 0

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from cplc.monitoring.case_state import Case, Life
+from cplc.monitoring.case_state import Case, CommitmentStatus
 from cplc.monitoring.state_tracker import views
 from cplc.records import dataclass
 from cplc.system.model import System
@@ -34,13 +34,13 @@ class Clock:
     limits: Mapping[int, tuple[int | None, int | None]] = field(default_factory=dict)
     """The deadlines of commitments and views, by position, in ticks: while active, and while conditional."""
 
-    def due(self, position: int, life: Life | None) -> int | None:
+    def due(self, position: int, status: CommitmentStatus | None) -> int | None:
         """Return when the deadline that runs now runs out."""
-        if not self.tick or life is None or life.time is None or position not in self.limits:
+        if not self.tick or status is None or status.time is None or position not in self.limits:
             return None
         within, expires = self.limits[position]
-        ticks = {"active": within, "conditional": expires}.get(life.state)
-        return None if ticks is None else life.time + ticks * self.tick - life.ran
+        ticks = {"active": within, "conditional": expires}.get(status.state)
+        return None if ticks is None else status.time + ticks * self.tick - status.ran
 
     def next(self, case: Case, time: int | None) -> tuple[int, int] | None:
         """Return the deadline of the case that runs out next, before that time, with the commitment."""
@@ -49,8 +49,8 @@ class Clock:
         dues = (
             (due, position)
             for position in self.limits
-            if (life := case.lives.get(position)) is not None and not life.is_over
-            if (due := self.due(position, life)) is not None and due < time
+            if (status := case.statuses.get(position)) is not None and not status.is_over
+            if (due := self.due(position, status)) is not None and due < time
         )
         return min(dues, default=None)
 

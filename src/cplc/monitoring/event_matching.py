@@ -12,7 +12,7 @@ from cplc.logs.events import Event
 from cplc.logs.protocol_vocabulary import family_of
 from cplc.lowering.variable_names import field_of
 from cplc.monitoring.findings import BadPayload, Rejected, UnknownMessage, WrongRecipient, WrongSender
-from cplc.monitoring.state_tracker import Machine, Way
+from cplc.monitoring.state_tracker import StateTracker, StepSequence
 from cplc.records import dataclass
 from cplc.system.model import Message, Step
 
@@ -23,16 +23,16 @@ _MAX_REMEMBERED: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedEvent:
     """The steps that an event may be, and the message in words: one instance, or the family if that is not said."""
 
     message: str
     messages: tuple[Message, ...]
-    ways: tuple[Way, ...]
+    ways: tuple[StepSequence, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Unresolved:
+class UnresolvedEvent:
     """Why an event is none of the protocol, whatever has happened before."""
 
     kind: type[Rejected]
@@ -41,15 +41,15 @@ class Unresolved:
     instead: tuple[str, ...] = ()
 
 
-class Resolver:
+class EventResolver:
     """Knows the names of one protocol."""
 
-    def __init__(self, machine: Machine, players: Mapping[str, Sequence[str]]) -> None:
-        self.machine = machine
-        self._known: dict[object, Resolved | Unresolved] = {}
-        system = machine.system
+    def __init__(self, tracker: StateTracker, players: Mapping[str, Sequence[str]]) -> None:
+        self.tracker = tracker
+        self._known: dict[object, ResolvedEvent | UnresolvedEvent] = {}
+        system = tracker.system
         self._sendings: dict[str, list[int]] = {}
-        for at in machine.seen:
+        for at in tracker.visible_steps:
             self._sendings.setdefault(system.steps[at].event, []).append(at)
         self._families: dict[str, list[Message]] = {}
         for message in system.messages:
@@ -65,7 +65,7 @@ class Resolver:
         """Return the roles that a role, a family or a participant stands for; none if there is no such name."""
         return self._roles.get(name, frozenset())
 
-    def resolve(self, event: Event) -> Resolved | Unresolved:
+    def resolve(self, event: Event) -> ResolvedEvent | UnresolvedEvent:
         """Return the steps that the event may be; most logs say the same again and again."""
         try:
             asked = (
@@ -84,21 +84,21 @@ class Resolver:
                 self._known[asked] = found
         return found
 
-    def _resolved(self, event: Event) -> Resolved | Unresolved:
+    def _resolved(self, event: Event) -> ResolvedEvent | UnresolvedEvent:
         family = self._families.get(event.message)
         if family is None:
             close = get_close_matches(event.message, self._families, 1)
-            return Unresolved(UnknownMessage, event.message, (f"did you mean `{close[0]}`?",) if close else ())
+            return UnresolvedEvent(UnknownMessage, event.message, (f"did you mean `{close[0]}`?",) if close else ())
         named = _with_indices(family, tuple(event.bindings.values())) if event.bindings else family
         if not named:
             said = ", ".join(f"{name} = {value}" for name, value in event.bindings.items())
-            return Unresolved(UnknownMessage, event.message, (f"there is none with {said}",))
+            return UnresolvedEvent(UnknownMessage, event.message, (f"there is none with {said}",))
         sent = [one for one in named if self._is(event.sender, one.sender)]
         if not sent:
             senders = tuple(dict.fromkeys(one.sender for one in named))
             shown = named[0].name if len(named) == 1 else event.message
             stranger = () if event.sender in self._roles else (f"`{event.sender}` is no role of the protocol",)
-            return Unresolved(WrongSender, shown, (*_owner("sent by", senders), *stranger))
+            return UnresolvedEvent(WrongSender, shown, (*_owner("sent by", senders), *stranger))
         fitting = [
             one
             for one in sent
@@ -106,18 +106,18 @@ class Resolver:
         ]
         if not fitting:
             receivers = tuple(dict.fromkeys(one.receiver for one in sent))
-            return Unresolved(WrongRecipient, event.message, _owner("sent to", receivers))
+            return UnresolvedEvent(WrongRecipient, event.message, _owner("sent to", receivers))
         shown = fitting[0].name if len(fitting) == 1 else event.message
         wrong: tuple[str, ...] = ()
-        ways: list[Way] = []
+        ways: list[StepSequence] = []
         for message in fitting:
             values, problems = self._payload(message, event.values)
             wrong = wrong or problems
             if not problems:
                 ways += self._ways(message, values, event.kind)
         if not ways and wrong:
-            return Unresolved(BadPayload, shown, wrong)
-        return Resolved(shown, tuple(fitting), tuple(ways))
+            return UnresolvedEvent(BadPayload, shown, wrong)
+        return ResolvedEvent(shown, tuple(fitting), tuple(ways))
 
     def _is(self, name: str | None, role: str) -> bool:
         return name is None or role in self._roles.get(name, ())
@@ -129,7 +129,7 @@ class Resolver:
         for name in message.parameters:
             if (said := given.get(name)) is None:
                 continue
-            domain = self.machine.system.variable[field_of(message.name, name, message.sender)].domain
+            domain = self.tracker.system.variable[field_of(message.name, name, message.sender)].domain
             value = _written(said, domain)
             if value is None:
                 wrong.append(f"`{name}` is {str(said)[:80]}, not {_among(domain)}")
@@ -139,9 +139,9 @@ class Resolver:
 
     def _ways(
         self, message: Message, values: Mapping[str, Value], kind: Literal["message", "sent", "received"]
-    ) -> Iterable[Way]:
-        steps = self.machine.system.steps
-        receipt = self.machine.receipt.get(message.name)
+    ) -> Iterable[StepSequence]:
+        steps = self.tracker.system.steps
+        receipt = self.tracker.receipt.get(message.name)
         if kind == "received" and receipt is not None:
             return [(receipt,)]
         sendings = [at for at in self._sendings.get(message.name, ()) if _carries(steps[at], values)]

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final, Literal
 from cplc.logs.events import Event, Garbage
 from cplc.lowering.term_text import content_text
 from cplc.monitoring import findings as f
-from cplc.monitoring.case_state import Case, Totals, Waiting
+from cplc.monitoring.case_state import Case, MonitorTotals, ReorderBuffer
 from cplc.monitoring.deadline_clock import Clock, clock_for
-from cplc.monitoring.event_matching import Resolved, Resolver, Unresolved
+from cplc.monitoring.event_matching import EventResolver, ResolvedEvent, UnresolvedEvent
 from cplc.monitoring.findings import Finding
-from cplc.monitoring.lifecycle_log import Chronicle
+from cplc.monitoring.lifecycle_log import LifecycleLog
 from cplc.monitoring.rejection_explanation import expected, reason
 from cplc.monitoring.snapshots import Unrestorable, check, restored, taken
-from cplc.monitoring.state_tracker import Machine, States, Way
-from cplc.monitoring.status import Allowed, Standing, allowed, standings
+from cplc.monitoring.state_tracker import States, StateTracker, StepSequence
+from cplc.monitoring.status import Allowed, CommitmentReport, allowed, commitment_reports
 from cplc.runtime.limits import ResourceExhausted
 from cplc.semantics.terms import ages_in, speaks_of_ticks
 from cplc.simulation.run_statistics import ON_COURSE
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Deliveries = Literal["auto", "logged", "inferred"]
 
-Watch = Callable[[States, Resolved, bool], None]
+Watch = Callable[[States, ResolvedEvent, bool], None]
 """Is told the states that a case may be in, what happens then, and whether receipts are inferred."""
 
 _MOST: Final = 1024
@@ -75,26 +75,26 @@ class Monitor:
             raise Invalid("a tolerance is not negative")
         self._model: CheckedModel = protocol.model
         self._clock: Clock = clock_for(protocol, tick)
-        self._machine = Machine(self._clock.system, most)
+        self._tracker = StateTracker(self._clock.system, most)
         players = {participant.name: participant.roles for participant in self._model.participants}
         if tick is not None and (what := counting_ticks(self._model)) is not None:
             raise Invalid(f"{what} counts ticks, which a log with times does not tell: leave the length of a tick out")
         self._asks = {one.name: content_text(one.consequent) for one in self._model.commitments}
         self._asks |= {one.name: content_text(one.content) for one in self._model.claims}
-        self._resolver = Resolver(self._machine, players)
+        self._resolver = EventResolver(self._tracker, players)
         self._skew = _nanoseconds(skew)
         self._deliveries = deliveries
         self._inferring = deliveries != "logged" and not self._model.sync
         self._cases: dict[str, Case] = {}
         self._ended: dict[str, Literal["over", "anew"]] = {}
-        self._waiting: dict[str, Waiting] = {}
+        self._waiting: dict[str, ReorderBuffer] = {}
         self._listeners: dict[int, Callable[[Finding], object]] = {}
-        self._chronicle = Chronicle(self._machine, self._clock)
+        self._lifecycle_log = LifecycleLog(self._tracker, self._clock)
         self._newest: int | None = None
         self.watching: Watch | None = None
         """Is told of each message that may happen, before it does."""
         try:
-            _ = self._machine.initial
+            _ = self._tracker.initial
         except ResourceExhausted as limit:
             raise Invalid(f"{limit}; let more be possible") from None
 
@@ -197,18 +197,18 @@ class Monitor:
     # --- being asked
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> MonitorTotals:
         """What all cases have come to so far."""
-        return self._chronicle.totals
+        return self._lifecycle_log.totals
 
     @property
     def system(self) -> System:
-        return self._machine.system
+        return self._tracker.system
 
     @property
-    def machine(self) -> Machine:
+    def tracker(self) -> StateTracker:
         """What follows the cases: for who watches more than findings."""
-        return self._machine
+        return self._tracker
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -219,19 +219,19 @@ class Monitor:
     def standing(self) -> Iterator[tuple[str, str]]:
         """Every commitment and claim of the cases that are open, by name, with the state that it is in."""
         for case in self._cases.values():
-            for position, life in case.lives.items():
-                if position < len(self._machine.told):
-                    on_course = self._machine.is_on_course(position, case.states)
-                    yield self._machine.told[position].name, ON_COURSE if on_course else life.state
+            for position, status in case.statuses.items():
+                if position < len(self._tracker.reported):
+                    on_course = self._tracker.is_on_course(position, case.states)
+                    yield self._tracker.reported[position].name, ON_COURSE if on_course else status.state
 
     def case_closed(self, case: str) -> bool:
         """Whether nothing can happen any more in a case (as long as it is remembered that it was there)."""
         return self._ended.get(case) == "over"
 
-    def commitments(self, case: str) -> tuple[Standing, ...]:
+    def commitments(self, case: str) -> tuple[CommitmentReport, ...]:
         """Return how every commitment and claim of a case stands."""
-        known = self._cases.get(case) or Case(self._machine.initial)
-        return standings(self._machine, known, self._inferring, self._clock, self._asks)
+        known = self._cases.get(case) or Case(self._tracker.initial)
+        return commitment_reports(self._tracker, known, self._inferring, self._clock, self._asks)
 
     def allowed(self, agent: str, case: str) -> Allowed:
         """Return what a role, or a participant, may send now in a case, and what it owes there."""
@@ -239,17 +239,17 @@ class Monitor:
         if not roles:
             raise KeyError(f"`{agent}` is neither a role nor a participant of {self.system.name}")
         known = self._cases.get(case)
-        states = self._machine.initial if known is None else known.states
+        states = self._tracker.initial if known is None else known.states
         if self.case_closed(case):
             states = _LOST
-        return allowed(self._machine, agent, roles, states, self._inferring, self.commitments(case))
+        return allowed(self._tracker, agent, roles, states, self._inferring, self.commitments(case))
 
     def close(self, case: str) -> None:
         """Forget a case but for what it has come to: somebody else knows that it is over."""
         known = self._cases.pop(case, None)
         self._waiting.pop(case, None)
         if known is not None:
-            self._chronicle.close(known)
+            self._lifecycle_log.close(known)
             self._end(case, "over")
 
     # --- one event
@@ -263,7 +263,7 @@ class Monitor:
         known = self._cases.get(name)
         if known is not None and known.states == _LOST:
             return []
-        if isinstance(resolved, Unresolved):
+        if isinstance(resolved, UnresolvedEvent):
             return [self._rejection(event, resolved.kind, resolved.message, resolved.because, resolved.instead)]
         ended = self._ended.get(name) if known is None else None
         if (
@@ -274,7 +274,7 @@ class Monitor:
             return []  # it was inferred, and with it the end
         if ended == "over":
             return [self._rejection(event, f.CaseOver, resolved.message)]
-        case = known or Case(self._machine.initial)
+        case = known or Case(self._tracker.initial)
         found: list[Finding] = []
         time = event.time
         if time is None:
@@ -286,12 +286,12 @@ class Monitor:
         try:
             now = case
             if self._clock.next(case, time) is not None:
-                now = replace(case, lives=dict(case.lives))
-                self._run_out(name, now, time, Chronicle(self._machine, self._clock))
+                now = replace(case, statuses=dict(case.statuses))
+                self._expire_deadlines(name, now, time, LifecycleLog(self._tracker, self._clock))
             states = now.states
             if is_receipt and self._model.sync and self._has_arrived(resolved, states):
                 return found
-            outcome = self._machine.after(states, resolved.ways, inferring) if resolved.ways else None
+            outcome = self._tracker.after(states, resolved.ways, inferring) if resolved.ways else None
             if outcome is None:
                 if is_receipt and inferring and self._has_arrived(resolved, states):
                     return found
@@ -303,25 +303,25 @@ class Monitor:
             self.totals.cases += name not in self._ended
             self._ended.pop(name, None)
             self._cases[name] = case
-        found += self._run_out(name, case, time, self._chronicle)
+        found += self._expire_deadlines(name, case, time, self._lifecycle_log)
         case.time, case.place = time, event.place
         if event.time is not None and (self._newest is None or event.time > self._newest):
             self._newest = event.time
         self.totals.accepted += 1
         if self.watching is not None:
             self.watching(states, resolved, self._inferring)
-        found += self._chronicle.go_on(name, case, outcome, resolved.message, event.place, time)
+        found += self._lifecycle_log.go_on(name, case, outcome, resolved.message, event.place, time)
         return [*found, *self._closed_if_over(name, case)]
 
-    def _has_arrived(self, resolved: Resolved, states: States) -> bool:
+    def _has_arrived(self, resolved: ResolvedEvent, states: States) -> bool:
         """Whether a message is there already, so that to be told of its receipt is no news."""
-        received = (self._machine.packing.condition(one.received) for one in resolved.messages)
+        received = (self._tracker.packing.condition(one.received) for one in resolved.messages)
         return any(all(condition(state) for state in states) for condition in received)
 
-    def _refused(self, event: Event, resolved: Resolved, states: States, inferring: bool) -> Finding:
-        kind, because = reason(self._machine, states, inferring, resolved)
+    def _refused(self, event: Event, resolved: ResolvedEvent, states: States, inferring: bool) -> Finding:
+        kind, because = reason(self._tracker, states, inferring, resolved)
         senders = frozenset(message.sender for message in resolved.messages)
-        instead = expected(self._machine, states, inferring, senders)
+        instead = expected(self._tracker, states, inferring, senders)
         return self._rejection(event, kind, resolved.message, because, instead)
 
     @staticmethod
@@ -338,25 +338,25 @@ class Monitor:
 
     def _ticks(self, name: str, case: Case, count: int) -> Iterator[Finding]:
         """Let ticks pass, until none changes anything any more."""
-        if self._machine.tick is None:
+        if self._tracker.tick is None:
             return
-        ways: tuple[Way, ...] = ((self._machine.tick,),)
+        ways: tuple[StepSequence, ...] = ((self._tracker.tick,),)
         for _ in range(count):
-            outcome = self._machine.after(case.states, ways, self._inferring)
+            outcome = self._tracker.after(case.states, ways, self._inferring)
             if outcome is None or outcome.states == case.states:
                 return
-            yield from self._chronicle.go_on(name, case, outcome, None, case.place, None)
+            yield from self._lifecycle_log.go_on(name, case, outcome, None, case.place, None)
 
-    def _run_out(self, name: str, case: Case, time: int | None, chronicle: Chronicle) -> list[Finding]:
+    def _expire_deadlines(self, name: str, case: Case, time: int | None, log: LifecycleLog) -> list[Finding]:
         """Let the deadlines of a case run out that do so before that time."""
         found: list[Finding] = []
         while (following := self._clock.next(case, time)) is not None:
             due, position = following
-            life = case.lives[position]
-            outcome = self._machine.run_out(case.states, position, life.state, self._inferring)
-            found += chronicle.go_on(name, case, outcome, None, case.place, due)
-            if case.lives.get(position) == life:
-                case.lives[position] = life._replace(is_over=True)
+            status = case.statuses[position]
+            outcome = self._tracker.expire_deadline(case.states, position, status.state, self._inferring)
+            found += log.go_on(name, case, outcome, None, case.place, due)
+            if case.statuses.get(position) == status:
+                case.statuses[position] = status._replace(is_over=True)
         return found
 
     def _until(self, name: str, time: int) -> list[Finding]:
@@ -365,7 +365,7 @@ class Monitor:
         if case.states == _LOST or self._clock.next(case, time) is None:
             return []
         try:
-            found = self._run_out(name, case, time, self._chronicle)
+            found = self._expire_deadlines(name, case, time, self._lifecycle_log)
         except ResourceExhausted:
             return [self._lose(name, case, "tick", case.place, time)]
         return [*found, *self._closed_if_over(name, case)]
@@ -374,29 +374,29 @@ class Monitor:
 
     def _closed_if_over(self, name: str, case: Case) -> Iterator[Finding]:
         """Keep no more of a case than that it was there, where nothing else of it matters."""
-        ending = self._machine.ending(case.states, self._inferring)
+        ending = self._tracker.ending(case.states, self._inferring)
         if ending is not None:
             yield from self._arrived(name, case)
             if ending == "anew":
-                yield from self._chronicle.restart(name, case)
+                yield from self._lifecycle_log.restart(name, case)
             self._cases.pop(name, None)
-            self._chronicle.close(case)
+            self._lifecycle_log.close(case)
             self._end(name, ending)
 
     def _arrived(self, name: str, case: Case) -> Iterator[Finding]:
         """Let what is under way arrive, where receipts go on unseen: nothing else can come before that any more."""
-        while self._inferring and case.states and (arrival := self._machine.arrival(case.states)) is not None:
+        while self._inferring and case.states and (arrival := self._tracker.arrival(case.states)) is not None:
             message, outcome = arrival
-            yield from self._chronicle.go_on(name, case, outcome, message, case.place, case.time)
+            yield from self._lifecycle_log.go_on(name, case, outcome, message, case.place, case.time)
 
     def _lose(self, name: str, case: Case, message: str, place: str, time: int | None) -> Finding:
         """Give a case up; what became of it so far counts as unknown."""
         self.totals.cases += name not in self._cases and name not in self._ended
         self._ended.pop(name, None)
         case.states = _LOST
-        self._chronicle.close(case, "unknown")
+        self._lifecycle_log.close(case, "unknown")
         self._cases[name] = case
-        return f.LostTrack(place, name, time, message, self._machine.most)
+        return f.LostTrack(place, name, time, message, self._tracker.most)
 
     def _end(self, name: str, how: Literal["over", "anew"]) -> None:
         """Remember that there was such a case, of so many of those that ended last."""
@@ -410,7 +410,7 @@ class Monitor:
 
     def _in_order(self, event: Event) -> Iterator[Event]:
         """Hold the event back until nothing of its case that is older can be expected; yield what need not wait."""
-        waiting = self._waiting.setdefault(event.case, Waiting())
+        waiting = self._waiting.setdefault(event.case, ReorderBuffer())
         waiting.hold(event, self._skew)
         yield from self._due(event.case, (waiting.newest or 0) - self._skew)
 
@@ -433,16 +433,16 @@ class Monitor:
         """Go on where the snapshot was taken; raise `Unrestorable` if it is of another protocol, or damaged."""
         check(snapshot, self._identity)
         try:
-            found = restored(snapshot, self._machine)
+            found = restored(snapshot, self._tracker)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
             raise Unrestorable(f"it is damaged: {str(problem)[:200]}") from None
         self._cases, self._ended, self._waiting, totals, self._inferring, self._newest = found
-        self._chronicle.totals = totals
+        self._lifecycle_log.totals = totals
 
     @property
     def _identity(self) -> tuple[System, str]:
         """What must be the same for one monitor to go on with what another has left."""
-        return self._machine.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._machine.most}"
+        return self._tracker.system, f"{self._clock.tick} {self._skew} {self._deliveries} {self._tracker.most}"
 
 
 def counting_ticks(model: CheckedModel) -> str | None:

@@ -8,9 +8,9 @@ from typing import Final
 
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, reads
-from cplc.monitoring.event_matching import Resolved
+from cplc.monitoring.event_matching import ResolvedEvent
 from cplc.monitoring.findings import Duplicate, OutOfOrder, Rejected, TooLate
-from cplc.monitoring.state_tracker import Machine, States
+from cplc.monitoring.state_tracker import States, StateTracker
 from cplc.system.model import Variable
 from cplc.system.printer import condition_text
 
@@ -21,7 +21,7 @@ _STATES: Final = 64
 Reason = tuple[type[Rejected], tuple[str, ...]]
 
 
-def reason(machine: Machine, states: States, inferring: bool, resolved: Resolved) -> Reason:
+def reason(tracker: StateTracker, states: States, inferring: bool, resolved: ResolvedEvent) -> Reason:
     """Return what kind of mistake this is, and which conditions of the protocol do not hold.
 
     Of several states and steps that are possible the one counts that is nearest to being allowed.
@@ -29,58 +29,58 @@ def reason(machine: Machine, states: States, inferring: bool, resolved: Resolved
     nearest: list[Expr] | None = None
     at = states[0]
     for way in resolved.ways:
-        for state in islice(machine.before(states, way, inferring), _STATES):
-            failing = _failing(machine, way[0], state)
+        for state in islice(tracker.before(states, way, inferring), _STATES):
+            failing = _failing(tracker, way[0], state)
             if nearest is None or len(failing) < len(nearest):
                 nearest, at = failing, state
     if nearest is None:
         return OutOfOrder, ("no rule of the protocol ever allows it",)
     own = {one.name for one in resolved.messages}
-    because = tuple(dict.fromkeys(_words(machine, condition, at) for condition in nearest))[:_MOST]
-    step = machine.system.steps[resolved.ways[0][0]]
+    because = tuple(dict.fromkeys(_words(tracker, condition, at) for condition in nearest))[:_MOST]
+    step = tracker.system.steps[resolved.ways[0][0]]
     if step.kind == "receive":
         return OutOfOrder, ("it is not under way",)
-    if any(_says_sent(machine, condition, own) for condition in nearest):
+    if any(_says_sent(tracker, condition, own) for condition in nearest):
         return Duplicate, ()
-    if any(_has_run_out(machine, condition, at) for condition in nearest):
+    if any(_has_run_out(tracker, condition, at) for condition in nearest):
         return TooLate, because
     return OutOfOrder, because
 
 
-def expected(machine: Machine, states: States, inferring: bool, roles: frozenset[str]) -> tuple[str, ...]:
+def expected(tracker: StateTracker, states: States, inferring: bool, roles: frozenset[str]) -> tuple[str, ...]:
     """Return what these roles may send now or, if that is nothing, who may send what."""
     found: dict[str, dict[str, None]] = {}
-    for step in machine.seen:
-        taken = machine.system.steps[step]
-        if taken.event not in found.get(taken.actor, ()) and machine.is_possible(states, step, inferring):
+    for step in tracker.visible_steps:
+        taken = tracker.system.steps[step]
+        if taken.event not in found.get(taken.actor, ()) and tracker.is_possible(states, step, inferring):
             found.setdefault(taken.actor, {})[taken.event] = None
     own = [message for role in found if role in roles for message in found[role]]
     told = own or [f"{message} by {role}" for role, messages in found.items() for message in messages]
     return (*told[:_MOST], *([f"{len(told) - _MOST} more"] if len(told) > _MOST else []))
 
 
-def _failing(machine: Machine, step: int, state: int) -> list[Expr]:
-    guard = machine.system.steps[step].guard
+def _failing(tracker: StateTracker, step: int, state: int) -> list[Expr]:
+    guard = tracker.system.steps[step].guard
     parts: Sequence[Expr] = guard.operands if isinstance(guard, e.And) else (guard,)
-    return [part for part in parts if not machine.packing.condition(part)(state)]
+    return [part for part in parts if not tracker.packing.condition(part)(state)]
 
 
-def _says_sent(machine: Machine, condition: Expr, own: set[str]) -> bool:
+def _says_sent(tracker: StateTracker, condition: Expr, own: set[str]) -> bool:
     match condition:
         case e.Not(e.Read(name)):
-            variable = machine.system.variable[name]
+            variable = tracker.system.variable[name]
             return variable.kind == "copy" and variable.about in own
         case _:
             return False
 
 
-def _has_run_out(machine: Machine, condition: Expr, state: int) -> bool:
+def _has_run_out(tracker: StateTracker, condition: Expr, state: int) -> bool:
     """Whether the condition asks for a commitment whose deadline has run out."""
     for name in reads(condition):
-        variable = machine.system.variable[name]
-        commitment = machine.system.commitment.get(variable.about)
+        variable = tracker.system.variable[name]
+        commitment = tracker.system.commitment.get(variable.about)
         if variable.kind in ("commitment", "view") and commitment is not None:
-            value = machine.packing.value(name, state)
+            value = tracker.packing.value(name, state)
             if (value == "expired" and commitment.expires is not None) or (
                 value == "violated" and commitment.within is not None
             ):
@@ -91,58 +91,58 @@ def _has_run_out(machine: Machine, condition: Expr, state: int) -> bool:
 # --- conditions in words
 
 
-def _words(machine: Machine, condition: Expr, state: int) -> str:
+def _words(tracker: StateTracker, condition: Expr, state: int) -> str:
     """Return what does not hold, as somebody says it who knows the messages and not the variables."""
-    system = machine.system
+    system = tracker.system
     match condition:
         case e.Read(name) if system.variable[name].kind == "copy":
-            return _not_there(machine, system.variable[name])
+            return _not_there(tracker, system.variable[name])
         case e.Not(e.Read(name)) if system.variable[name].kind == "copy":
             variable = system.variable[name]
-            return f"`{variable.about}` has been {_done(machine, variable)} already"
-        case e.Not(e.And((e.Read(sent), e.Not(e.Read(received))))) if _is_copy(machine, sent, received):
+            return f"`{variable.about}` has been {_done(tracker, variable)} already"
+        case e.Not(e.And((e.Read(sent), e.Not(e.Read(received))))) if _is_copy(tracker, sent, received):
             return f"`{system.variable[sent].about}` is still under way"
         case e.Not(e.Or(operands)):
-            true = [one for one in operands if machine.packing.condition(one)(state)]
-            return "; ".join(_words(machine, e.negate(one), state) for one in true)
+            true = [one for one in operands if tracker.packing.condition(one)(state)]
+            return "; ".join(_words(tracker, e.negate(one), state) for one in true)
         case e.Not(e.Equal(e.Read(name), e.Const(value))) | e.Equal(e.Read(name), e.Const(value)):
             variable = system.variable[name]
             if variable.kind in ("view", "commitment", "claim", "standing"):
-                now = machine.packing.value(name, state)
+                now = tracker.packing.value(name, state)
                 wanted = "" if isinstance(condition, e.Not) else f", not {value}"
                 return f"`{variable.about}` is {now}{wanted}"
         case e.Or(operands) if operands and all(_is_short(one) for one in operands):
-            return " and ".join(dict.fromkeys(_words(machine, one, state) for one in operands))
+            return " and ".join(dict.fromkeys(_words(tracker, one, state) for one in operands))
         case _:
             pass
-    shown = ", ".join(_values(machine, condition, state))
+    shown = ", ".join(_values(tracker, condition, state))
     return f"`{condition_text(system, condition)}` does not hold" + (f" ({shown})" if shown else "")
 
 
-def _values(machine: Machine, condition: Expr, state: int) -> Iterator[str]:
+def _values(tracker: StateTracker, condition: Expr, state: int) -> Iterator[str]:
     """Yield the numbers, words and standings that the condition depends on."""
     for name in sorted(reads(condition)):
-        variable, value = machine.system.variable[name], machine.packing.value(name, state)
+        variable, value = tracker.system.variable[name], tracker.packing.value(name, state)
         if variable.kind == "standing":
             yield f"`{variable.about}` is {value}"
         elif variable.kind in ("own", "field"):
             yield f"{name} = {str(value).lower() if isinstance(value, bool) else value}"
 
 
-def _is_copy(machine: Machine, *names: str) -> bool:
-    return all(machine.system.variable[name].kind == "copy" for name in names)
+def _is_copy(tracker: StateTracker, *names: str) -> bool:
+    return all(tracker.system.variable[name].kind == "copy" for name in names)
 
 
 def _is_short(condition: Expr) -> bool:
     return isinstance(condition, e.Read | e.Equal) and len(reads(condition)) == 1
 
 
-def _done(machine: Machine, variable: Variable) -> str:
-    return "sent" if machine.system.message[variable.about].sender == variable.owner else "received"
+def _done(tracker: StateTracker, variable: Variable) -> str:
+    return "sent" if tracker.system.message[variable.about].sender == variable.owner else "received"
 
 
-def _not_there(machine: Machine, variable: Variable) -> str:
-    message = machine.system.message[variable.about]
+def _not_there(tracker: StateTracker, variable: Variable) -> str:
+    message = tracker.system.message[variable.about]
     if message.sender == variable.owner:
         return f"{message.sender} has not sent `{message.name}`"
     return f"{message.receiver} has not received `{message.name}`"

@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import Any, Final, TypeVar
 
 from cplc.logs.events import Event
-from cplc.monitoring.case_state import Case, Life, Totals, Waiting
-from cplc.monitoring.state_tracker import Machine
+from cplc.monitoring.case_state import Case, CommitmentStatus, MonitorTotals, ReorderBuffer
+from cplc.monitoring.state_tracker import StateTracker
 from cplc.system.model import System
 from cplc.system.printer import system_text
 
@@ -21,7 +21,7 @@ _LARGEST: Final = 1 << 63
 
 Checked = TypeVar("Checked")
 
-Known = tuple[dict[str, Case], dict[str, Any], dict[str, Waiting], Totals, bool, int | None]
+RestoredState = tuple[dict[str, Case], dict[str, Any], dict[str, ReorderBuffer], MonitorTotals, bool, int | None]
 
 
 class Unrestorable(ValueError):
@@ -32,8 +32,8 @@ def taken(
     identity: tuple[System, str],
     cases: Mapping[str, Case],
     ended: Mapping[str, str],
-    waiting: Mapping[str, Waiting],
-    totals: Totals,
+    waiting: Mapping[str, ReorderBuffer],
+    totals: MonitorTotals,
     inferring: bool,
     newest: int | None,
 ) -> dict[str, object]:
@@ -62,8 +62,8 @@ def taken(
 
 
 def _case(case: Case) -> list[object]:
-    lives = [[position, *life] for position, life in case.lives.items()]
-    return [[f"{state:x}" for state in case.states], lives, case.time, case.place]
+    statuses = [[position, *status] for position, status in case.statuses.items()]
+    return [[f"{state:x}" for state in case.states], statuses, case.time, case.place]
 
 
 def _fingerprint(identity: tuple[System, str]) -> str:
@@ -79,16 +79,16 @@ def check(snapshot: Mapping[str, object], identity: tuple[System, str]) -> None:
         raise Unrestorable("it is of another protocol, of other parameters, or of a monitor with other settings")
 
 
-def restored(snapshot: Mapping[str, Any], machine: Machine) -> Known:
+def restored(snapshot: Mapping[str, Any], tracker: StateTracker) -> RestoredState:
     """Return what was written down. Raise `ValueError` if any of it is not what a monitor of this system writes."""
     if snapshot.keys() != _PARTS:
         raise ValueError("its parts are not those of a snapshot")
-    cases = {_text(name): _restored_case(name, case, machine) for name, case in snapshot["cases"].items()}
+    cases = {_text(name): _restored_case(name, case, tracker) for name, case in snapshot["cases"].items()}
     ended = {_text(name): str(_one_of(how, _ENDINGS)) for name, how in snapshot["ended"].items()}
     if cases.keys() & ended.keys():
         raise ValueError("a case has ended and goes on")
     waiting = {_text(name): _restored_waiting(name, data) for name, data in snapshot["waiting"].items()}
-    totals = _restored_totals(snapshot["totals"], machine)
+    totals = _restored_totals(snapshot["totals"], tracker)
     inferring = _checked(snapshot["inferring"], bool)
     return cases, ended, waiting, totals, inferring, _number_or_none(snapshot["newest"])
 
@@ -100,35 +100,35 @@ _GIVEN_UP: Final = "unknown"
 """The state in which a commitment ends whose case was given up."""
 
 
-def _restored_case(name: str, data: Any, machine: Machine) -> Case:
-    states, lives, time, place = data
-    packed = tuple(_packed(state, name, machine) for state in _checked(states, list))
+def _restored_case(name: str, data: Any, tracker: StateTracker) -> Case:
+    states, rows, time, place = data
+    packed = tuple(_packed(state, name, tracker) for state in _checked(states, list))
     if not packed:
         raise ValueError(f"no state of the case `{name}`")
-    statuses: dict[int, Life] = {}
-    for position, *status in lives:
-        at = _number(position, len(machine.kept))
+    statuses: dict[int, CommitmentStatus] = {}
+    for position, *row in rows:
+        at = _number(position, len(tracker.tracked))
         if at in statuses:
             raise ValueError(f"two states of one commitment in the case `{name}`")
-        state, since, where, after, ran, is_over = status
-        domain = machine.system.variable[machine.kept[at].variable].domain
-        statuses[at] = Life(
+        state, since, where, after, ran, is_over = row
+        domain = tracker.system.variable[tracker.tracked[at].variable].domain
+        statuses[at] = CommitmentStatus(
             str(_one_of(state, domain)), _number_or_none(since), _text(where),
             None if after is None else _text(after), _number(ran), _checked(is_over, bool),
         )  # fmt: skip
     return Case(packed, statuses, _number_or_none(time), _text(place))
 
 
-def _packed(text: Any, case: str, machine: Machine) -> int:
+def _packed(text: Any, case: str, tracker: StateTracker) -> int:
     """Return a state, each variable of which has a value of its domain."""
     state = int(_text(text), 16)
-    if state < 0 or state >> machine.packing.width or f"{state:x}" != text:
+    if state < 0 or state >> tracker.packing.width or f"{state:x}" != text:
         raise ValueError(f"a state of the case `{case}`")
-    machine.packing.unpack(state)  # raises IndexError where a variable has none of its values
+    tracker.packing.unpack(state)  # raises IndexError where a variable has none of its values
     return state
 
 
-def _restored_waiting(case: str, data: Any) -> Waiting:
+def _restored_waiting(case: str, data: Any) -> ReorderBuffer:
     newest, count, events = data
     held: list[tuple[int, int, Event]] = []
     for time, number, written in events:
@@ -139,14 +139,14 @@ def _restored_waiting(case: str, data: Any) -> Waiting:
     if len({number for _, number, _ in held}) < len(held):
         raise ValueError(f"an event waits twice in the case `{case}`")
     heapq.heapify(held)
-    return Waiting(held, _number_or_none(newest), _number(count))
+    return ReorderBuffer(held, _number_or_none(newest), _number(count))
 
 
-def _restored_totals(data: Any, machine: Machine) -> Totals:
-    names = {one.name: one.variable for one in machine.told}
+def _restored_totals(data: Any, tracker: StateTracker) -> MonitorTotals:
+    names = {one.name: one.variable for one in tracker.reported}
     endings: Counter[tuple[str, str]] = Counter()
     for name, state, count in data["endings"]:
-        domain = machine.system.variable[names[name]].domain
+        domain = tracker.system.variable[names[name]].domain
         endings[_text(name), str(_one_of(state, (*domain, _GIVEN_UP)))] += _number(count)
     violations: Counter[tuple[str, str]] = Counter()
     for debtor, name, count in data["violations"]:
@@ -155,7 +155,7 @@ def _restored_totals(data: Any, machine: Machine) -> Totals:
     if counts[3] > counts[2]:
         raise ValueError("more events were accepted than there were")
     found = Counter({_text(kind): _number(count) for kind, count in data["found"].items()})
-    return Totals(counts[0], counts[1], counts[2], counts[3], found, endings, violations)
+    return MonitorTotals(counts[0], counts[1], counts[2], counts[3], found, endings, violations)
 
 
 def _event(data: Any) -> Event:

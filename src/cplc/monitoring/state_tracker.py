@@ -16,7 +16,7 @@ from itertools import product
 from math import prod
 from typing import Final, Literal, TypeVar
 
-from cplc.engines.explicit.graph import Stepper
+from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Expr, reads
 from cplc.lowering.lifecycle_analysis import clock_of
 from cplc.records import dataclass
@@ -28,7 +28,7 @@ from cplc.system.standings import argument_of, standing_of, standing_text
 States = tuple[int, ...]
 """The packed states that a case may be in, but for what has gone on unseen; in order."""
 
-Way = tuple[int, ...]
+StepSequence = tuple[int, ...]
 """Steps that are taken together: a sending, a receipt, an exchange, or a sending that arrives at once."""
 
 Ending = Literal["over", "anew"]
@@ -50,7 +50,7 @@ class Outcome:
     """Commitments that this would have kept, had their deadline not run out."""
 
 
-Told = TypeVar("Told", Outcome, Outcome | None)
+MaybeOutcome = TypeVar("MaybeOutcome", Outcome, Outcome | None)
 
 
 def views(system: System) -> Iterator[tuple[int, Commitment]]:
@@ -60,28 +60,28 @@ def views(system: System) -> Iterator[tuple[int, Commitment]]:
             yield from ((at, replace(one, variable=variable)) for _, variable in one.views)
 
 
-class Machine:
+class StateTracker:
     """Follows cases through one system; what it has learned of steps is kept from one case to the next."""
 
     def __init__(self, system: System, most: int) -> None:
         self.system = system
         self.most = most
         """So many states may be possible at once."""
-        self.stepper = Stepper(system)
+        self.stepper = SuccessorGenerator(system)
         self.packing = self.stepper.packing
-        self.told: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
+        self.reported: tuple[Commitment | Claim, ...] = (*system.commitments, *system.claims)
         """What somebody wants to hear of."""
-        self.kept: tuple[Commitment | Claim, ...] = (*self.told, *(view for _, view in views(system)))
+        self.tracked: tuple[Commitment | Claim, ...] = (*self.reported, *(view for _, view in views(system)))
         self.tick = next((at for at, step in enumerate(system.steps) if step.kind == "tick"), None)
         self._restarts = tuple(at for at, step in enumerate(system.steps) if step.kind == "restart")
         self._receipts = tuple(at for at, step in enumerate(system.steps) if step.kind == "receive")
-        self.seen = tuple(at for at, step in enumerate(system.steps) if step.kind in ("send", "exchange"))
+        self.visible_steps = tuple(at for at, step in enumerate(system.steps) if step.kind in ("send", "exchange"))
         self.receipt = {system.steps[at].event: at for at in self._receipts}
-        self._effects = [effects_of(self.packing, self.kept, step) for step in system.steps]
-        self._touches = [self.packing.mask(step.footprint) for step in system.steps]
+        self._effects = [effects_of(self.packing, self.tracked, step) for step in system.steps]
+        self._footprints = [self.packing.mask(step.footprint) for step in system.steps]
         self._writes = [self.packing.mask(step.writes) for step in system.steps]
         self._clocks = self.packing.mask(one.name for one in system.variables if one.kind in ("clock", "age"))
-        self._relevant: dict[tuple[Way, bool], tuple[int, ...]] = {}
+        self._relevant: dict[tuple[StepSequence, bool], tuple[int, ...]] = {}
         self._known: dict[tuple[States, object, bool], Outcome | None] = {}
         self._over: dict[tuple[States, bool], Ending | None] = {}
         self._late = [
@@ -116,33 +116,33 @@ class Machine:
         """Return the steps that logs do not tell: ends of rounds and, where they are inferred, receipts."""
         return (*self._restarts, *self._receipts) if inferring else self._restarts
 
-    def _before(self, way: Way, inferring: bool) -> tuple[int, ...]:
+    def _interfering_unseen(self, way: StepSequence, inferring: bool) -> tuple[int, ...]:
         """Return the unseen steps that may make a difference to these."""
         found = self._relevant.get((way, inferring))
         if found is None:
             touches = writes = 0
             for step in way:
-                touches, writes = touches | self._touches[step], writes | self._writes[step]
-            found = self._relevant[way, inferring] = self._near(touches, writes, inferring)
+                touches, writes = touches | self._footprints[step], writes | self._writes[step]
+            found = self._relevant[way, inferring] = self._interfering(touches, writes, inferring)
         return found
 
-    def _near(self, touches: int, writes: int, inferring: bool) -> tuple[int, ...]:
+    def _interfering(self, touches: int, writes: int, inferring: bool) -> tuple[int, ...]:
         """Return the unseen steps that may make a difference where these bits are read or written.
 
         Some do so by way of each other.
         """
         waiting = list(self.unseen(inferring))
         chosen: list[int] = []
-        while near := [step for step in waiting if self._writes[step] & touches or self._touches[step] & writes]:
+        while near := [step for step in waiting if self._writes[step] & touches or self._footprints[step] & writes]:
             chosen += near
             waiting = [step for step in waiting if step not in near]
             for step in near:
-                touches, writes = touches | self._touches[step], writes | self._writes[step]
+                touches, writes = touches | self._footprints[step], writes | self._writes[step]
         return tuple(sorted(chosen))
 
-    def before(self, states: States, way: Way, inferring: bool) -> Iterator[int]:
+    def before(self, states: States, way: StepSequence, inferring: bool) -> Iterator[int]:
         """Yield the states in which these steps may find the case, as far as that matters to them."""
-        steps = self._before(way, inferring)
+        steps = self._interfering_unseen(way, inferring)
         for state in states:
             yield from self._closure(state, steps)
 
@@ -163,9 +163,9 @@ class Machine:
                 for step in steps:
                     for target in self.stepper.taken(before, step):
                         if target not in found:
-                            found[target] = found[before] + self._happening(before, step)
+                            found[target] = found[before] + self._effects_of_step(before, step)
                             waiting.append(target)
-                            self._check(found)
+                            self._check_count(found)
         return found
 
     def reached(self, states: Iterable[int], inferring: bool) -> tuple[int, ...]:
@@ -173,20 +173,20 @@ class Machine:
         found: dict[int, None] = {}
         for state in states:
             found.update(dict.fromkeys(self._closure(state, self.unseen(inferring))))
-            self._check(found)
+            self._check_count(found)
         return tuple(found)
 
-    def _check(self, found: dict[int, tuple[Effect, ...]] | dict[int, None]) -> None:
+    def _check_count(self, found: dict[int, tuple[Effect, ...]] | dict[int, None]) -> None:
         if len(found) > self.most:
             raise ResourceExhausted(f"more than {self.most:,} states are possible")
 
-    def _happening(self, before: int, step: int) -> tuple[Effect, ...]:
+    def _effects_of_step(self, before: int, step: int) -> tuple[Effect, ...]:
         effects = self._effects[step]
         return effects[1][before & effects[0]] if effects is not None else ()
 
     # --- what is seen
 
-    def after(self, states: States, ways: tuple[Way, ...], inferring: bool) -> Outcome | None:
+    def after(self, states: States, ways: tuple[StepSequence, ...], inferring: bool) -> Outcome | None:
         """Return what becomes of a case in which one of these ways was gone; None if that is not possible.
 
         Raise `ResourceExhausted` where too many states are possible then.
@@ -196,70 +196,70 @@ class Machine:
             return self._known[asked]
         return self._remember(asked, self._after(states, ways, inferring))
 
-    def _remember(self, asked: tuple[States, object, bool], found: Told) -> Told:
+    def _remember(self, asked: tuple[States, object, bool], found: MaybeOutcome) -> MaybeOutcome:
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
         self._known[asked] = found
         return found
 
-    def _after(self, states: States, ways: tuple[Way, ...], inferring: bool) -> Outcome | None:
+    def _after(self, states: States, ways: tuple[StepSequence, ...], inferring: bool) -> Outcome | None:
         paths: dict[int, tuple[Effect, ...]] = {}
         different = False
         for way in ways:
-            steps = self._before(way, inferring)
+            steps = self._interfering_unseen(way, inferring)
             for state in states:
                 for before, unseen in self._closure(state, steps).items():
-                    for target, effects in self._gone(before, way):
+                    for target, effects in self._targets_of(before, way):
                         told = unseen + effects
                         different |= paths.setdefault(target, told) != told
-                        self._check(paths)
+                        self._check_count(paths)
         if not paths:
             return None
-        targets = self._without_what_follows(tuple(sorted(paths)), inferring)
-        stories = list(paths.values())
-        is_one = not different and all(story == stories[0] for story in stories)
+        targets = self._without_unseen_successors(tuple(sorted(paths)), inferring)
+        histories = list(paths.values())
+        is_one = not different and all(history == histories[0] for history in histories)
         known = () if is_one and len(states) == len(targets) == 1 else self.agreed(targets)
-        return Outcome(targets, stories[0] if is_one else (), known, self._kept_late(states, targets))
+        return Outcome(targets, histories[0] if is_one else (), known, self._fulfilled_late(states, targets))
 
-    def run_out(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
+    def expire_deadline(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
         """Return what becomes of a case when the deadline of a commitment runs out, where it is in that state."""
         assert self.tick is not None, "there are deadlines"
         asked = states, ((-1 - position,), state), inferring
         found = self._known.get(asked)
-        return found or self._remember(asked, self._run_out(states, position, state, inferring))
+        return found or self._remember(asked, self._expire_deadline(states, position, state, inferring))
 
-    def _run_out(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
+    def _expire_deadline(self, states: States, position: int, state: str, inferring: bool) -> Outcome:
         tick = (self.tick or 0,)
-        variable = self.kept[position].variable
+        variable = self.tracked[position].variable
         clock = self.system.variable[clock_of(variable)]
         last_stroke = self.packing.bits(clock.name, clock.domain[-1])
         paths: dict[int, tuple[Effect, ...]] = {}
-        stories: dict[tuple[Effect, ...], None] = {}
+        histories: dict[tuple[Effect, ...], None] = {}
         for at in states:
-            for before, unseen in self._closure(at, self._before(tick, inferring)).items():
+            for before, unseen in self._closure(at, self._interfering_unseen(tick, inferring)).items():
                 ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
                 if self.packing.value(variable, before) == state:
-                    ends = self._gone(before | last_stroke, tick)
+                    ends = self._targets_of(before | last_stroke, tick)
                 for target, effects in ends:
-                    stories[unseen + effects] = None
+                    histories[unseen + effects] = None
                     paths[target & ~self._clocks] = unseen + effects
-                    self._check(paths)
-        targets = self._without_what_follows(tuple(sorted(paths)), inferring)
-        is_one = len(stories) == 1
+                    self._check_count(paths)
+        targets = self._without_unseen_successors(tuple(sorted(paths)), inferring)
+        is_one = len(histories) == 1
         known = () if is_one and len(states) == len(targets) == 1 else self.agreed(targets)
-        return Outcome(targets, next(iter(stories)) if is_one else (), known)
+        return Outcome(targets, next(iter(histories)) if is_one else (), known)
 
-    def _gone(self, before: int, way: Way) -> list[tuple[int, tuple[Effect, ...]]]:
+    def _targets_of(self, before: int, way: StepSequence) -> list[tuple[int, tuple[Effect, ...]]]:
         ends: list[tuple[int, tuple[Effect, ...]]] = [(before, ())]
         for step in way:
             ends = [
-                (target, told + self._happening(state, step))
+                (target, told + self._effects_of_step(state, step))
                 for state, told in ends
                 for target in self.stepper.taken(state, step)
             ]
         return ends
 
-    def _without_what_follows(self, states: States, inferring: bool) -> States:
+    def _without_unseen_successors(self, states: States, inferring: bool) -> States:
         """Leave out states that others lead to unseen: they are possible anyway."""
         if len(states) == 1:
             return states
@@ -275,7 +275,7 @@ class Machine:
     def agreed(self, states: States) -> tuple[tuple[int, str], ...]:
         """Return the commitments and claims that are the same in all of these states, with what they are."""
         found = []
-        for position, one in enumerate(self.kept):
+        for position, one in enumerate(self.tracked):
             values = {self.packing.value(one.variable, state) for state in states}
             if len(values) == 1:
                 found.append((position, str(values.pop())))
@@ -298,18 +298,18 @@ class Machine:
         found = {standing_text(self.system, name, look) for look in looks}
         return found.pop() if len(found) == 1 else None
 
-    def _kept_late(self, before: States, after: States) -> tuple[int, ...]:
+    def _fulfilled_late(self, before: States, after: States) -> tuple[int, ...]:
         """Return the commitments whose deadline has run out and whose consequent comes true now, in every state."""
         found = []
         for position, (mask, condition) in self._late:
-            one = self.kept[position]
+            one = self.tracked[position]
             if all(self.packing.value(one.variable, state) in _RUN_OUT for state in (*before, *after)):
                 holds = self.packing.condition(condition)
                 if all(holds(state & mask) for state in after) and not any(holds(state & mask) for state in before):
                     found.append(position)
         return tuple(found)
 
-    def moments(self, states: States, way: Way, inferring: bool) -> list[int]:
+    def states_before(self, states: States, way: StepSequence, inferring: bool) -> list[int]:
         """Return the states in which a case may have been when this way was gone: `cplc.mining` asks what else could.
 
         Receipts that are not told and matter for it have happened by then.
@@ -318,8 +318,8 @@ class Machine:
 
     def values(self, position: int, states: States, inferring: bool) -> tuple[str, ...]:
         """Return what a commitment or claim may be by now; anything, if too much would have to be looked at."""
-        variable = self.kept[position].variable
-        steps = self._near(self.packing.mask([variable]), 0, inferring)
+        variable = self.tracked[position].variable
+        steps = self._interfering(self.packing.mask([variable]), 0, inferring)
         try:
             reached = [found for state in states for found in self._closure(state, steps)]
         except ResourceExhausted:
@@ -350,7 +350,7 @@ class Machine:
         return self._over[asked]
 
     def _ending(self, states: States, inferring: bool) -> Ending | None:
-        watched = self.seen if inferring else (*self.seen, *self._receipts)
+        watched = self.visible_steps if inferring else (*self.visible_steps, *self._receipts)
         if len(states) != 1 or (
             states != self.initial and any(self.stepper.taken(states[0], step) for step in watched)
         ):

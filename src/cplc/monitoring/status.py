@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from cplc.logic.expressions import Value
 from cplc.monitoring.case_state import Case
 from cplc.monitoring.deadline_clock import Clock
-from cplc.monitoring.state_tracker import Machine, States
+from cplc.monitoring.state_tracker import States, StateTracker
 from cplc.records import dataclass
 from cplc.system.model import Claim
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CommitmentReport:
     """A commitment or claim as it is now."""
 
     name: str
@@ -53,9 +53,9 @@ class Allowed:
 
     agent: str
     may_send: tuple[Sending, ...]
-    owes: tuple[Standing, ...]
+    owes: tuple[CommitmentReport, ...]
     """Commitments that are active, or may be by now; those on course as well, which say so."""
-    owed: tuple[Standing, ...]
+    owed: tuple[CommitmentReport, ...]
     """Those that others have to keep towards it."""
 
     def may(self, message: str) -> bool:
@@ -63,47 +63,47 @@ class Allowed:
         return any(message in (one.message, one.message.partition("[")[0]) for one in self.may_send)
 
 
-def standings(
-    machine: Machine, case: Case, inferring: bool, clock: Clock, asks: Mapping[str, str]
-) -> tuple[Standing, ...]:
+def commitment_reports(
+    tracker: StateTracker, case: Case, inferring: bool, clock: Clock, asks: Mapping[str, str]
+) -> tuple[CommitmentReport, ...]:
     """Return how every commitment and claim of a case stands; what each asks for is given."""
     found = []
-    for position, one in enumerate(machine.told):
-        life = case.lives.get(position)
+    for position, one in enumerate(tracker.reported):
+        status = case.statuses.get(position)
         sides = (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor)
         found.append(
-            Standing(
+            CommitmentReport(
                 one.name,
                 *sides,
                 isinstance(one, Claim),
-                "null" if life is None else life.state,
-                machine.values(position, case.states, inferring),
+                "null" if status is None else status.state,
+                tracker.values(position, case.states, inferring),
                 asks[one.name],
-                None if life is None else life.time,
-                clock.due(position, life),
-                "" if life is None else life.place,
-                machine.is_on_course(position, case.states),
-                machine.standing(one.variable, case.states) or "",
+                None if status is None else status.time,
+                clock.due(position, status),
+                "" if status is None else status.place,
+                tracker.is_on_course(position, case.states),
+                tracker.standing(one.variable, case.states) or "",
             )
         )
     return tuple(found)
 
 
 def allowed(
-    machine: Machine,
+    tracker: StateTracker,
     agent: str,
     roles: frozenset[str],
     states: States,
     inferring: bool,
-    known: Sequence[Standing],
+    known: Sequence[CommitmentReport],
 ) -> Allowed:
     """Return what these roles may send in one of these states, and what they owe."""
     found: dict[str, dict[tuple[tuple[str, Value], ...], None]] = {}
-    for step in machine.seen:
-        taken = machine.system.steps[step]
-        if taken.actor in roles and machine.is_possible(states, step, inferring):
+    for step in tracker.visible_steps:
+        taken = tracker.system.steps[step]
+        if taken.actor in roles and tracker.is_possible(states, step, inferring):
             found.setdefault(taken.event, {})[taken.payload] = None
-    messages = machine.system.message
+    messages = tracker.system.message
     sendings = (
         Sending(name, messages[name].sender, messages[name].receiver, tuple(payloads))
         for name, payloads in found.items()

@@ -31,7 +31,7 @@ from cplc.reductions.dependency_relation import (
     conjuncts,
     to_nnf,
 )
-from cplc.statespace.packing import Table
+from cplc.statespace.packing import MemoTable
 
 Wants = tuple[Steps, ...]
 """Sets of steps, each of which contains one that must be taken before a condition holds; none if it holds."""
@@ -61,7 +61,7 @@ class StubbornSets:
         self._interference = interference
         self._packing = interference.packing
         self._goals = [(goal.is_hint, self._parts(to_nnf(goal.condition))) for goal in goals]
-        self._guards: dict[int, tuple[int, Table[Wants]]] = {}
+        self._guards: dict[int, tuple[int, MemoTable[Wants]]] = {}
 
     def __call__(self, state: int, enabled: Steps, goals: Iterable[int]) -> Steps:
         """Return the steps to follow, of those that are enabled, for the goals with these numbers."""
@@ -108,11 +108,11 @@ class StubbornSets:
                 best, least = taken | steps, cost
         return best
 
-    def _guard(self, number: int) -> tuple[int, Table[Wants]]:
+    def _guard(self, number: int) -> tuple[int, MemoTable[Wants]]:
         guard = self._interference.system.steps[number].guard
         return self._packing.mask(reads(guard)), self._table(to_nnf(guard))
 
-    def _parts(self, wanted: NnfCondition) -> list[tuple[int, Table[Wants]]]:
+    def _parts(self, wanted: NnfCondition) -> list[tuple[int, MemoTable[Wants]]]:
         parts = list(conjuncts(wanted)) if self._mask(wanted).bit_count() > _WIDE else [wanted]
         return [(self._mask(part), self._table(part)) for part in parts]
 
@@ -126,9 +126,9 @@ class StubbornSets:
                     mask |= self._mask(operand)
                 return mask
 
-    def _table(self, part: NnfCondition) -> Table[Wants]:
+    def _table(self, part: NnfCondition) -> MemoTable[Wants]:
         look = self._look(part)
-        return Table(lambda pattern: _fewest(look(pattern)))
+        return MemoTable(lambda pattern: _fewest(look(pattern)))
 
     def _look(self, part: NnfCondition) -> Callable[[int], list[Steps]]:
         """Return what the condition wants, as a function of the state."""

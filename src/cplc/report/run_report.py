@@ -12,7 +12,7 @@ from cplc.report.run_charts import lives_of
 from cplc.report.step_text import life_lines
 from cplc.report.text import Style, plain, run_lines
 from cplc.report.trace_narration import Story
-from cplc.simulation.run_statistics import Course, Ending, Statistics
+from cplc.simulation.run_statistics import CommitmentOutcomes, Ending, Statistics
 from cplc.system.model import System
 from cplc.system.trace import Run
 
@@ -68,7 +68,7 @@ def statistics_text(statistics: Statistics, style: Style = plain) -> Iterator[st
 _HEADING: Final = ("commitment", "made", "ended as")
 
 
-def _row(course: Course) -> tuple[str, str, str]:
+def _row(course: CommitmentOutcomes) -> tuple[str, str, str]:
     shares = sorted(course.endings.items(), key=lambda one: -one[1])
     ended = ", ".join(f"{state} {count:,} ({_percent(count, course.instances)})" for state, count in shares)
     return f"{course.name} ({course.parties[0]} to {course.parties[1]})", f"{course.instances:,}", ended
@@ -89,7 +89,7 @@ def _plural(word: str, count: int, several: str = "") -> str:
     return word if count == 1 else several or f"{word}s"
 
 
-def summarised(courses: Iterable[Course], most: int = MOST_COURSES) -> tuple[Course, ...]:
+def summarised(courses: Iterable[CommitmentOutcomes], most: int = MOST_COURSES) -> tuple[CommitmentOutcomes, ...]:
     """Return the courses or, where they are many, one for each family: `goods[*]` for all of `goods`."""
     found = tuple(courses)
     if len(found) <= most:
@@ -100,7 +100,7 @@ def summarised(courses: Iterable[Course], most: int = MOST_COURSES) -> tuple[Cou
         endings = families.setdefault((family(course.name), (first, second), course.is_claim), {})
         for state, count in course.endings.items():
             endings[state] = endings.get(state, 0) + count
-    return tuple(Course(*key, endings) for key, endings in families.items())
+    return tuple(CommitmentOutcomes(*key, endings) for key, endings in families.items())
 
 
 def family(name: str) -> str:
@@ -120,7 +120,7 @@ def statistics_data(statistics: Statistics) -> Data:
     }
 
 
-def _course(course: Course) -> Data:
+def _course(course: CommitmentOutcomes) -> Data:
     first, second = course.parties
     return {"name": course.name, "from": first, "to": second, "made": course.instances, "ended": course.endings}
 

@@ -13,7 +13,7 @@ from typing import Final
 from lsprotocol.types import Location, Range
 from pygls import uris
 
-from cplc.compilation import Compilation, IsplReading, is_ispl
+from cplc.compilation import Compilation, IsplCompilation, is_ispl
 from cplc.diagnostics.core import Diagnostic
 from cplc.records import dataclass
 from cplc.semantics.parameters import GIVEN
@@ -167,7 +167,7 @@ class CompiledIspl:
     """A model in ISPL and everything known of it; it imports nothing, and has no parameters."""
 
     document: Document
-    reading: IsplReading
+    reading: IsplCompilation
     reads: Mapping[str, Stamp]
 
     @property
@@ -196,6 +196,6 @@ class CompiledIspl:
 def compiled_ispl(document: Document) -> CompiledIspl:
     path = Path(document.path) if document.path else None
     reads = _settings(path)
-    reading = IsplReading(document.source, path=path)
+    reading = IsplCompilation(document.source, path=path)
     _ = reading.diagnostics
     return CompiledIspl(document, reading, reads)

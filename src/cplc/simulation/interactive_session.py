@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import compress
 
-from cplc.engines.explicit.graph import Stepper
+from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.logic.expressions import Value
 from cplc.records import dataclass
-from cplc.simulation.rng import Dice
+from cplc.simulation.rng import RandomSource
 from cplc.system.model import State, Step, System
 from cplc.system.trace import Move, Run
 
@@ -25,12 +25,12 @@ class Choice:
     """The values of what may begin with several, where the step begins anew."""
 
 
-class Table:
+class ChoiceTable:
     """The steps of a system, ready to be taken."""
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._stepper = Stepper(system)
+        self._stepper = SuccessorGenerator(system)
 
     def choices(self, state: State) -> tuple[Choice, ...]:
         packing = self._stepper.packing
@@ -48,7 +48,7 @@ class Table:
 class Session:
     """Where somebody stands in a run; what was undone is still there until something else is done."""
 
-    table: Table
+    table: ChoiceTable
     whole: Run
     at: int = 0
 
@@ -81,7 +81,7 @@ class Session:
         """Return to the state of this number, or as far as there are states."""
         return replace(self, at=max(0, min(at, len(self.whole.moves))))
 
-    def at_random(self, dice: Dice, count: int) -> Session:
+    def at_random(self, dice: RandomSource, count: int) -> Session:
         """Take so many steps at random, or as many as are possible."""
         now = self
         for _ in range(count):
@@ -103,10 +103,10 @@ class Session:
         return ()
 
 
-def begin(system: System, dice: Dice, given: dict[str, Value] | None = None) -> Session:
+def begin(system: System, dice: RandomSource, given: dict[str, Value] | None = None) -> Session:
     """Return a session in an initial state; what is not given is chosen by chance, where there is a choice."""
     start = {
         variable.name: variable.initial[dice.below(len(variable.initial)) if len(variable.initial) > 1 else 0]
         for variable in system.variables
     }
-    return Session(Table(system), Run(start | (given or {}), ()))
+    return Session(ChoiceTable(system), Run(start | (given or {}), ()))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from cplc.engines.explicit.graph import Stepper
+from cplc.engines.explicit.graph import SuccessorGenerator
 from cplc.records import dataclass
-from cplc.simulation.rng import Dice
-from cplc.simulation.run_statistics import Ending, Statistics, Tally
+from cplc.simulation.rng import RandomSource
+from cplc.simulation.run_statistics import Ending, Statistics, StatisticsCollector
 from cplc.simulation.scheduler_weights import Bias, Chooser, Ways, beliefs, coverage, uniform
 from cplc.system.model import System
 from cplc.system.participant import Participant
@@ -22,7 +22,7 @@ _SEEN: Final = 2048
 
 
 @dataclass(frozen=True)
-class Walk:
+class RandomWalk:
     """A run on packed states, which is kept only where somebody will look at it."""
 
     start: int
@@ -36,12 +36,12 @@ Watch = Callable[[int, int, int], None]
 """Is told each step: the state before, the step, the state after."""
 
 
-class Walker:
+class RandomWalker:
     """Draws runs of one system; what it has learned of steps is kept from one run to the next."""
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._stepper = Stepper(system)
+        self._stepper = SuccessorGenerator(system)
         self.packing = self._stepper.packing
         self._ticks = frozenset(index for index, step in enumerate(system.steps) if step.kind == "tick")
         self._initial = [
@@ -50,7 +50,7 @@ class Walker:
         ]
         self._seen: list[int] | None = []
 
-    def start(self, dice: Dice) -> int:
+    def start(self, dice: RandomSource) -> int:
         """Return an initial state; what is not initialised may have each of its values."""
         return sum(bits[dice.below(len(bits))] if len(bits) > 1 else bits[0] for bits in self._initial)
 
@@ -66,35 +66,35 @@ class Walker:
                 self._seen = None
         return ways
 
-    def walk(self, start: int, choose: Chooser, most: int, *, keep: int, watch: Watch) -> Walk:
+    def walk(self, start: int, choose: Chooser, most: int, *, keep: int, watch: Watch) -> RandomWalk:
         """Draw one run of at most this many steps; remember the first ``keep`` of them."""
         state = start
         kept: list[tuple[int, int]] = []
         for length in range(most):
             ways = self.ways(state)
             if not ways:
-                return Walk(start, tuple(kept), length, self._at_rest(state))
+                return RandomWalk(start, tuple(kept), length, self._at_rest(state))
             chosen = choose(state, ways)
             if chosen is None:
-                return Walk(start, tuple(kept), length, "refused")
+                return RandomWalk(start, tuple(kept), length, "refused")
             step, target = ways[chosen]
             watch(state, step, target)
             if length < keep:
                 kept.append((step, target))
             state = target
-        return Walk(start, tuple(kept), most, "limit" if self.ways(state) else self._at_rest(state))
+        return RandomWalk(start, tuple(kept), most, "limit" if self.ways(state) else self._at_rest(state))
 
     def _at_rest(self, state: int) -> Ending:
         return "time" if self._stepper.ways(state) else "nothing"
 
-    def run(self, walk: Walk) -> Run:
+    def run(self, walk: RandomWalk) -> Run:
         """Return a run that was kept as others read it."""
         unpack = self.packing.unpack
         return Run(unpack(walk.start), tuple(Move(step, unpack(target)) for step, target in walk.steps))
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnRun:
     """A run that was kept, the beginning at least, how long it is, and why it ends."""
 
     run: Run
@@ -112,15 +112,15 @@ def draw(
     most: int,
     keep: int,
     told: Callable[[int, int], None] | None = None,
-) -> Iterator[tuple[Drawn | None, Statistics]]:
+) -> Iterator[tuple[DrawnRun | None, Statistics]]:
     """Yield for each random run the run itself, of the first ``keep``, and the statistics of all so far.
 
     To keep it cheap, statistics come with every run that is kept, every hundredth one, and the last. Whoever wants
     to know more is ``told`` each step, with the number of its run.
     """
-    walker, dice = Walker(system), Dice(seed)
+    walker, dice = RandomWalker(system), RandomSource(seed)
     choose = _chooser(walker, dice, bias, participant)
-    tally = Tally(system, walker.packing)
+    tally = StatisticsCollector(system, walker.packing)
     kept = _KEPT_VALUES // (max(1, len(system.variables)) * max(1, min(keep, runs)))
     for number in range(runs):
         start = walker.start(dice)
@@ -129,7 +129,7 @@ def draw(
         walk = walker.walk(start, choose, most, keep=kept if number < keep else 0, watch=watch)
         tally.end(walk.length, walk.ending)
         if number < keep:
-            yield Drawn(walker.run(walk), walk.length, walk.ending), tally.statistics
+            yield DrawnRun(walker.run(walk), walk.length, walk.ending), tally.statistics
         elif number % _OFTEN == 0 or number == runs - 1:
             yield None, tally.statistics
 
@@ -142,7 +142,7 @@ def _telling(watch: Watch, told: Callable[[int, int], None], number: int) -> Wat
     return both
 
 
-def _chooser(walker: Walker, dice: Dice, bias: Bias, participant: Participant | None) -> Chooser:
+def _chooser(walker: RandomWalker, dice: RandomSource, bias: Bias, participant: Participant | None) -> Chooser:
     match bias:
         case "coverage":
             return coverage(dice, len(walker.system.steps))

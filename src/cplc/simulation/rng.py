@@ -12,7 +12,7 @@ from typing import Final
 _FINE: Final = 1 << 53
 
 
-class Dice:
+class RandomSource:
     """Draws by `Random.random` alone: of all that the module offers, only its sequence is promised to stay."""
 
     def __init__(self, seed: int) -> None:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from cplc.logic.expressions import reads
 from cplc.records import dataclass
-from cplc.statespace.packing import Packing, Table
+from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import Claim, Commitment, Step, System
 
 Ending = Literal["limit", "nothing", "time", "refused"]
@@ -25,7 +25,7 @@ ON_COURSE: Final = "on course"
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class CommitmentOutcomes:
     """A commitment or claim, and in how many instances it ended in which state; the last states of open ones too.
 
     `FORGOTTEN` counts those that were active, or pending and active before, when a new round began.
@@ -47,7 +47,7 @@ class Statistics:
     steps: int
     longest: int
     endings: dict[Ending, int]
-    courses: tuple[Course, ...]
+    courses: tuple[CommitmentOutcomes, ...]
     taken: tuple[tuple[str, int], ...]
     """Each step of the system, in its order, with how often it was taken."""
 
@@ -58,7 +58,7 @@ class Statistics:
 
 
 @dataclass
-class Tally:
+class StatisticsCollector:
     """Counts as runs go on."""
 
     system: System
@@ -131,7 +131,7 @@ class Tally:
     @property
     def statistics(self) -> Statistics:
         courses = tuple(
-            Course(
+            CommitmentOutcomes(
                 one.name,
                 (one.maker, one.addressee) if isinstance(one, Claim) else (one.debtor, one.creditor),
                 isinstance(one, Claim),
@@ -160,7 +160,7 @@ Effect = tuple[int, str, bool]
 
 def effects_of(
     packing: Packing, kept: tuple[Commitment | Claim, ...], step: Step
-) -> tuple[int, Table[tuple[Effect, ...]]] | None:
+) -> tuple[int, MemoTable[tuple[Effect, ...]]] | None:
     """Return what the step does to commitments, as a function of those bits before it that decide on it."""
     updates = dict(step.updates)
     written = [(position, one) for position, one in enumerate(kept) if one.variable in updates]
@@ -184,4 +184,4 @@ def effects_of(
                 found.append((position, new, is_new))
         return tuple(found)
 
-    return packing.mask(needed), Table(effects)
+    return packing.mask(needed), MemoTable(effects)

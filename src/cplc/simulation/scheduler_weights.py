@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Final, Literal
 
 from cplc.logic.expressions import Expr, reads
-from cplc.simulation.rng import Dice
-from cplc.statespace.packing import Packing, Table
+from cplc.simulation.rng import RandomSource
+from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.participant import Belief, Participant
 
 Bias = Literal["coverage", "uniform", "beliefs"]
@@ -23,12 +23,12 @@ _ANYTHING: Final = 4
 """One choice in so many goes any way, lest the rarest steps always be taken in the same order."""
 
 
-def uniform(dice: Dice) -> Chooser:
+def uniform(dice: RandomSource) -> Chooser:
     """Go every way with the same probability."""
     return lambda _, ways: dice.below(len(ways))
 
 
-def coverage(dice: Dice, steps: int) -> Chooser:
+def coverage(dice: RandomSource, steps: int) -> Chooser:
     """Prefer the steps, of this many in the system, that were taken least often so far."""
     taken = [0] * steps
 
@@ -46,7 +46,7 @@ def coverage(dice: Dice, steps: int) -> Chooser:
     return choose
 
 
-def beliefs(dice: Dice, packing: Packing, participant: Participant) -> Chooser:
+def beliefs(dice: RandomSource, packing: Packing, participant: Participant) -> Chooser:
     """Let others do what the participant believes of them, and let it do what it decides; the rest is uniform.
 
     What one belief is about counts as one way among the others: chance says first who moves, then what is done.
@@ -98,5 +98,5 @@ def _between(belief: Belief) -> list[Fraction]:
 
 
 def _condition(packing: Packing, condition: Expr) -> Callable[[int], bool]:
-    mask, table = packing.mask(reads(condition)), Table(packing.condition(condition))
+    mask, table = packing.mask(reads(condition)), MemoTable(packing.condition(condition))
     return lambda state: table[state & mask]

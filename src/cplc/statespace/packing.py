@@ -12,14 +12,14 @@ from cplc.runtime.limits import TooLarge, make_room
 from cplc.system.model import State, System
 
 T = TypeVar("T")
-TABLE_SIZE = 1 << 16
+MAX_TABLE_ENTRIES = 1 << 16
 _SMALL = 18
 """A table of so many entries, as a power of two, doubles without anybody noticing."""
 _PART = 8
 """A table with less than one in so many states is not worth another one."""
 
 
-class Table(dict[int, T], Generic[T]):
+class MemoTable(dict[int, T], Generic[T]):
     """A function of a bit pattern that remembers its values, but never more than a fixed number of them."""
 
     __slots__ = ("_function",)
@@ -29,13 +29,13 @@ class Table(dict[int, T], Generic[T]):
         self._function = function
 
     def __missing__(self, pattern: int) -> T:
-        if len(self) >= TABLE_SIZE:
+        if len(self) >= MAX_TABLE_ENTRIES:
             self.clear()
         value = self[pattern] = self._function(pattern)
         return value
 
 
-class Numbers:
+class StateIndex:
     """The number of each state that was met.
 
     A table takes twice as much again while it doubles. Where that is not left, states that come later get a table of

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cplc.compilation import Compilation, IsplReading, count_reachable, is_ispl
+from cplc.compilation import Compilation, IsplCompilation, count_reachable, is_ispl
 from cplc.questions import UnknownQuestion
 from cplc.records import dataclass
 from cplc.source import Source
@@ -43,7 +43,7 @@ def answers(item: Item) -> Iterator[Told]:
     """Yield what is asked, and then what becomes of each of it; raise `BadItem` where it cannot be asked."""
     reading = read(item)
     try:
-        if isinstance(reading, IsplReading):
+        if isinstance(reading, IsplCompilation):
             if item.options.ask not in ("verify", "stats"):
                 raise BadItem("this is only done with protocols, not with models in ISPL")
             yield from _verified(item, reading) if item.options.ask == "verify" else _counted(item, reading)
@@ -66,11 +66,11 @@ def answers(item: Item) -> Iterator[Told]:
         raise BadItem(str(problem)) from None
 
 
-def read(item: Item) -> Compilation | IsplReading:
+def read(item: Item) -> Compilation | IsplCompilation:
     """Return what the item is about, from the texts that it carries; raise `BadItem` if that is wrong."""
     found = compilation(item)
     wrong = [one for one in found.diagnostics if one.is_error]
-    if isinstance(found, IsplReading) and not wrong:
+    if isinstance(found, IsplCompilation) and not wrong:
         wrong = list(found.unverifiable)
     if wrong or not found.ok:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
@@ -78,7 +78,7 @@ def read(item: Item) -> Compilation | IsplReading:
     return found
 
 
-def compilation(item: Item) -> Compilation | IsplReading:
+def compilation(item: Item) -> Compilation | IsplCompilation:
     """Return what is known of the item's file, right or wrong."""
     from cplc.semantics.imports import loader
     from cplc.syntax.parser import parse
@@ -88,7 +88,7 @@ def compilation(item: Item) -> Compilation | IsplReading:
     if is_ispl(file.name):
         if item.point or options.channels or options.protocol:
             raise BadItem("a model in ISPL has no parameters, no channels and no protocols to choose")
-        return IsplReading(source, options.strategies, path)
+        return IsplCompilation(source, options.strategies, path)
     buffers = {os.path.abspath(name): text for name, text in file.imports}
     return Compilation(
         source, path, dict(item.parameters), options.channels, options.protocol, options.strategies,
@@ -96,9 +96,9 @@ def compilation(item: Item) -> Compilation | IsplReading:
     )  # fmt: skip
 
 
-def with_imports(file: Text, found: Compilation | IsplReading) -> Text:
+def with_imports(file: Text, found: Compilation | IsplCompilation) -> Text:
     """Return the file with what was read for it."""
-    if isinstance(found, IsplReading):
+    if isinstance(found, IsplCompilation):
         return file
     sources = (one.span.source for one in found.index.files)
     return replace(file, imports=tuple((one.name, one.text) for one in sources if one is not found.source))
@@ -107,9 +107,9 @@ def with_imports(file: Text, found: Compilation | IsplReading) -> Text:
 # --- properties and checks
 
 
-def questions(reading: Compilation | IsplReading, names: Sequence[str] = ()) -> tuple[Asked, ...]:
+def questions(reading: Compilation | IsplCompilation, names: Sequence[str] = ()) -> tuple[Asked, ...]:
     """Return what `cplc verify` would ask; thresholds of participants come last."""
-    if isinstance(reading, IsplReading) or not reading.model.thresholds:
+    if isinstance(reading, IsplCompilation) or not reading.model.thresholds:
         return reading.questions(names)
     from cplc.participant_analysis import threshold_questions
 
@@ -120,7 +120,7 @@ def questions(reading: Compilation | IsplReading, names: Sequence[str] = ()) -> 
     return (*found, *(one for one in every if not names or one.question.name in names))
 
 
-def _verified(item: Item, reading: Compilation | IsplReading) -> Iterator[Told]:
+def _verified(item: Item, reading: Compilation | IsplCompilation) -> Iterator[Told]:
     asked = questions(reading, item.names)
     yield Planned(tuple(one.question.name for one in asked))
     others = [one for one in asked if one.question.kind != "analysis"]
@@ -237,7 +237,7 @@ def _simulated(item: Item, compilation: Compilation) -> Iterator[Told]:
     yield subject, tuple(rows)
 
 
-def _counted(item: Item, reading: Compilation | IsplReading) -> Iterator[Told]:
+def _counted(item: Item, reading: Compilation | IsplCompilation) -> Iterator[Told]:
     yield Planned(("reachable states",))
     system = reading.system
     engine = "auto" if item.options.engine in {"onthefly", "reduced"} else item.options.engine

@@ -9,8 +9,8 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from cplc.engines.explicit.graph import Graph, members
-from cplc.engines.explicit.synchronous_graph import Rounds
+from cplc.engines.explicit.graph import Graph, state_indices
+from cplc.engines.explicit.synchronous_graph import RoundSuccessors
 from cplc.engines.games.fixpoints import Arena, JointAction, Moves, StateSets
 from cplc.engines.games.synchronous import ControllableStates, PermittedActions, RoundArena
 from cplc.engines.interface import Engine
@@ -59,7 +59,7 @@ class ExplicitSets(StateSets[States]):
 
     def agreement_closure(self, variables: Sequence[str], states: States) -> States:
         mask = self._graph.packing.mask(variables)
-        seen = {self._graph.states[state] & mask for state in members(states)}
+        seen = {self._graph.states[state] & mask for state in state_indices(states)}
         return bytes([state & mask in seen for state in self._graph.states])
 
 
@@ -111,7 +111,7 @@ class ExplicitArena(ExplicitSets, Arena[States]):
             )
 
         stay = bytearray(keep)
-        dropped = [state for state in members(keep) if leaves(state)]
+        dropped = [state for state in state_indices(keep) if leaves(state)]
         while dropped:
             state = dropped.pop()
             if not stay[state]:
@@ -133,17 +133,17 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
         self._kept = 0
         self._known: dict[frozenset[str], list[Options]] = {}
 
-    def _options(self, members: Iterable[str]) -> list[Options]:
+    def _options(self, group: Iterable[str]) -> list[Options]:
         """Return for each state what these players may do together, and where that may lead."""
-        key = frozenset(members)
+        key = frozenset(group)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._worked_out(key)
         return known
 
-    def _worked_out(self, members: frozenset[str]) -> list[Options]:
+    def _worked_out(self, group: frozenset[str]) -> list[Options]:
         graph, players = self._graph, self.engine.system.players
-        rounds = Rounds(self.engine.system, steered=members)
+        rounds = RoundSuccessors(self.engine.system, steered=group)
         names = {
             (index, rounds.packing.bits(player.choice, action.name)): action.name
             for index, player in enumerate(players)
@@ -169,7 +169,7 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
             states = self.intersection(
                 states, self.where(disj(one.allowed for one in player.actions if one.name == name))
             )
-        for state in members(states):
+        for state in state_indices(states):
             for acts, targets in self._options(doing)[state]:
                 if all(doing[choice] in alike for choice, alike in acts.items()):
                     for target in targets:
@@ -189,7 +189,7 @@ class ExplicitRoundArena(ExplicitSets, RoundArena[States]):
 
         def chosen(within: States) -> tuple[tuple[JointAction, States], ...]:
             found: dict[JointAction, bytearray] = {}
-            for state in members(within):
+            for state in state_indices(within):
                 if state in how:
                     found.setdefault(how[state], bytearray(len(within)))[state] = 1
             return tuple((joint, bytes(where)) for joint, where in found.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def linked(views: Sequence[Sequence[int]], considered: bytes) -> list[int]:
+def common_knowledge_classes(views: Sequence[Sequence[int]], considered: bytes) -> list[int]:
     """Return for each state its group: those to which a chain leads whose states some agent takes for the next.
 
     ``views`` says, agent by agent, how it sees each state. Only states that are considered link others.

@@ -15,9 +15,9 @@ from itertools import compress
 
 from cplc.automata.path_automaton import automaton
 from cplc.engines.explicit.arena import ExplicitArena, ExplicitRoundArena
-from cplc.engines.explicit.common_knowledge import linked
-from cplc.engines.explicit.fairness import Constraints
-from cplc.engines.explicit.graph import Graph, components, explore, members, reaching
+from cplc.engines.explicit.common_knowledge import common_knowledge_classes
+from cplc.engines.explicit.fairness import FairnessConstraints
+from cplc.engines.explicit.graph import Graph, backward_reachable, explore, state_indices, strongly_connected_components
 from cplc.engines.explicit.path_formulas import Product, links
 from cplc.engines.explicit.synchronous_graph import adjacent, explore_rounds
 from cplc.engines.games.fixpoints import Solution
@@ -56,7 +56,7 @@ from cplc.logic.formulas import (
     negated_paths,
 )
 from cplc.runtime.limits import ResourceExhausted
-from cplc.statespace.packing import Table
+from cplc.statespace.packing import MemoTable
 from cplc.system.model import State, System
 
 States = bytes
@@ -128,7 +128,7 @@ class ExplicitEngine(Engine[States]):
                     return self.union(kept, self.difference(self.where(otherwise), chosen))
                 case _:
                     pass
-        holds = Table(packing.condition(condition))
+        holds = MemoTable(packing.condition(condition))
         return bytes([holds[state & mask] for state in self._graph.states])
 
     def intersection(self, left: States, right: States) -> States:
@@ -198,19 +198,21 @@ class ExplicitEngine(Engine[States]):
     def successors(self, states: States, steps: Iterable[int] | None = None) -> States:
         graph = self._graph
         if steps is None:
-            return self._set(target for state in members(states) for target in graph.after(state))
+            return self._set(target for state in state_indices(states) for target in graph.after(state))
         taken = frozenset(steps)
-        return self._set(target for state in members(states) for step, target in graph.edges(state) if step in taken)
+        return self._set(
+            target for state in state_indices(states) for step, target in graph.edges(state) if step in taken
+        )
 
     def predecessors(self, states: States, steps: Iterable[int] | None = None) -> States:
         graph = self._graph
-        before = self._set(source for state in members(states) for source in graph.before(state))
+        before = self._set(source for state in state_indices(states) for source in graph.before(state))
         if steps is None:
             return before
         taken = frozenset(steps)
         return self._set(
             source
-            for source in members(before)
+            for source in state_indices(before)
             if any(step in taken and states[target] for step, target in graph.edges(source))
         )
 
@@ -327,7 +329,7 @@ class ExplicitEngine(Engine[States]):
 
     def _until(self, through: States, goal: States, bound: int | None) -> States:
         if bound is None:
-            return reaching(self._graph, through, goal)
+            return backward_reachable(self._graph, through, goal)
         found = goal
         for _ in range(bound):
             more = self.union(found, self.intersection(through, self._next(found)))
@@ -354,20 +356,22 @@ class ExplicitEngine(Engine[States]):
         constraints = self._constraints(assuming)
         if self.system.is_synchronous:
             parts = (
-                part for part in components(graph, keep) if len(part) > 1 or next(iter(part)) in graph.after(*part)
+                part
+                for part in strongly_connected_components(graph, keep)
+                if len(part) > 1 or next(iter(part)) in graph.after(*part)
             )
             cycling = self._set(member for part in parts if constraints.met_within(part) for member in part)
-            return reaching(graph, keep, cycling)
-        resting = self._set(state for state in members(keep) if constraints.met_within((state,)))
-        found = reaching(graph, keep, resting)
-        rest = components(graph, self.difference(keep, found))
+            return backward_reachable(graph, keep, cycling)
+        resting = self._set(state for state in state_indices(keep) if constraints.met_within((state,)))
+        found = backward_reachable(graph, keep, resting)
+        rest = strongly_connected_components(graph, self.difference(keep, found))
         cycling = self._set(member for part in rest if constraints.met_within(part) for member in part)
-        return self.union(found, reaching(graph, keep, cycling))
+        return self.union(found, backward_reachable(graph, keep, cycling))
 
-    def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> Constraints:
+    def _constraints(self, assuming: frozenset[str], permitted: bytes | None = None) -> FairnessConstraints:
         fairness = [self.recurrent(condition) for condition in self.system.conditions]
         steps = permitted or b"\1" * len(self._step_names)
-        return Constraints(self._graph, self.system.constraints(assuming), fairness, steps)
+        return FairnessConstraints(self._graph, self.system.constraints(assuming), fairness, steps)
 
     def _some_run(self, path: Formula, along: Taken | None, assuming: frozenset[str]) -> States:
         """Return the states from which some fair run, by these steps alone, satisfies the path formula."""
@@ -437,7 +441,7 @@ class ExplicitEngine(Engine[States]):
         """Return the states from which no chain of look-alikes, of one agent after the other, leads out of the set."""
         if not agents:
             return self.reachable
-        leading = linked([self._local_states((agent,)) for agent in agents], self._considered)
+        leading = common_knowledge_classes([self._local_states((agent,)) for agent in agents], self._considered)
         doubtful = set(compress(leading, self.difference(self._considered, known)))
         return bytes([group not in doubtful for group in leading])
 

@@ -8,7 +8,7 @@ from cplc.engines.explicit.graph import Graph
 from cplc.system.model import Justice
 
 
-class Constraints:
+class FairnessConstraints:
     """What a run must meet again and again: justice and the conditions of fairness, a bit for each.
 
     A justice is met by taking one of its steps, or where none of them is enabled. Steps that are not ``permitted`` do

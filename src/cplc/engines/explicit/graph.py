@@ -13,19 +13,19 @@ from itertools import accumulate, compress, product
 from math import prod
 from typing import Protocol
 
-from cplc.engines.explicit.graph_checkpoint import begun, ended
+from cplc.engines.explicit.graph_checkpoint import finish_search, resume_search
 from cplc.logic.expressions import Expr, reads
 from cplc.records import dataclass
 from cplc.runtime import checkpointing, progress
 from cplc.runtime.limits import ResourceExhausted
 from cplc.runtime.work_budget import charge
-from cplc.statespace.packing import Numbers, Packing, Table
+from cplc.statespace.packing import MemoTable, Packing, StateIndex
 from cplc.system.model import Step, System
 
-_SAMPLE = 1024
-_REGROUPING = (4 * _SAMPLE, 64 * _SAMPLE)
+_SAMPLE_STATES = 1024
+_REGROUPING_STATES = (4 * _SAMPLE_STATES, 64 * _SAMPLE_STATES)
 """After how many states it is worth seeing again which steps to look up together."""
-_DONE = (1 << 32) - 1
+_COMPLETED = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Graph:
 
     packing: Packing
     states: list[int]
-    number: Numbers
+    number: StateIndex
     initial: int
     """How many states are initial; they come first."""
     first: array[int]
@@ -76,15 +76,15 @@ class Graph:
         return zip(self.label[begin:end], self.target[begin:end], strict=True)
 
 
-def members(states: bytes) -> Iterator[int]:
+def state_indices(states: bytes) -> Iterator[int]:
     """Yield the numbers of the states in a set."""
     return compress(range(len(states)), states)
 
 
-def reaching(graph: Graph, through: bytes, goal: bytes) -> bytes:
+def backward_reachable(graph: Graph, through: bytes, goal: bytes) -> bytes:
     """Return the goal and the states that reach it by way of states in ``through`` alone."""
     found = bytearray(goal)
-    waiting = list(members(goal))
+    waiting = list(state_indices(goal))
     while waiting:
         for source in graph.before(waiting.pop()):
             if through[source] and not found[source]:
@@ -97,13 +97,13 @@ class Successors(Protocol):
     def after(self, state: int, /) -> Sequence[int]: ...
 
 
-def components(graph: Successors, within: bytes) -> Iterator[set[int]]:
+def strongly_connected_components(graph: Successors, within: bytes) -> Iterator[set[int]]:
     """Yield the strongly connected components of a part of the graph (Tarjan 1972, with a stack of its own)."""
     visited = array("I", bytes(4 * len(within)))
     lowest = visited[:]
     count = 0
     opened: list[int] = []
-    for root in members(within):
+    for root in state_indices(within):
         if visited[root]:
             continue
         count += 1
@@ -132,7 +132,7 @@ def components(graph: Successors, within: bytes) -> Iterator[set[int]]:
                     component = set[int]()
                     while state not in component:
                         member = opened.pop()
-                        visited[member] = _DONE
+                        visited[member] = _COMPLETED
                         component.add(member)
                     yield component
 
@@ -140,7 +140,7 @@ def components(graph: Successors, within: bytes) -> Iterator[set[int]]:
 # --- exploration
 
 
-class _Move:
+class _CompiledStep:
     """One step of the system on packed states."""
 
     def __init__(self, packing: Packing, system: System, number: int) -> None:
@@ -148,7 +148,7 @@ class _Move:
         self.number = number
         self.mask = packing.mask(step.footprint)
         self._guard_mask = packing.mask(reads(step.guard))
-        self._guard = Table(packing.condition(step.guard))
+        self._guard = MemoTable(packing.condition(step.guard))
         self._kept = ~packing.mask(step.writes)
         self._written = [_write(packing, step, variable, value) for variable, value in step.updates]
         self._chosen = [
@@ -171,7 +171,7 @@ class _Move:
         return [target | chosen for chosen in self._chosen]
 
 
-def _write(packing: Packing, step: Step, variable: str, value: Expr) -> tuple[int, Table[int]]:
+def _write(packing: Packing, step: Step, variable: str, value: Expr) -> tuple[int, MemoTable[int]]:
     evaluate = packing.evaluator(value)
 
     def written(pattern: int) -> int:
@@ -180,18 +180,18 @@ def _write(packing: Packing, step: Step, variable: str, value: Expr) -> tuple[in
         except ValueError as error:
             raise ValueError(f"step `{step.name}` goes wrong: {error}") from None
 
-    return packing.mask(reads(value)), Table(written)
+    return packing.mask(reads(value)), MemoTable(written)
 
 
-class _Group:
+class _StepGroup:
     """Steps that are looked up together: what they do depends on the bits of ``mask``."""
 
-    def __init__(self, moves: Sequence[_Move]) -> None:
+    def __init__(self, moves: Sequence[_CompiledStep]) -> None:
         self.moves = moves
         self.mask = 0
         for move in moves:
             self.mask |= move.mask
-        self.table = Table(self._changes)
+        self.table = MemoTable(self._changes)
 
     def _changes(self, pattern: int) -> tuple[list[int], array[int]]:
         """Return the bits that change, and the step that changes them, one entry for each way to go."""
@@ -199,21 +199,21 @@ class _Group:
         return [change for _, change in found], array("I", [number for number, _ in found])
 
 
-def _groups(moves: Sequence[_Move], sample: Sequence[int]) -> list[_Group]:
+def _group_steps(moves: Sequence[_CompiledStep], sample: Sequence[int]) -> list[_StepGroup]:
     """Put steps together as long as together they still see few of the sampled states as different."""
     few = len(sample) // 8
-    together: list[tuple[int, list[_Move]]] = []
+    together: list[tuple[int, list[_CompiledStep]]] = []
     for move in sorted(moves, key=lambda move: -move.mask.bit_count()):
         nearest = sorted(range(len(together)), key=lambda at: -(together[at][0] & move.mask).bit_count())
         for at in nearest[:4]:
-            mask, members = together[at]
+            mask, grouped = together[at]
             union = mask | move.mask
             if union == mask or len(set(map(union.__and__, sample))) <= few:
-                together[at] = union, [*members, move]
+                together[at] = union, [*grouped, move]
                 break
         else:
             together.append((move.mask, [move]))
-    return [_Group(sorted(members, key=lambda move: move.number)) for _, members in together]
+    return [_StepGroup(sorted(grouped, key=lambda move: move.number)) for _, state_indices in together]
 
 
 def explore(system: System, limit: int) -> Graph:
@@ -224,8 +224,8 @@ def explore(system: System, limit: int) -> Graph:
     choices = [
         {packing.bits(variable.name, value): None for value in variable.initial} for variable in system.variables
     ]
-    moves = [_Move(packing, system, number) for number in range(len(system.steps))]
-    found = begun(
+    moves = [_CompiledStep(packing, system, number) for number in range(len(system.steps))]
+    found = resume_search(
         system,
         [sum(bits) for bits in product(*choices)],
         packing.width,
@@ -236,29 +236,29 @@ def explore(system: System, limit: int) -> Graph:
     graph = Graph(
         packing,
         states,
-        Numbers(states),
+        StateIndex(states),
         prod(map(len, choices)),
         found.first,
         found.target,
         found.label,
     )
-    groups = _regrouped(moves, states[: regrouped[-1]]) if regrouped else [_Group([move]) for move in moves]
-    for enough in _REGROUPING[len(regrouped) :]:
-        _expand(graph, groups, enough, limit)
+    groups = _group_by_sample(moves, states[: regrouped[-1]]) if regrouped else [_StepGroup([move]) for move in moves]
+    for enough in _REGROUPING_STATES[len(regrouped) :]:
+        _expand_states(graph, groups, enough, limit)
         if len(states) < enough:
             break
         regrouped.append(len(states))
-        groups = _regrouped(moves, states)
-    _expand(graph, groups, limit + 1, limit)
-    ended(found)
+        groups = _group_by_sample(moves, states)
+    _expand_states(graph, groups, limit + 1, limit)
+    finish_search(found)
     return graph
 
 
-def _regrouped(moves: Sequence[_Move], states: Sequence[int]) -> list[_Group]:
-    return _groups(moves, states[:: max(1, len(states) // _SAMPLE)])
+def _group_by_sample(moves: Sequence[_CompiledStep], states: Sequence[int]) -> list[_StepGroup]:
+    return _group_steps(moves, states[:: max(1, len(states) // _SAMPLE_STATES)])
 
 
-def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> None:
+def _expand_states(graph: Graph, groups: Sequence[_StepGroup], enough: int, limit: int) -> None:
     """Add what the states lead to, one by one, until none is left or there are enough states."""
     states, first, target_number, label = graph.states, graph.first, graph.target.append, graph.label.extend
     found, edges, closed = states.append, graph.target.__len__, first.append
@@ -267,7 +267,7 @@ def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> 
     known = graph.number.adder(count)
     position = len(first) - 1
     while position < count < enough:
-        for state in states[position : position + _SAMPLE]:
+        for state in states[position : position + _SAMPLE_STATES]:
             for mask, table in tables:
                 changes, steps = table[state & mask]
                 if not changes:
@@ -293,18 +293,18 @@ def _expand(graph: Graph, groups: Sequence[_Group], enough: int, limit: int) -> 
 # --- one state after the other
 
 
-class Stepper:
+class SuccessorGenerator:
     """Where steps lead from a state, whichever it is: for walks through systems that are too large to explore."""
 
     def __init__(self, system: System) -> None:
         self.packing = Packing(system)
-        self._moves = [_Move(self.packing, system, number) for number in range(len(system.steps))]
-        self._groups = [_Group([move]) for move in self._moves]
+        self._moves = [_CompiledStep(self.packing, system, number) for number in range(len(system.steps))]
+        self._group_steps = [_StepGroup([move]) for move in self._moves]
 
     def ways(self, state: int) -> list[tuple[int, int]]:
         """Return each step that is enabled, by its position, with where it leads; in order. No idle step is one."""
         found: list[tuple[int, int]] = []
-        for group in self._groups:
+        for group in self._group_steps:
             changes, steps = group.table[state & group.mask]
             if changes:
                 found.extend([(step, state ^ change) for step, change in zip(steps, changes, strict=True)])
@@ -317,4 +317,4 @@ class Stepper:
 
     def regroup(self, seen: Sequence[int]) -> None:
         """Look steps up together that these states suggest; nothing else changes by that."""
-        self._groups = _regrouped(self._moves, seen)
+        self._group_steps = _group_by_sample(self._moves, seen)

@@ -21,13 +21,13 @@ from cplc.runtime.limits import ResourceExhausted, make_room
 from cplc.system.fingerprint import fingerprint
 from cplc.system.model import System
 
-_HEAD = struct.Struct("<IQQQ")
-_BLOCK = 1 << 16
-_FEW = 1 << 16
+_HEADER = struct.Struct("<IQQQ")
+_STATES_PER_BLOCK = 1 << 16
+_MIN_STATES_TO_SAVE = 1 << 16
 """So many states are quicker found than read."""
-_A_STATE = 160
+_BYTES_PER_STATE = 160
 """About so many bytes a state takes in lists and tables."""
-_LOOKED_AT = 256
+_RECHECKED_STATES = 256
 """So many states are looked at again when a search is read."""
 
 Edges = Sequence[tuple[int, int]]
@@ -35,7 +35,7 @@ Edges = Sequence[tuple[int, int]]
 
 
 @dataclass
-class Found:
+class PartialGraph:
     """States in the order in which they were found, and the edges of the first of them; see `Graph`."""
 
     name: str
@@ -48,7 +48,9 @@ class Found:
     """How many states there were when it was seen again which steps to look up together."""
 
 
-def begun(system: System, initial: Sequence[int], width: int, edges: Callable[[int], Edges], limit: int) -> Found:
+def resume_search(
+    system: System, initial: Sequence[int], width: int, edges: Callable[[int], Edges], limit: int
+) -> PartialGraph:
     """Return what an earlier run has found, or the initial states. What is found from now on is kept.
 
     ``edges`` tells the edges of a state, to look at some of them again. A search that has found more states than the
@@ -56,16 +58,16 @@ def begun(system: System, initial: Sequence[int], width: int, edges: Callable[[i
     """
     keeper = checkpointing.keeper()
     if keeper is None:
-        return Found("", list(initial))
+        return PartialGraph("", list(initial))
     name, size = f"states {sys.byteorder} {fingerprint(system)}", max(1, (width + 7) // 8)
-    found = Found(name, list(initial))
+    found = PartialGraph(name, list(initial))
     content = keeper.found(name)
     if content is not None:
-        if _count(content) > limit:
+        if _state_count(content) > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
-        known = _read(name, content, size)
+        known = _decode(name, content, size)
         del content
-        if known is not None and _is_right(known, initial, edges):
+        if known is not None and _is_plausible(known, initial, edges):
             found = known
         else:
             keeper.useless(name)
@@ -73,51 +75,51 @@ def begun(system: System, initial: Sequence[int], width: int, edges: Callable[[i
         checkpointing.Search(
             name,
             lambda: len(found.first),
-            lambda: _written(found, size),
+            lambda: _encode(found, size),
             lambda: f"{len(found.states):,} states",
         )
     )
     return found
 
 
-def ended(found: Found) -> None:
+def finish_search(found: PartialGraph) -> None:
     """Say that all states are found, and all their edges: few of them are not kept."""
     if len(found.first) - 1 != len(found.states):
         raise AssertionError("a search is said to be at its end, and is not")
     keeper = checkpointing.keeper()
-    if keeper is not None and len(found.states) < _FEW:
+    if keeper is not None and len(found.states) < _MIN_STATES_TO_SAVE:
         keeper.release(found.name)
 
 
-def _written(found: Found, size: int) -> Iterator[checkpointing.Buffer]:
+def _encode(found: PartialGraph, size: int) -> Iterator[checkpointing.Buffer]:
     states, arrays = found.states, (found.first, found.target, found.label, array("I", found.regrouped))
-    yield _HEAD.pack(size, len(states), len(found.first) - 1, len(found.target)) + struct.pack(
+    yield _HEADER.pack(size, len(states), len(found.first) - 1, len(found.target)) + struct.pack(
         "<II", len(found.label), len(found.regrouped)
     )
-    for begin in range(0, len(states), _BLOCK):
-        yield b"".join([state.to_bytes(size, "little") for state in states[begin : begin + _BLOCK]])
+    for begin in range(0, len(states), _STATES_PER_BLOCK):
+        yield b"".join([state.to_bytes(size, "little") for state in states[begin : begin + _STATES_PER_BLOCK]])
     for numbers in arrays:
         view = memoryview(numbers)
         yield view
         view.release()  # an array that is looked at cannot grow
 
 
-def _count(content: bytes) -> int:
+def _state_count(content: bytes) -> int:
     """Return how many states are said to be written there."""
-    return int(_HEAD.unpack_from(content)[1]) if len(content) >= _HEAD.size else 0
+    return int(_HEADER.unpack_from(content)[1]) if len(content) >= _HEADER.size else 0
 
 
-def _read(name: str, content: bytes, size: int) -> Found | None:
+def _decode(name: str, content: bytes, size: int) -> PartialGraph | None:
     """Return what is written there, if that is as long as it says."""
-    begin = _HEAD.size + 8
+    begin = _HEADER.size + 8
     if len(content) < begin:
         return None
-    wide, count, closed, edges = _HEAD.unpack_from(content)
-    labels, groups = struct.unpack_from("<II", content, _HEAD.size)
+    wide, count, closed, edges = _HEADER.unpack_from(content)
+    labels, groups = struct.unpack_from("<II", content, _HEADER.size)
     lengths = (closed + 1, edges, labels, groups)
     if wide != size or len(content) != begin + count * size + 4 * sum(lengths):
         return None
-    make_room(_A_STATE * count + 4 * sum(lengths), f"a search with {count:,} states")
+    make_room(_BYTES_PER_STATE * count + 4 * sum(lengths), f"a search with {count:,} states")
     view = memoryview(content)
     states = [int.from_bytes(view[at : at + size], "little") for at in range(begin, begin + count * size, size)]
     arrays = []
@@ -128,10 +130,10 @@ def _read(name: str, content: bytes, size: int) -> Found | None:
         arrays.append(numbers)
         at += 4 * length
     first, target, label, regrouped = arrays
-    return Found(name, states, first, target, label, list(regrouped))
+    return PartialGraph(name, states, first, target, label, list(regrouped))
 
 
-def _is_right(found: Found, initial: Sequence[int], edges: Callable[[int], Edges]) -> bool:
+def _is_plausible(found: PartialGraph, initial: Sequence[int], edges: Callable[[int], Edges]) -> bool:
     """Whether this may be what a search finds, as far as that is quickly seen."""
     states, first, target, label = found.states, found.first, found.target, found.label
     closed = len(first) - 1
@@ -141,9 +143,9 @@ def _is_right(found: Found, initial: Sequence[int], edges: Callable[[int], Edges
         return False
     if any(map(int.__gt__, first, first[1:])) or any(not 0 < one <= len(states) for one in found.regrouped):
         return False
-    if not _is_in_order(target, first, len(initial), len(states)):
+    if not _is_in_search_order(target, first, len(initial), len(states)):
         return False
-    for number in range(0, closed, max(1, closed // _LOOKED_AT)):
+    for number in range(0, closed, max(1, closed // _RECHECKED_STATES)):
         begin, end = first[number], first[number + 1]
         known = zip(label[begin:end] or bytes(end - begin), map(states.__getitem__, target[begin:end]), strict=True)
         if sorted(known) != sorted(edges(states[number])):
@@ -151,7 +153,7 @@ def _is_right(found: Found, initial: Sequence[int], edges: Callable[[int], Edges
     return True
 
 
-def _is_in_order(target: array[int], first: array[int], initial: int, count: int) -> bool:
+def _is_in_search_order(target: array[int], first: array[int], initial: int, count: int) -> bool:
     """Whether each state that is not initial is led to by an edge of an earlier one, in the order of their numbers."""
     known = initial
     for number, begin in enumerate(first[:-1]):

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from cplc.automata.path_automaton import Automaton, LabelledEdge
-from cplc.engines.explicit.fairness import Constraints
+from cplc.engines.explicit.fairness import FairnessConstraints
 from cplc.engines.explicit.graph import Graph
 from cplc.records import dataclass
 
@@ -64,7 +64,7 @@ class Product:
         links: Sequence[Sequence[Link]],
         labels: Sequence[bytes],
         marks: int,
-        constraints: Constraints,
+        constraints: FairnessConstraints,
     ) -> None:
         self._graph = graph
         self._size = len(graph.states)

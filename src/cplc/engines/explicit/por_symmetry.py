@@ -18,7 +18,7 @@ from math import prod
 
 from cplc.engines.ctl_fragment import Plan, conditions, plan_for
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.engines.explicit.graph import Graph, Stepper, explore
+from cplc.engines.explicit.graph import Graph, SuccessorGenerator, explore
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.reductions.dependency_relation import DependencyRelation
@@ -35,39 +35,44 @@ from cplc.reductions.symmetry_quotient import (
 from cplc.runtime import checkpointing, progress
 from cplc.runtime.limits import ResourceExhausted
 from cplc.runtime.work_budget import charge
-from cplc.statespace.packing import Numbers, Packing
+from cplc.statespace.packing import Packing, StateIndex
 from cplc.system.model import State, System
 
 States = bytes
 
 LIMIT = 1_000_000
 """So many states may be met before all states are asked about instead."""
-_SAMPLE = 1024
-_LITTLE = 0.7
+_SAMPLE_STATES = 1024
+_MAX_FOLLOWED_FRACTION = 0.7
 """Where more of the possible steps are followed than this, on the average, choosing them costs more than it gains."""
 
 
-class Search:
+class ReducedSearch:
     """A breadth-first search that follows stubborn sets for the goals of a plan, or goes on from images, or both."""
 
     def __init__(
-        self, stepper: Stepper, initial: Iterable[int], follow: Follow | None, image: Canonical | None, limit: int
+        self,
+        stepper: SuccessorGenerator,
+        initial: Iterable[int],
+        follow: StubbornFilter | None,
+        image: Canonical | None,
+        limit: int,
     ) -> None:
         self._stepper = stepper
         self._follow = follow
         self._image = image
         self._limit = limit
         self.states = list(dict.fromkeys(initial if image is None else map(image, initial)))
-        self._number = Numbers(self.states)
+        self._number = StateIndex(self.states)
         self._initial = len(self.states)
         self._first, self._target, self._label = array("I", (0,)), array("I"), array("I")
-        if follow is not None and not follow.begins(self.states):
+        if follow is not None and not follow.has_single_initial_state(self.states):
             follow.may_stop = False
 
     @property
     def is_over(self) -> bool:
         follow = self._follow
-        return len(self._first) > len(self.states) or (follow is not None and follow.is_done)
+        return len(self._first) > len(self.states) or (follow is not None and follow.all_goals_reached)
 
     def advance(self, enough: int) -> bool:
         """Go on until it is over or that many states have been met; return whether it is over."""
@@ -86,17 +91,17 @@ class Search:
                 if position == len(states):
                     states.append(target)
                     if follow is not None:
-                        follow.meet(target)
+                        follow.record_reached(target)
                 self._target.append(position)
                 self._label.append(step)
             first.append(len(self._target))
-            if len(first) % _SAMPLE == 0:
+            if len(first) % _SAMPLE_STATES == 0:
                 progress.say(progress.Explored(len(states), len(states) - len(first) + 1))
                 checkpointing.moment()
                 charge(len(first) - charged)
                 charged = len(first)
                 known, before = self._number.adder(2 * len(states) - before), len(states)
-                if len(first) in (_SAMPLE, 16 * _SAMPLE):
+                if len(first) in (_SAMPLE_STATES, 16 * _SAMPLE_STATES):
                     self._stepper.regroup(states)
             if len(states) > self._limit:
                 raise ResourceExhausted(f"more than {self._limit:,} states up to exchange, or by some orders of steps")
@@ -106,13 +111,13 @@ class Search:
     @property
     def graph(self) -> Graph:
         """The states that were met; those that were not looked at lead nowhere."""
-        looked_at = len(self._first) - 1
-        rest = array("I", (self._first[-1],)) * (len(self.states) - looked_at)
+        expanded = len(self._first) - 1
+        rest = array("I", (self._first[-1],)) * (len(self.states) - expanded)
         first = self._first + rest
         return Graph(self._stepper.packing, self.states, self._number, self._initial, first, self._target, self._label)
 
 
-class Follow:
+class StubbornFilter:
     """Which steps a search follows, for all goals that it still looks for."""
 
     def __init__(self, stubborn: StubbornSets, plan: Plan) -> None:
@@ -122,29 +127,29 @@ class Follow:
         self.possible = self.followed = 0
         """How many steps could have been followed, and how many were."""
 
-    def begins(self, initial: Iterable[int]) -> bool:
+    def has_single_initial_state(self, initial: Iterable[int]) -> bool:
         """Note where a search begins; return whether a goal need not be looked for again once it was met.
 
         So it is where the search begins in one state, for then all that was met can be reached from there.
         """
         first, *others = initial
         if not others:
-            self.meet(first)
+            self.record_reached(first)
         return not others
 
-    def meet(self, state: int) -> None:
+    def record_reached(self, state: int) -> None:
         """Ask no more for what holds in a state that can be reached."""
         if self.may_stop:
             self._open = [goal for goal in self._open if not self._stubborn.holds(goal, state)]
 
     @property
-    def is_done(self) -> bool:
+    def all_goals_reached(self) -> bool:
         return self.may_stop and not self._open
 
     @property
-    def gains(self) -> bool:
+    def is_worthwhile(self) -> bool:
         """Whether so many steps are left out that it pays."""
-        return self.followed <= _LITTLE * self.possible
+        return self.followed <= _MAX_FOLLOWED_FRACTION * self.possible
 
     def __call__(self, state: int, ways: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return the ways to follow."""
@@ -169,7 +174,7 @@ def initial_states(system: System, packing: Packing, limit: int) -> Iterator[int
 
 
 @dataclass(frozen=True)
-class Way:
+class ReductionMethod:
     """How few states can answer a question."""
 
     members: tuple[InterchangeableInstances, ...]
@@ -184,9 +189,9 @@ class ReducedEngine(ExplicitEngine):
     The sets that this question is made of are the images of themselves, so a state is in one of them iff its image is.
     """
 
-    knows_all = False
+    has_every_state = False
 
-    def __init__(self, system: System, graph: Graph, way: Way, image: Canonical | None = None) -> None:
+    def __init__(self, system: System, graph: Graph, way: ReductionMethod, image: Canonical | None = None) -> None:
         super().__init__(system)
         self._way = way
         self._image = image
@@ -217,7 +222,7 @@ class ReducedEngine(ExplicitEngine):
 
 
 @dataclass(frozen=True)
-class _Arranged:
+class _PermutedLayout:
     """The system as it is laid out for some members to be exchanged."""
 
     system: System
@@ -227,15 +232,15 @@ class _Arranged:
         return self.stepper.packing
 
     @cached_property
-    def stepper(self) -> Stepper:
-        return Stepper(self.system)
+    def stepper(self) -> SuccessorGenerator:
+        return SuccessorGenerator(self.system)
 
     @cached_property
     def interference(self) -> DependencyRelation:
         return DependencyRelation(self.system)
 
 
-class Reduction:
+class ReducedEngines:
     """The searches of one system that answer questions by some of its states.
 
     What they do depends on how many states are met and never on time: so it is the same every time.
@@ -244,10 +249,10 @@ class Reduction:
     def __init__(self, system: System, limit: int = LIMIT) -> None:
         self.system = system
         self._limit = limit
-        self._ways: dict[Formula, Way | None] = {}
-        self._arranged: dict[tuple[InterchangeableInstances, ...], _Arranged] = {}
-        self._engines: dict[Way, ReducedEngine] = {}
-        self._is_too_much = False
+        self._ways: dict[Formula, ReductionMethod | None] = {}
+        self._arranged: dict[tuple[InterchangeableInstances, ...], _PermutedLayout] = {}
+        self._engines: dict[ReductionMethod, ReducedEngine] = {}
+        self._has_exceeded_limit = False
 
     def whole(self, limit: int) -> ExplicitEngine | None:
         """Return the engine that knows every state, if there are no more than that."""
@@ -270,55 +275,57 @@ class Reduction:
         if way is None:
             return None
         known = self._engines.get(way)
-        if known is None and not self._is_too_much:
+        if known is None and not self._has_exceeded_limit:
             try:
                 known = self._searched(way)
             except ResourceExhausted:
-                self._is_too_much = True
+                self._has_exceeded_limit = True
             if known is not None:
                 self._remember(way, known)
         return known
 
-    def _way(self, formula: Formula) -> Way | None:
+    def _way(self, formula: Formula) -> ReductionMethod | None:
         """Return how the formula can be answered by some of the states; None if it takes them all."""
         if formula not in self._ways:
-            self._ways[formula] = way_for(self.system, self._kin, formula)
+            self._ways[formula] = reduction_method(self.system, self._kin, formula)
         return self._ways[formula]
 
     @cached_property
     def _kin(self) -> tuple[SymmetryGroup, ...]:
         return Symmetry(self.system).kin
 
-    def _searched(self, way: Way) -> ReducedEngine | None:
+    def _searched(self, way: ReductionMethod) -> ReducedEngine | None:
         place = self._arranged.get(way.members)
         if place is None:
-            place = self._arranged[way.members] = _Arranged(with_adjacent_instances(self.system, way.members))
+            place = self._arranged[way.members] = _PermutedLayout(with_adjacent_instances(self.system, way.members))
         image = canonical_representative(place.packing, way.members) if way.members else None
 
-        def search(follow: Follow | None) -> Search:
+        def search(follow: StubbornFilter | None) -> ReducedSearch:
             initial = initial_states(place.system, place.packing, self._limit)
-            return Search(place.stepper, initial, follow, image, self._limit)
+            return ReducedSearch(place.stepper, initial, follow, image, self._limit)
 
-        follow = None if way.plan is None else Follow(StubbornSets(place.interference, way.plan.goals), way.plan)
+        follow = (
+            None if way.plan is None else StubbornFilter(StubbornSets(place.interference, way.plan.goals), way.plan)
+        )
         found = search(follow)
-        if not found.advance(_SAMPLE) and follow is not None and not follow.gains:
+        if not found.advance(_SAMPLE_STATES) and follow is not None and not follow.is_worthwhile:
             if image is None:
                 return None
             way, found = replace(way, plan=None), search(None)
         found.advance(self._limit + 1)
         return ReducedEngine(self.system, found.graph, way, image)
 
-    def _remember(self, way: Way, engine: ReducedEngine) -> None:
+    def _remember(self, way: ReductionMethod, engine: ReducedEngine) -> None:
         """Keep what was found for the next question, but not more of it than one search may meet."""
         if engine.size + sum(known.size for known in self._engines.values()) > self._limit:
             self._engines.clear()
         self._engines[way] = engine
 
 
-def way_for(system: System, kin: Iterable[SymmetryGroup], formula: Formula) -> Way | None:
+def reduction_method(system: System, kin: Iterable[SymmetryGroup], formula: Formula) -> ReductionMethod | None:
     """Return how some of the states answer the formula; None if it takes them all."""
     asked = None if system.is_synchronous or system.conditions else conditions(formula)
     if not asked:
         return None
     members, plan = interchangeable_instances(system, kin, asked), plan_for(formula)
-    return Way(members, plan) if members or plan is not None else None
+    return ReductionMethod(members, plan) if members or plan is not None else None

@@ -14,14 +14,14 @@ from math import prod
 from typing import TypeVar
 
 from cplc.engines.explicit.graph import Graph
-from cplc.engines.explicit.graph_checkpoint import begun, ended
+from cplc.engines.explicit.graph_checkpoint import finish_search, resume_search
 from cplc.logic.expressions import Read, reads
 from cplc.logic.formulas import Adjacent
 from cplc.records import dataclass
 from cplc.runtime import checkpointing, progress
 from cplc.runtime.limits import ResourceExhausted
 from cplc.runtime.work_budget import charge
-from cplc.statespace.packing import TABLE_SIZE, Numbers, Packing, Table
+from cplc.statespace.packing import MAX_TABLE_ENTRIES, MemoTable, Packing, StateIndex
 from cplc.system.model import System
 from cplc.system.satisfying_assignments import independent, satisfying_assignments
 from cplc.system.synchronous import Change, Player
@@ -36,11 +36,11 @@ _OFTEN = 256
 T = TypeVar("T")
 Bits = tuple[int, ...]
 """The actions that a player has, as bits of its choice."""
-Made = tuple[int, ...]
+Changes = tuple[int, ...]
 """The changes of a rule that may be made, by their positions."""
 Steering = tuple[tuple[int, Bits], ...]
 """Players whose choices are told apart, each with actions of it that come to the same."""
-_Joint = tuple[list["_Rule"], dict[Steering, list[tuple[Made, ...]]]]
+_JointOutcomes = tuple[list["_Rule"], dict[Steering, list[tuple[Changes, ...]]]]
 """Some rules, and what they may do together."""
 Restriction = tuple[str, str]
 """A choice, and the one action that counts."""
@@ -48,15 +48,15 @@ Restriction = tuple[str, str]
 
 def explore_rounds(system: System, limit: int) -> Graph:
     """Return the reachable part of a synchronous system, if it has no more states than the limit."""
-    rounds = Rounds(system)
+    rounds = RoundSuccessors(system)
     start = initial_states(rounds.packing, system, limit)
     room = _EDGES * limit
-    found = begun(
+    found = resume_search(
         system, start, rounds.packing.width, lambda state: [(0, after) for after in rounds.after(state, room)], limit
     )
     states, first, target = found.states, found.first, found.target
     count = before = len(states)
-    number = Numbers(states)
+    number = StateIndex(states)
     known, add, reached = number.adder(count), states.append, target.append
     for state in islice(states, len(first) - 1, None):  # grows
         for after in rounds.after(state, room - len(target)):
@@ -74,7 +74,7 @@ def explore_rounds(system: System, limit: int) -> Graph:
         if count > limit:
             raise ResourceExhausted(f"more than {limit:,} reachable states")
     charge(len(first) % _OFTEN)
-    ended(found)
+    finish_search(found)
     return Graph(rounds.packing, states, number, len(start), first, target, array("I", bytes(4 * len(target))))
 
 
@@ -91,7 +91,7 @@ def initial_states(packing: Packing, system: System, limit: int) -> list[int]:
     return [sum(bits) for bits in product(*parts)]
 
 
-class Rounds:
+class RoundSuccessors:
     """What the players may do in a packed state, and where that leads."""
 
     def __init__(self, system: System, only: Restriction | None = None, steered: Collection[str] = ()) -> None:
@@ -101,7 +101,7 @@ class Rounds:
         position = {player.choice: index for index, player in enumerate(system.players)}
         rules = [_Rule(self.packing, rule, position) for player in system.players for rule in player.rules]
         kept = frozenset(position[choice] for choice in steered)
-        self._groups = [_Group(self._players, some, kept) for some in _apart((rule, rule.asks) for rule in rules)]
+        self._groups = [_RuleGroup(self._players, some, kept) for some in _apart((rule, rule.asks) for rule in rules)]
         asked = {index for rule in rules for index in rule.asks}
         self._others = [player for index, player in enumerate(self._players) if index not in asked]
         """Nobody reads what they do; it only matters that they can do something."""
@@ -138,7 +138,7 @@ class _Player:
             if only is None or only[0] != player.choice or only[1] == action.name
         ]
         self.mask = packing.mask(name for action in player.actions for name in reads(action.allowed))
-        self.allowed = Table(lambda state: tuple(bits for allowed, bits in actions if allowed(state)))
+        self.allowed = MemoTable(lambda state: tuple(bits for allowed, bits in actions if allowed(state)))
 
 
 class _Rule:
@@ -153,7 +153,7 @@ class _Rule:
         self.seen = packing.mask((names | used) - position.keys())
         """Every bit of a state that matters to it."""
         self._packing = packing
-        guards = [(packing.mask(reads(change.guard)), Table(packing.condition(change.guard))) for change in changes]
+        guards = [(packing.mask(reads(change.guard)), MemoTable(packing.condition(change.guard))) for change in changes]
         self._updates = [
             (
                 ~packing.mask(name for name, _ in change.updates),
@@ -161,39 +161,41 @@ class _Rule:
             )
             for change in changes
         ]
-        self._made = Table(lambda pattern: tuple(n for n, (mask, holds) in enumerate(guards) if holds[pattern & mask]))
-        self._told: dict[tuple[int, tuple[Bits, ...]], _Told] = {}
-        self._ways: dict[tuple[Made, int], list[int]] = {}
+        self._made = MemoTable(
+            lambda pattern: tuple(n for n, (mask, holds) in enumerate(guards) if holds[pattern & mask])
+        )
+        self._told: dict[tuple[int, tuple[Bits, ...]], _RuleOutcomes] = {}
+        self._ways: dict[tuple[Changes, int], list[int]] = {}
 
-    def told(self, doing: int, free: Mapping[int, Bits]) -> _Told:
+    def told(self, doing: int, free: Mapping[int, Bits]) -> _RuleOutcomes:
         """Return the changes that may be made, with what those do who have no choice, by what the others do."""
         asked = [index for index in self.asks if index in free]
         key = doing & self._mask, tuple(free[index] for index in asked)
         known = self._told.get(key)
         if known is None:
-            if len(self._told) >= TABLE_SIZE:
+            if len(self._told) >= MAX_TABLE_ENTRIES:
                 self._told.clear()
             known = self._told[key] = self._worked_out(doing, asked, free)
         return known
 
-    def _worked_out(self, doing: int, asked: list[int], free: Mapping[int, Bits]) -> _Told:
+    def _worked_out(self, doing: int, asked: list[int], free: Mapping[int, Bits]) -> _RuleOutcomes:
         """Return only those that make a difference."""
         _check_together(len(free[index]) for index in asked)
         every = product(*(free[index] for index in asked))
-        told = _Told(asked, {chosen: self._made[doing + sum(chosen) & self._mask] for chosen in every})
+        told = _RuleOutcomes(asked, {chosen: self._made[doing + sum(chosen) & self._mask] for chosen in every})
         for index in asked:
             others = told.without(index)
             if all(len(set(made)) == 1 for made in others.values()):
                 left = [one for one in told.asked if one != index]
-                told = _Told(left, {chosen: made[0] for chosen, made in others.items()})
+                told = _RuleOutcomes(left, {chosen: made[0] for chosen, made in others.items()})
         return told
 
-    def ways(self, made: Made, state: int) -> list[int]:
+    def ways(self, made: Changes, state: int) -> list[int]:
         """Return the bits that change, one entry for each way; none where all these changes lead out of a domain."""
         key = made, state & self._used
         known = self._ways.get(key)
         if known is None:
-            if len(self._ways) >= TABLE_SIZE:
+            if len(self._ways) >= MAX_TABLE_ENTRIES:
                 self._ways.clear()
             found: dict[int, None] = {}
             for number in made:
@@ -208,27 +210,27 @@ class _Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _RuleOutcomes:
     """Which changes of a rule may be made, by what those do whom it asks and who have a choice."""
 
     asked: list[int]
-    made: dict[Bits, Made]
+    made: dict[Bits, Changes]
 
-    def without(self, player: int) -> dict[Bits, list[Made]]:
+    def without(self, player: int) -> dict[Bits, list[Changes]]:
         """Return the changes by what all others do, one entry for each thing that this player may do."""
         at = self.asked.index(player)
-        found: dict[Bits, list[Made]] = {}
+        found: dict[Bits, list[Changes]] = {}
         for chosen, made in self.made.items():
             found.setdefault(chosen[:at] + chosen[at + 1 :], []).append(made)
         return found
 
-    def after(self, player: int, action: int) -> tuple[Made, ...]:
+    def after(self, player: int, action: int) -> tuple[Changes, ...]:
         """Return the changes if a player does this, one entry for each thing that all others may do."""
         at = self.asked.index(player)
         return tuple(made for chosen, made in self.made.items() if chosen[at] == action)
 
 
-class _Group:
+class _RuleGroup:
     """Rules that ask the same players, directly or by way of other rules, and these players."""
 
     def __init__(self, players: Sequence[_Player], rules: Sequence[_Rule], steered: frozenset[int]) -> None:
@@ -240,8 +242,8 @@ class _Group:
             self.mask |= player.mask
         for rule in rules:
             self.mask |= rule.seen
-        self.table = Table(self._ways)
-        self._known: dict[tuple[int, ...], tuple[list[_Told], list[_Joint]]] = {}
+        self.table = MemoTable(self._ways)
+        self._known: dict[tuple[int, ...], tuple[list[_RuleOutcomes], list[_JointOutcomes]]] = {}
 
     def _ways(self, state: int) -> list[tuple[Steering, list[int]]]:
         """Return the bits that change, one entry for each way, by what is told apart; none if one has nothing to do."""
@@ -265,7 +267,7 @@ class _Group:
             ]
         return ways
 
-    def _changes(self, rules: Sequence[_Rule], joint: Sequence[tuple[Made, ...]], state: int) -> list[int]:
+    def _changes(self, rules: Sequence[_Rule], joint: Sequence[tuple[Changes, ...]], state: int) -> list[int]:
         """Return the bits that change, one entry for each way."""
         some: dict[int, None] = {}
         for made in joint:
@@ -276,19 +278,21 @@ class _Group:
             some.update(dict.fromkeys(combined))
         return list(some)
 
-    def _together(self, told: list[_Told], free: Mapping[int, Bits]) -> list[_Joint]:
+    def _together(self, told: list[_RuleOutcomes], free: Mapping[int, Bits]) -> list[_JointOutcomes]:
         """Return what rules may do, in groups that do not depend on each other."""
         key = tuple(map(id, told))  # what was told is kept with it, so no other has its identity
         known = self._known.get(key)
         if known is None:
-            if len(self._known) >= TABLE_SIZE:
+            if len(self._known) >= MAX_TABLE_ENTRIES:
                 self._known.clear()
             asking = ((pair, pair[1].asked) for pair in zip(self._rules, told, strict=True))
             known = self._known[key] = told, [_joint(members, free, self._steered) for members in _apart(asking)]
         return known[1]
 
 
-def _joint(rules: Sequence[tuple[_Rule, _Told]], free: Mapping[int, Bits], steered: frozenset[int]) -> _Joint:
+def _joint(
+    rules: Sequence[tuple[_Rule, _RuleOutcomes]], free: Mapping[int, Bits], steered: frozenset[int]
+) -> _JointOutcomes:
     """Return the changes that these rules may make together, whatever those do who are free to choose.
 
     Of actions that come to the same for each of these rules one is tried. What those do whose choices are told apart
@@ -298,13 +302,13 @@ def _joint(rules: Sequence[tuple[_Rule, _Told]], free: Mapping[int, Bits], steer
     kinds: list[list[Bits]] = []
     for index in asked:
         asking = [told for _, told in rules if index in told.asked]
-        alike: dict[tuple[tuple[Made, ...], ...], list[int]] = {}
+        alike: dict[tuple[tuple[Changes, ...], ...], list[int]] = {}
         for action in free[index]:
             alike.setdefault(tuple(told.after(index, action) for told in asking), []).append(action)
         kinds.append([tuple(actions) for actions in alike.values()])
     _check_together(map(len, kinds))
     apart = sum(index in steered for index in asked)
-    found: dict[Steering, dict[tuple[Made, ...], None]] = {}
+    found: dict[Steering, dict[tuple[Changes, ...], None]] = {}
     for actions in product(*kinds):
         chosen = dict(zip(asked, actions, strict=True))
         made = tuple(told.made[tuple(chosen[index][0] for index in told.asked)] for _, told in rules)
@@ -356,7 +360,7 @@ def adjacent(graph: Graph, system: System, formula: Adjacent, goal: bytes) -> by
 
 def _after_action(graph: Graph, system: System, only: Restriction) -> Callable[[int], list[int]]:
     """Return what gives the states after those rounds in which a player does this."""
-    rounds = Rounds(system, only)
+    rounds = RoundSuccessors(system, only)
     return lambda number: [graph.number[state] for state in rounds.after(graph.states[number], _MOST_TOGETHER)]
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from cplc.engines.on_the_fly.distance_heuristic import Compass, Guide
-from cplc.engines.on_the_fly.indistinguishability import View, Views
-from cplc.engines.on_the_fly.lazy_states import Moves, World
-from cplc.engines.on_the_fly.product import Hop, Product, product
-from cplc.engines.on_the_fly.reachable_states import Reached
-from cplc.engines.on_the_fly.search import Known, exists, nearest
-from cplc.engines.on_the_fly.synchronous_states import RoundWorld
+from cplc.engines.on_the_fly.distance_heuristic import DistanceHeuristic, ProductHeuristic
+from cplc.engines.on_the_fly.indistinguishability import Indistinguishability, ObservationClass
+from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
+from cplc.engines.on_the_fly.product import Product, ProductEdge, product
+from cplc.engines.on_the_fly.reachable_states import ReachableStates
+from cplc.engines.on_the_fly.search import SearchResults, exists, nearest
+from cplc.engines.on_the_fly.synchronous_states import LazySynchronousStateSpace
 from cplc.engines.on_the_fly.tableau import Tableau
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
@@ -41,7 +41,7 @@ from cplc.records import dataclass
 from cplc.runtime.limits import ResourceExhausted
 
 Test = Callable[[int], bool]
-Trail = list[tuple[int | None, int]]
+RunFromInitial = list[tuple[int | None, int]]
 """A run from an initial state: that state, then each step and where it leads."""
 
 _GUIDED = 400
@@ -57,22 +57,22 @@ def is_plain(formula: Formula) -> bool:
 
 
 @dataclass
-class Realm:
+class SharedSearchData:
     """What belongs to the system and not to a question: its states, views and estimates."""
 
-    world: World
-    reached: Reached
-    views: Views
-    compass: Compass
+    world: LazyStateSpace
+    reached: ReachableStates
+    views: Indistinguishability
+    compass: DistanceHeuristic
 
 
 @dataclass(frozen=True)
-class Runs:
+class PathSearch:
     """The search for a run on which a path formula has a value."""
 
     product: Product
-    known: Known
-    guide: Guide | None
+    known: SearchResults
+    guide: ProductHeuristic | None
 
     def some(self, starts: Iterable[int]) -> int | None:
         """Return one of the states from which there is such a run."""
@@ -83,13 +83,15 @@ class Runs:
 class Checker:
     """Decides state formulas in states of one system, on runs where these roles keep going."""
 
-    def __init__(self, realm: Realm, assuming: frozenset[str], moves: Callable[[int], Moves] | None = None) -> None:
+    def __init__(
+        self, realm: SharedSearchData, assuming: frozenset[str], moves: Callable[[int], Successors] | None = None
+    ) -> None:
         self.realm = realm
         self.moves = realm.world.moves if moves is None else moves
         self.assuming = assuming
         self._tests: dict[Formula, Test] = {}
-        self._runs: dict[tuple[Formula, bool, Taken | None], Runs] = {}
-        self._others: dict[tuple[Formula, View], int | None] = {}
+        self._runs: dict[tuple[Formula, bool, Taken | None], PathSearch] = {}
+        self._others: dict[tuple[Formula, ObservationClass], int | None] = {}
         self._steps: dict[Taken, frozenset[int]] = {}
         self._led_from: dict[Adjacent, dict[int, int]] = {}
 
@@ -153,7 +155,7 @@ class Checker:
 
     # --- runs
 
-    def runs(self, path: Formula, value: bool, along: Taken | None) -> Runs:
+    def runs(self, path: Formula, value: bool, along: Taken | None) -> PathSearch:
         """Return the search for fair runs on which the path formula has the value."""
         key = (path, value, along)
         known = self._runs.get(key)
@@ -161,7 +163,7 @@ class Checker:
             known = self._runs[key] = self._new_runs(path, value, along, fair=True)
         return known
 
-    def _new_runs(self, path: Formula, value: bool, along: Taken | None, *, fair: bool) -> Runs:
+    def _new_runs(self, path: Formula, value: bool, along: Taken | None, *, fair: bool) -> PathSearch:
         system = self.realm.world.system
         tableau = Tableau(path, value, is_plain)
         justice = system.constraints(self.assuming) if fair else ()
@@ -170,7 +172,9 @@ class Checker:
         built = product(
             self.realm.world, self.moves, tableau, self.test, along, justice, conditions, self._steps_of, endless
         )
-        return Runs(built, Known(), Guide(self.realm.compass, built) if self.realm.world.rests else None)
+        return PathSearch(
+            built, SearchResults(), ProductHeuristic(self.realm.compass, built) if self.realm.world.rests else None
+        )
 
     def _must_go_on(self, formula: OnPaths) -> bool:
         """Whether a run that stops shows nothing: in rounds all but those of CTL, or all if there is fairness."""
@@ -202,7 +206,7 @@ class Checker:
 
     # --- states that can be reached, whatever is fair
 
-    def met(self, formula: Formula, effort: int | None = None) -> Trail | None:
+    def met(self, formula: Formula, effort: int | None = None) -> RunFromInitial | None:
         """Return a run to a reachable state that satisfies the formula, if there is one.
 
         With a limit to the effort None may also mean that none was found.
@@ -212,17 +216,17 @@ class Checker:
         found = nearest(runs.product, runs.known, starts, runs.guide, effort)
         if found is None:
             return None
-        trail: Trail = [(None, runs.product.split(found)[0])]
-        while isinstance(hop := runs.known.ways[found], Hop):
+        trail: RunFromInitial = [(None, runs.product.split(found)[0])]
+        while isinstance(hop := runs.known.ways[found], ProductEdge):
             found = hop.target
             trail.append((hop.step, runs.product.split(found)[0]))
         return trail
 
-    def way_to(self, state: int) -> Trail:
+    def way_to(self, state: int) -> RunFromInitial:
         """Return a run from an initial state to one that is reachable."""
         reached = self.realm.reached
         if not reached.has(state):
-            whole = View(self.realm.views.whole, state)
+            whole = ObservationClass(self.realm.views.whole, state)
             trail = self.met(Atom(self.realm.views.condition(whole), "state"), _GUIDED)
             if trail is not None:
                 reached.note(trail)
@@ -230,7 +234,7 @@ class Checker:
                 next(reached.alike(whole))
         return reached.way_to(state)
 
-    def other(self, formula: Formula, value: bool, view: View, here: int) -> int | None:
+    def other(self, formula: Formula, value: bool, view: ObservationClass, here: int) -> int | None:
         """Return a reachable state of the view in which the formula has the value, ``here`` if it is one."""
         claim = formula if value else Not(formula)
         inside = view.sight.of(here) == view.pattern and self.counts(here)
@@ -242,7 +246,7 @@ class Checker:
             self._others[key] = None if alike and inside else self._other(self._counting(claim), view)
         return self._others[key]
 
-    def _is_seen(self, formula: Formula, view: View) -> bool:
+    def _is_seen(self, formula: Formula, view: ObservationClass) -> bool:
         """Whether the formula has one value in all the states of the view.
 
         A condition on what is observed does, and so does all that somebody knows who observes no more.
@@ -260,7 +264,7 @@ class Checker:
             case _:
                 return False
 
-    def _other(self, claim: Formula, view: View) -> int | None:
+    def _other(self, claim: Formula, view: ObservationClass) -> int | None:
         reached, test = self.realm.reached, self.test(claim)
         for state in reached.known(view):
             if test(state):
@@ -274,9 +278,11 @@ class Checker:
 
     # --- rounds
 
-    def _world(self) -> RoundWorld:
+    def _world(self) -> LazySynchronousStateSpace:
         world = self.realm.world
-        assert isinstance(world, RoundWorld), "only in rounds one state is said to be one round from another"
+        assert isinstance(world, LazySynchronousStateSpace), (
+            "only in rounds one state is said to be one round from another"
+        )
         return world
 
     def ahead(self, formula: Adjacent, state: int) -> int | None:
@@ -293,7 +299,7 @@ class Checker:
         if found is None:
             test, ahead = self.test(self._counting(formula.operand)), self._world().neighbours(formula)
             found = {}
-            for before in filter(test, self.realm.reached.alike(View(self.realm.views.nothing, 0))):
+            for before in filter(test, self.realm.reached.alike(ObservationClass(self.realm.views.nothing, 0))):
                 found.update(dict.fromkeys(ahead(before), before))
             self._led_from[formula] = found
         return found.get(state)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import product
 
-from cplc.engines.on_the_fly.lazy_states import World
+from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
 from cplc.engines.on_the_fly.product import Node, Product
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
@@ -48,10 +48,10 @@ _ALL: _Tree = ("all", ())
 _NEVER: _Tree = ("any", ())
 
 
-class Compass:
+class DistanceHeuristic:
     """Estimates for one system; what the steps can bring about is worked out where it is asked for."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: LazyStateSpace) -> None:
         self.world = world
         self.system = world.system
         self._writers: dict[str, list[int]] = {}
@@ -250,10 +250,10 @@ def _cheapest(tree: _Tree, is_so: Callable[[Fact], bool], cost: dict[Fact, int])
 # --- what a formula wants
 
 
-class Guide:
+class ProductHeuristic:
     """How far a node of a product is from where its run ends well."""
 
-    def __init__(self, compass: Compass, runs: Product) -> None:
+    def __init__(self, compass: DistanceHeuristic, runs: Product) -> None:
         self._compass = compass
         self._product = runs
         self._stages = _stages(runs)
@@ -317,7 +317,7 @@ def _stages(runs: Product) -> dict[int, int]:
     return stages
 
 
-def wish(compass: Compass, formula: Formula, value: bool) -> _Tree:
+def wish(compass: DistanceHeuristic, formula: Formula, value: bool) -> _Tree:
     """Return a condition that is often met where the formula has the value."""
     match formula:
         case Atom(condition):

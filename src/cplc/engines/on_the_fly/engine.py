@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cplc.engines.ctl_fragment import Plan, plan_for
-from cplc.engines.on_the_fly.checker import Checker, Realm
-from cplc.engines.on_the_fly.distance_heuristic import Compass
-from cplc.engines.on_the_fly.evidence import Explainer
-from cplc.engines.on_the_fly.indistinguishability import View, Views
-from cplc.engines.on_the_fly.lazy_states import World
-from cplc.engines.on_the_fly.reachable_states import Reached
-from cplc.engines.on_the_fly.stubborn_successors import Sparing
-from cplc.engines.on_the_fly.synchronous_states import RoundWorld
+from cplc.engines.on_the_fly.checker import Checker, SharedSearchData
+from cplc.engines.on_the_fly.distance_heuristic import DistanceHeuristic
+from cplc.engines.on_the_fly.evidence import EvidenceBuilder
+from cplc.engines.on_the_fly.indistinguishability import Indistinguishability, ObservationClass
+from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
+from cplc.engines.on_the_fly.reachable_states import ReachableStates
+from cplc.engines.on_the_fly.stubborn_successors import StubbornSuccessors
+from cplc.engines.on_the_fly.synchronous_states import LazySynchronousStateSpace
 from cplc.logic.formulas import Enforces, Formula, OnPaths, subformulas
 from cplc.runtime.limits import ResourceExhausted
 from cplc.system.model import State, System
@@ -43,8 +43,10 @@ class OnTheFlyEngine:
         if system.recurring:
             raise ResourceExhausted("the engine `onthefly` does not decide fairness that speaks of knowledge or paths")
         self.system = system
-        world = (RoundWorld if system.is_synchronous else World)(system, limit, effort)
-        self._realm = Realm(world, Reached(world), Views(world), Compass(world))
+        world = (LazySynchronousStateSpace if system.is_synchronous else LazyStateSpace)(system, limit, effort)
+        self._realm = SharedSearchData(
+            world, ReachableStates(world), Indistinguishability(world), DistanceHeuristic(world)
+        )
         self._checkers: dict[tuple[frozenset[str], Plan | None], Checker] = {}
         self._may_spare = not (system.is_synchronous or system.conditions)
 
@@ -62,7 +64,7 @@ class OnTheFlyEngine:
         failing = self._counterexample(formula, assuming)
         holds = failing is None
         state = next(self._beginning(), next(self._realm.world.initial())) if failing is None else failing
-        return holds, Explainer(self._checker(assuming, formula)).evidence(formula, state, holds)
+        return holds, EvidenceBuilder(self._checker(assuming, formula)).evidence(formula, state, holds)
 
     def holds(self, formula: Formula, state: State, assuming: frozenset[str] = frozenset()) -> bool:
         """Whether a reachable state satisfies the formula."""
@@ -76,7 +78,7 @@ class OnTheFlyEngine:
     def count(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> tuple[int, int]:
         """Return how many reachable states satisfy the formula, and how many there are."""
         test = self._checker(assuming).test(formula)
-        values = [test(state) for state in self._realm.reached.alike(View(self._realm.views.nothing, 0))]
+        values = [test(state) for state in self._realm.reached.alike(ObservationClass(self._realm.views.nothing, 0))]
         return sum(values), len(values)
 
     def run_to_first(self, formula: Formula, assuming: frozenset[str] = frozenset()) -> Run | None:
@@ -85,8 +87,8 @@ class OnTheFlyEngine:
         States are met breadth-first and apart from those of other questions, whose searches follow estimates.
         """
         world, test = self._realm.world, self._checker(assuming).test(formula)
-        reached = Reached(world)
-        state = next(filter(test, reached.alike(View(self._realm.views.nothing, 0))), None)
+        reached = ReachableStates(world)
+        state = next(filter(test, reached.alike(ObservationClass(self._realm.views.nothing, 0))), None)
         if state is None:
             return None
         (_, start), *steps = reached.way_to(state)
@@ -98,7 +100,7 @@ class OnTheFlyEngine:
         plan = plan_for(formula) if formula is not None and self._may_spare else None
         known = self._checkers.get((assuming, plan))
         if known is None:
-            moves = None if plan is None else Sparing(self._realm.world, plan)
+            moves = None if plan is None else StubbornSuccessors(self._realm.world, plan)
             known = self._checkers[assuming, plan] = Checker(self._realm, assuming, moves)
         return known
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cplc.engines.on_the_fly.checker import Checker, Runs, Trail, is_plain
-from cplc.engines.on_the_fly.indistinguishability import View
-from cplc.engines.on_the_fly.product import End, Hop, Loop
+from cplc.engines.on_the_fly.checker import Checker, PathSearch, RunFromInitial, is_plain
+from cplc.engines.on_the_fly.indistinguishability import ObservationClass
+from cplc.engines.on_the_fly.product import AcceptingCycle, GoodPrefix, ProductEdge
 from cplc.engines.on_the_fly.tableau import Claim, Edge
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
@@ -32,7 +32,7 @@ from cplc.system.trace import Evidence, Move, Run
 Part = tuple[int, Evidence]
 
 
-class Explainer:
+class EvidenceBuilder:
     """Makes evidence from what one checker knows."""
 
     def __init__(self, checker: Checker) -> None:
@@ -117,7 +117,7 @@ class Explainer:
 
     # --- runs
 
-    def _run(self, formula: Formula, state: int, runs: Runs, holds: bool) -> Evidence:
+    def _run(self, formula: Formula, state: int, runs: PathSearch, holds: bool) -> Evidence:
         """Follow the way that the search has found."""
         runs.some((state,))
         node = runs.product.node(state)
@@ -129,22 +129,22 @@ class Explainer:
             if edge is not None:
                 parts.extend(self._parts(len(moves), state, edge.claims))
 
-        def go(hop: Hop) -> int:
+        def go(hop: ProductEdge) -> int:
             see(hop.edge, runs.product.split(node)[0])
             moves.append(
                 Move(hop.step if self._world.rests else None, self._world.state(runs.product.split(hop.target)[0]))
             )
             return hop.target
 
-        while isinstance(way := runs.known.ways[node], Hop):
+        while isinstance(way := runs.known.ways[node], ProductEdge):
             node = go(way)
         match way:
-            case End(edge):
+            case GoodPrefix(edge):
                 last, _ = runs.product.split(node)
                 see(edge, last)
                 if runs.product.endless is not None:
                     parts.append((len(moves), self.evidence(SOME_FAIR_RUN, last, True)))
-            case Loop(hops):
+            case AcceptingCycle(hops):
                 loop = len(moves)
                 for hop in hops:
                     node = go(hop)
@@ -159,7 +159,9 @@ class Explainer:
 
     # --- pairs of states
 
-    def _pair(self, formula: Formula, state: int, claim: Claim, view: View, agents: tuple[str, ...]) -> Evidence:
+    def _pair(
+        self, formula: Formula, state: int, claim: Claim, view: ObservationClass, agents: tuple[str, ...]
+    ) -> Evidence:
         other = self.checker.other(*claim, view, state)
         assert other is not None, "two states are said to be related and the other one cannot be found"
         return self._pair_with(other, formula, state, claim, agents)
@@ -189,6 +191,6 @@ class Explainer:
         return found
 
     def _way_to(self, state: int) -> Run:
-        trail: Trail = self.checker.way_to(state)
+        trail: RunFromInitial = self.checker.way_to(state)
         moves = tuple(Move(step if self._world.rests else None, self._world.state(after)) for step, after in trail[1:])
         return Run(self._world.state(trail[0][1]), moves)

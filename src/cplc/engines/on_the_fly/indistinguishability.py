@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cplc.engines.on_the_fly.lazy_states import World
+from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
 from cplc.logic.expressions import Const, Expr, Read, conj, equal, negate, reads
 from cplc.records import dataclass
 from cplc.system.model import System
 
 
-class Sight:
+class Observation:
     """What somebody observes of a state: the variables under a mask, and the values of some conditions."""
 
-    def __init__(self, world: World, mask: int, conditions: tuple[Expr, ...] = ()) -> None:
+    def __init__(self, world: LazyStateSpace, mask: int, conditions: tuple[Expr, ...] = ()) -> None:
         self.mask = mask
         self.conditions = conditions
         self._width = world.packing.width
@@ -34,42 +34,42 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ObservationClass:
     """The states of which the same is observed."""
 
-    sight: Sight
+    sight: Observation
     pattern: int
 
 
-class Views:
+class Indistinguishability:
     """Where the labels lead, in one system."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: LazyStateSpace) -> None:
         self.world = world
         self.system: System = world.system
-        self._of_agents: dict[tuple[str, ...], Sight] = {}
-        self._of_observers: dict[tuple[Expr, ...], Sight] = {}
-        self.whole = Sight(world, (1 << world.packing.width) - 1)
-        self.nothing = Sight(world, 0)
+        self._of_agents: dict[tuple[str, ...], Observation] = {}
+        self._of_observers: dict[tuple[Expr, ...], Observation] = {}
+        self.whole = Observation(world, (1 << world.packing.width) - 1)
+        self.nothing = Observation(world, 0)
 
-    def alike(self, agents: tuple[str, ...], state: int) -> View:
+    def alike(self, agents: tuple[str, ...], state: int) -> ObservationClass:
         """Return the states that look the same to all of these agents together."""
         sight = self._of_agents.get(agents)
         if sight is None:
             local = (name for agent in agents for name in self.system.agent[agent].local)
-            sight = self._of_agents[agents] = Sight(self.world, self.world.packing.mask(local))
-        return View(sight, sight.of(state))
+            sight = self._of_agents[agents] = Observation(self.world, self.world.packing.mask(local))
+        return ObservationClass(sight, sight.of(state))
 
-    def agreeing(self, observed: tuple[Expr, ...], state: int) -> View:
+    def agreeing(self, observed: tuple[Expr, ...], state: int) -> ObservationClass:
         """Return the states in which these variables and conditions are as they are here."""
         sight = self._of_observers.get(observed)
         if sight is None:
             mask = self.world.packing.mask(expr.variable for expr in observed if isinstance(expr, Read))
             conditions = tuple(expr for expr in observed if not isinstance(expr, Read))
-            sight = self._of_observers[observed] = Sight(self.world, mask, conditions)
-        return View(sight, sight.of(state))
+            sight = self._of_observers[observed] = Observation(self.world, mask, conditions)
+        return ObservationClass(sight, sight.of(state))
 
-    def condition(self, view: View) -> Expr:
+    def condition(self, view: ObservationClass) -> Expr:
         """Return the view as a condition on the variables."""
         packing, sight = self.world.packing, view.sight
         values = [
@@ -81,7 +81,7 @@ class Views:
             values.append(condition if view.pattern >> bit & 1 else negate(condition))
         return conj(values)
 
-    def determines(self, sight: Sight, observed: Iterable[Expr]) -> bool:
+    def determines(self, sight: Observation, observed: Iterable[Expr]) -> bool:
         """Whether what is observed has one value in all states that look the same."""
         return all(
             expr in sight.conditions or self.world.packing.mask(reads(expr)) & ~sight.mask == 0 for expr in observed

@@ -10,10 +10,10 @@ from cplc.logic.expressions import Expr, reads
 from cplc.runtime import progress
 from cplc.runtime.limits import ResourceExhausted
 from cplc.runtime.work_budget import charge
-from cplc.statespace.packing import Packing, Table
+from cplc.statespace.packing import MemoTable, Packing
 from cplc.system.model import State, System
 
-Moves = tuple[tuple[int, int], ...]
+Successors = tuple[tuple[int, int], ...]
 """The step and the state after it, for each way to go; the idle step is not among them. Rounds have the number 0."""
 
 _REMEMBERED = 1 << 15
@@ -23,7 +23,7 @@ _READS = 64
 """So many variables are read in the time that it takes to look at a state."""
 
 
-class World:
+class LazyStateSpace:
     """One system on packed states; it counts what its users store and do, and stops them at the limits."""
 
     def __init__(self, system: System, limit: int, effort: int | None = None) -> None:
@@ -35,7 +35,7 @@ class World:
         self._effort = effort
         self._groups = _groups(self.packing, system, self.spend)
         self._effects = [_Effect(self.packing, system, number) for number in range(len(system.steps))]
-        self._known: dict[int, Moves] = {}
+        self._known: dict[int, Successors] = {}
 
     def store(self, number: int = 1) -> None:
         """Account for so many states more in somebody's memory."""
@@ -70,7 +70,7 @@ class World:
     def state(self, packed: int) -> State:
         return self.packing.unpack(packed)
 
-    def moves(self, state: int) -> Moves:
+    def moves(self, state: int) -> Successors:
         """Return every step that is possible and where it leads, in the order of the steps."""
         known = self._known.get(state)
         if known is None:
@@ -85,11 +85,13 @@ class World:
     def condition(self, expr: Expr) -> Callable[[int], bool]:
         """Return the condition as a function of the state that remembers what it saw."""
         mask = self.packing.mask(reads(expr))
-        holds = Table(self.packing.condition(expr))
+        holds = MemoTable(self.packing.condition(expr))
         return lambda state: holds[state & mask]
 
 
-def _groups(packing: Packing, system: System, spend: Callable[[int], None]) -> list[tuple[int, Table[tuple[int, ...]]]]:
+def _groups(
+    packing: Packing, system: System, spend: Callable[[int], None]
+) -> list[tuple[int, MemoTable[tuple[int, ...]]]]:
     """Return which steps are enabled as few functions, each of few bits of the state."""
     masks = {number: packing.mask(reads(step.guard)) for number, step in enumerate(system.steps)}
     together: list[tuple[int, list[int]]] = []
@@ -107,7 +109,7 @@ def _groups(packing: Packing, system: System, spend: Callable[[int], None]) -> l
 
 def _enabled(
     packing: Packing, system: System, members: Sequence[int], spend: Callable[[int], None]
-) -> Table[tuple[int, ...]]:
+) -> MemoTable[tuple[int, ...]]:
     """Return the enabled steps as a function of the bits they read; evaluating wide guards is accounted for as work."""
     guards = [(number, packing.condition(system.steps[number].guard)) for number in members]
     effort = sum(len(reads(system.steps[number].guard)) for number in members) // _READS
@@ -116,7 +118,7 @@ def _enabled(
         spend(effort)
         return tuple(number for number, holds in guards if holds(pattern))
 
-    return Table(enabled)
+    return MemoTable(enabled)
 
 
 class _Effect:
@@ -132,7 +134,7 @@ class _Effect:
             dict.fromkeys(packing.bits(name, value) for value in system.variable[name].initial) for name in step.free
         )
         self._freed = tuple(map(sum, product(*choices)))
-        self._written = Table(self._write)
+        self._written = MemoTable(self._write)
 
     def targets(self, state: int) -> tuple[int, ...]:
         """Return where the step leads from a state in which it is enabled."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
 
-from cplc.engines.on_the_fly.lazy_states import Moves, World
+from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
 from cplc.engines.on_the_fly.tableau import Edge, Tableau
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula, Taken
@@ -24,7 +24,7 @@ _STATE = (1 << _BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Hop:
+class ProductEdge:
     """An edge of the automaton taken together with a step of the system, or with the idle one (None)."""
 
     edge: Edge
@@ -34,17 +34,17 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class GoodPrefix:
     """Nothing is left to show after these hops, and any fair run goes on from there."""
 
     edge: Edge | None
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class AcceptingCycle:
     """The run goes round by these hops for ever."""
 
-    hops: tuple[Hop, ...]
+    hops: tuple[ProductEdge, ...]
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Product:
     A mark is met on a hop, a bit for each: untils of the formula, justice, conditions of fairness.
     """
 
-    world: World
-    moves: Callable[[int], Moves]
+    world: LazyStateSpace
+    moves: Callable[[int], Successors]
     """What may come next in a state, as far as it is of interest."""
     tableau: Tableau
     test: Callable[[Formula], Test]
@@ -117,7 +117,7 @@ class Product:
             else:
                 yield edge
 
-    def hops(self, node: Node) -> Iterator[Hop]:
+    def hops(self, node: Node) -> Iterator[ProductEdge]:
         """Yield the ways to go on; for each edge the idle step comes first."""
         state = node >> _BITS
         moves: Sequence[tuple[int, int]] | None = None
@@ -127,27 +127,27 @@ class Product:
                 moves, here = self._moves(state)
             marks = edge.marks | here
             if edge.may_idle and self.world.rests:
-                yield Hop(edge, None, state << _BITS | edge.target, marks)
+                yield ProductEdge(edge, None, state << _BITS | edge.target, marks)
             wanted = [(self.steps_of(taken), value) for taken, value in edge.demands]
             justice = self.justice
             for step, after in moves:
                 if wanted and any((step in steps) is not value for steps, value in wanted):
                     continue
-                yield Hop(edge, step, after << _BITS | edge.target, marks | justice[step])
+                yield ProductEdge(edge, step, after << _BITS | edge.target, marks | justice[step])
 
-    def outcome(self, node: Node) -> End | Loop | None:
+    def outcome(self, node: Node) -> GoodPrefix | AcceptingCycle | None:
         """Return how a run from there can be seen to end well without going anywhere, if it can."""
         if self.is_done(node):
-            return End(None)
+            return GoodPrefix(None)
         state, here = node & _STATE, None
         for edge in self.open_edges(node):
             if edge.target == self.tableau.done and not edge.demands and self._goes_on(node):
-                return End(edge)
+                return GoodPrefix(edge)
             if edge.target == state and edge.may_idle and self.world.rests:
                 if here is None:
                     here = self._moves(node >> _BITS)[1]
                 if edge.marks | here == self.all_marks:
-                    return Loop((Hop(edge, None, node, edge.marks | here),))
+                    return AcceptingCycle((ProductEdge(edge, None, node, edge.marks | here),))
         return None
 
     def _moves(self, state: int) -> tuple[Sequence[tuple[int, int]], int]:
@@ -166,8 +166,8 @@ class Product:
 
 
 def product(
-    world: World,
-    moves: Callable[[int], Moves],
+    world: LazyStateSpace,
+    moves: Callable[[int], Successors],
     tableau: Tableau,
     test: Callable[[Formula], Test],
     along: Taken | None,

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cplc.engines.on_the_fly.indistinguishability import Sight, View
-from cplc.engines.on_the_fly.lazy_states import World
+from cplc.engines.on_the_fly.indistinguishability import Observation, ObservationClass
+from cplc.engines.on_the_fly.lazy_states import LazyStateSpace
 
 _CHUNK = 64
 
 
-class Reached:
+class ReachableStates:
     """Reachable states in breadth-first order, as many as have been asked for, and by what can be seen of them."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: LazyStateSpace) -> None:
         self.world = world
         self.states: list[int] = []
         self._came: dict[int, tuple[int, int] | None] = {}
         self._next = 0
-        self._views: dict[Sight, tuple[dict[int, list[int]], list[int]]] = {}
+        self._views: dict[Observation, tuple[dict[int, list[int]], list[int]]] = {}
         self._begun = False
         self._attempts = 0
 
@@ -58,7 +58,7 @@ class Reached:
             self._came[state] = came
             self.states.append(state)
 
-    def alike(self, view: View) -> Iterator[int]:
+    def alike(self, view: ObservationClass) -> Iterator[int]:
         """Yield every reachable state of the view, those that have been reached already first."""
         position = 0
         while True:
@@ -68,7 +68,7 @@ class Reached:
             if not self.more():
                 return
 
-    def known(self, view: View) -> list[int]:
+    def known(self, view: ObservationClass) -> list[int]:
         """Return the states of the view that have been reached so far."""
         views, done = self._views.setdefault(view.sight, ({}, [0]))
         for state in self.states[done[0] :]:

@@ -14,20 +14,20 @@ from dataclasses import field
 from heapq import heappop, heappush
 from itertools import count
 
-from cplc.engines.on_the_fly.product import End, Hop, Loop, Node, Product
+from cplc.engines.on_the_fly.product import AcceptingCycle, GoodPrefix, Node, Product, ProductEdge
 from cplc.records import dataclass
 
 _FIRST_EFFORT = 512
 """Nodes that are met and nodes that are looked at, all in all."""
 
-Way = Hop | End | Loop
+Way = ProductEdge | GoodPrefix | AcceptingCycle
 """From a node on a good run: the next hop, or how it goes on for ever."""
-Guide = Callable[[Node], tuple[int, int, frozenset[int]]]
+Heuristic = Callable[[Node], tuple[int, int, frozenset[int]]]
 """How far a node is from the goal (stages of the formula, then steps), and the steps that help."""
 
 
 @dataclass
-class Known:
+class SearchResults:
     """What the searches of one product have found out."""
 
     hopeless: set[Node] = field(default_factory=set)
@@ -36,16 +36,16 @@ class Known:
     """Nodes from which some run is, and how it goes on."""
 
 
-def exists(product: Product, known: Known, starts: Iterable[Node], guide: Guide | None) -> Node | None:
-    """Return one of the nodes from which some good run begins; `Known.ways` tells how it goes on."""
+def exists(product: Product, known: SearchResults, starts: Iterable[Node], guide: Heuristic | None) -> Node | None:
+    """Return one of the nodes from which some good run begins; `SearchResults.ways` tells how it goes on."""
     open_starts = []
     for start in starts:
         if start in known.ways:
             return start
         if start not in known.hopeless:
             open_starts.append(start)
-    sprint = _Nearest(product, known, open_starts, guide)
-    dive = None if product.finite else _Deepest(product, known, open_starts)
+    sprint = _BestFirstSearch(product, known, open_starts, guide)
+    dive = None if product.finite else _SccSearch(product, known, open_starts)
     effort = _FIRST_EFFORT
     while not sprint.hopeless and (dive is None or not dive.hopeless):
         found = sprint.advance(effort)
@@ -58,26 +58,26 @@ def exists(product: Product, known: Known, starts: Iterable[Node], guide: Guide 
 
 
 def nearest(
-    product: Product, known: Known, starts: Iterable[Node], guide: Guide | None, effort: int | None
+    product: Product, known: SearchResults, starts: Iterable[Node], guide: Heuristic | None, effort: int | None
 ) -> Node | None:
     """Return one of the nodes from which a run that ends well begins, if there is one; or give up after some effort."""
-    sprint = _Nearest(product, known, list(starts), guide)
+    sprint = _BestFirstSearch(product, known, list(starts), guide)
     found = sprint.advance(_FIRST_EFFORT if effort is None else min(effort, _FIRST_EFFORT))
     while found is None and not sprint.over and effort is None:
         found = sprint.advance(_FIRST_EFFORT)
     return found if found is not None or effort is None else sprint.advance(effort)
 
 
-class _Nearest:
+class _BestFirstSearch:
     """A search for a node whose outcome is good: breadth-first at the beginning, then led by the guide."""
 
-    def __init__(self, product: Product, known: Known, starts: list[Node], guide: Guide | None) -> None:
+    def __init__(self, product: Product, known: SearchResults, starts: list[Node], guide: Heuristic | None) -> None:
         self.product = product
         self.known = known
         self.guide = guide
         self.over = False
         """Every node has been looked at."""
-        self._came: dict[Node, tuple[Node, Hop] | None] = dict.fromkeys(starts)
+        self._came: dict[Node, tuple[Node, ProductEdge] | None] = dict.fromkeys(starts)
         self._starts = starts
         self._led = False
         self._near: deque[Node] = deque(starts)
@@ -148,7 +148,7 @@ class _Nearest:
 
 
 @dataclass(slots=True)
-class _Root:
+class _SccRoot:
     """The first node of a part that is strongly connected as far as is known, and the marks met within it."""
 
     index: int
@@ -157,10 +157,10 @@ class _Root:
     marks: int = 0
 
 
-class _Deepest:
+class _SccSearch:
     """A depth-first search for a strongly connected part that meets every mark."""
 
-    def __init__(self, product: Product, known: Known, starts: list[Node]) -> None:
+    def __init__(self, product: Product, known: SearchResults, starts: list[Node]) -> None:
         self.product = product
         self.known = known
         self.hopeless = False
@@ -168,8 +168,8 @@ class _Deepest:
         self._goal = product.all_marks
         self._index: dict[Node, int] = {}
         self._live: list[Node] = []
-        self._roots: list[_Root] = []
-        self._path: list[tuple[Node, Iterator[Hop], Hop | None]] = []
+        self._roots: list[_SccRoot] = []
+        self._path: list[tuple[Node, Iterator[ProductEdge], ProductEdge | None]] = []
         self._starts = starts[::-1]
 
     def advance(self, effort: int) -> Node | None:
@@ -198,7 +198,7 @@ class _Deepest:
                 effort -= 1
         return None
 
-    def _enter(self, node: Node, hop: Hop | None) -> bool:
+    def _enter(self, node: Node, hop: ProductEdge | None) -> bool:
         """Go on to a new node; return whether all is well there."""
         outcome = self.known.ways.get(node) or self.product.outcome(node)
         if outcome is not None:
@@ -207,12 +207,12 @@ class _Deepest:
             return True
         self.product.world.store()
         self._index[node] = len(self._live)
-        self._roots.append(_Root(len(self._live), hop.marks if hop is not None else 0))
+        self._roots.append(_SccRoot(len(self._live), hop.marks if hop is not None else 0))
         self._live.append(node)
         self._path.append((node, self.product.hops(node), hop))
         return False
 
-    def _remember(self, length: int, last: Hop | None) -> None:
+    def _remember(self, length: int, last: ProductEdge | None) -> None:
         """Note the way along the path, up to the given length, and by the last hop from there."""
         for position in range(length - 1, -1, -1):
             if last is not None:
@@ -230,7 +230,7 @@ class _Deepest:
             self.known.hopeless.update(self._live[index:])
             del self._live[index:]
 
-    def _close(self, hop: Hop) -> bool:
+    def _close(self, hop: ProductEdge) -> bool:
         """Join what the hop connects; return whether the part now meets every mark."""
         index = self._index[hop.target]
         marks = hop.marks
@@ -243,16 +243,16 @@ class _Deepest:
             return False
         part = set(self._live[top.index :])
         entry = self._live[top.index]
-        self.known.ways[entry] = Loop(loop(self.product, entry, part))
+        self.known.ways[entry] = AcceptingCycle(loop(self.product, entry, part))
         length = next(number for number, (node, _, _) in enumerate(self._path) if node == entry)
         self._remember(length, self._path[length][2])
         return True
 
 
-def loop(product: Product, entry: Node, part: set[Node]) -> tuple[Hop, ...]:
+def loop(product: Product, entry: Node, part: set[Node]) -> tuple[ProductEdge, ...]:
     """Return a way round through a strongly connected part that meets every mark, each at the next occasion."""
     missing = product.all_marks
-    found: list[Hop] = []
+    found: list[ProductEdge] = []
     node = entry
     while missing:
         way = _way(product, node, part, missing, None)
@@ -265,9 +265,9 @@ def loop(product: Product, entry: Node, part: set[Node]) -> tuple[Hop, ...]:
     return tuple(found)
 
 
-def _way(product: Product, start: Node, part: set[Node], marks: int, end: Node | None) -> list[Hop]:
+def _way(product: Product, start: Node, part: set[Node], marks: int, end: Node | None) -> list[ProductEdge]:
     """Return the shortest way within the part whose last hop meets one of the marks or leads to the end."""
-    came: dict[Node, tuple[Node, Hop] | None] = {start: None}
+    came: dict[Node, tuple[Node, ProductEdge] | None] = {start: None}
     waiting = deque((start,))
     while waiting:
         node = waiting.popleft()

@@ -7,7 +7,7 @@ chooses; and if choosing leaves out little it stops to choose.
 from __future__ import annotations
 
 from cplc.engines.ctl_fragment import Plan
-from cplc.engines.on_the_fly.lazy_states import Moves, World
+from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
 from cplc.reductions.dependency_relation import DependencyRelation
 from cplc.reductions.stubborn_sets import StubbornSets
 
@@ -20,18 +20,18 @@ _PER_UNIT = 32
 _REMEMBERED = 1 << 15
 
 
-class Sparing:
+class StubbornSuccessors:
     """The moves from each state that are enough for what a plan looks for."""
 
-    def __init__(self, world: World, plan: Plan) -> None:
+    def __init__(self, world: LazyStateSpace, plan: Plan) -> None:
         self._world = world
         self._plan = plan
-        self._known: dict[int, Moves] = {}
+        self._known: dict[int, Successors] = {}
         self._asked = self._possible = self._followed = self._paid = 0
         self._interference: DependencyRelation | None = None
         self._stubborn: StubbornSets | None = None
 
-    def __call__(self, state: int) -> Moves:
+    def __call__(self, state: int) -> Successors:
         known = self._known.get(state)
         if known is None:
             if len(self._known) >= _REMEMBERED:
@@ -39,7 +39,7 @@ class Sparing:
             known = self._known[state] = self._chosen(state)
         return known
 
-    def _chosen(self, state: int) -> Moves:
+    def _chosen(self, state: int) -> Successors:
         moves = self._world.moves(state)
         self._asked += 1
         if self._asked <= _AT_ONCE or len(moves) < 2 or not self._pays:

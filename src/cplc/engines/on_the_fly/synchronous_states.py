@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from cplc.engines.explicit.synchronous_graph import Restriction, Rounds, agreeing, initial_states
-from cplc.engines.on_the_fly.lazy_states import Moves, World
+from cplc.engines.explicit.synchronous_graph import Restriction, RoundSuccessors, agreeing, initial_states
+from cplc.engines.on_the_fly.lazy_states import LazyStateSpace, Successors
 from cplc.logic.formulas import Adjacent
 from cplc.system.model import System
 
@@ -14,18 +14,18 @@ _ROUNDS = 8
 _REMEMBERED = 1 << 15
 
 
-class RoundWorld(World):
+class LazySynchronousStateSpace(LazyStateSpace):
     """A synchronous system on packed states."""
 
     def __init__(self, system: System, limit: int, effort: int | None = None) -> None:
         super().__init__(system, limit, effort)
-        self._rounds: dict[Restriction | None, Rounds] = {}
-        self._after: dict[int, Moves] = {}
+        self._rounds: dict[Restriction | None, RoundSuccessors] = {}
+        self._after: dict[int, Successors] = {}
 
     def initial(self) -> Iterator[int]:
         return iter(initial_states(self.packing, self.system, self._limit))
 
-    def moves(self, state: int) -> Moves:
+    def moves(self, state: int) -> Successors:
         known = self._after.get(state)
         if known is None:
             if len(self._after) >= _REMEMBERED:
@@ -38,7 +38,7 @@ class RoundWorld(World):
         """Return where rounds lead, or those in which a player does this."""
         rounds = self._rounds.get(only)
         if rounds is None:
-            rounds = self._rounds[only] = Rounds(self.system, only)
+            rounds = self._rounds[only] = RoundSuccessors(self.system, only)
         return rounds.after(state, _ROUNDS * self._limit)
 
     def neighbours(self, formula: Adjacent) -> Callable[[int], Iterator[int]]:

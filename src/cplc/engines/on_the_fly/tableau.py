@@ -65,19 +65,19 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class _Holds:
+class _StateLiteral:
     formula: Formula
     value: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Takes:
+class _StepLiteral:
     taken: Taken
     value: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Was:
+class _PastValue:
     """Whether the formula of this number, among those the past is asked for, was so one step before."""
 
     number: int
@@ -85,17 +85,17 @@ class _Was:
 
 
 @dataclass(frozen=True, slots=True)
-class _All:
+class _Conjunction:
     operands: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Any:
+class _Disjunction:
     operands: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Soon:
+class _Next:
     operand: int
 
 
@@ -113,9 +113,9 @@ class _Release:
     bound: int | None
 
 
-_Goal = _Holds | _Takes | _Was | _All | _Any | _Soon | _Until | _Release
+_Goal = _StateLiteral | _StepLiteral | _PastValue | _Conjunction | _Disjunction | _Next | _Until | _Release
 
-_Place = tuple[frozenset[int], int]
+_Obligations = tuple[frozenset[int], int]
 """What is left to prove, and a bit for each formula that was so one step before."""
 
 
@@ -146,14 +146,14 @@ class Tableau:
         self._sides: list[tuple[int, int]] = []
         self._mark_of: dict[int, int] = {}
         self._past: dict[int, int] = {}
-        self._true, self._false = self._number(_All(())), self._number(_Any(()))
+        self._true, self._false = self._number(_Conjunction(())), self._number(_Disjunction(()))
         root = self._goal(path, value)
         self.marks = len(self._mark_of)
         self.all_marks = (1 << self.marks) - 1
         self.ends = not any(isinstance(goal, _Release) and goal.bound is None for goal in self._goals)
         """Whether whatever satisfies it does so by a finite beginning."""
-        self._places: list[_Place] = []
-        self._state_of: dict[_Place, int] = {}
+        self._places: list[_Obligations] = []
+        self._state_of: dict[_Obligations, int] = {}
         self._edges: list[tuple[Edge, ...] | None] = []
         self.done = self._state((frozenset(), 0))
         self.first = self._state((self._simplified((root,)), 0))
@@ -179,13 +179,13 @@ class Tableau:
         kept = tuple(dict.fromkeys(operand for operand in operands if operand != self._true))
         if self._false in kept:
             return self._false
-        return kept[0] if len(kept) == 1 else self._number(_All(kept))
+        return kept[0] if len(kept) == 1 else self._number(_Conjunction(kept))
 
     def _any(self, operands: Iterable[int]) -> int:
         kept = tuple(dict.fromkeys(operand for operand in operands if operand != self._false))
         if self._true in kept:
             return self._true
-        return kept[0] if len(kept) == 1 else self._number(_Any(kept))
+        return kept[0] if len(kept) == 1 else self._number(_Disjunction(kept))
 
     def _goal(self, formula: Formula, value: bool) -> int:
         """Return the number of the formula, or of its negation where ``value`` is false."""
@@ -207,9 +207,9 @@ class Tableau:
             case Shorthand(operand):
                 return self._goal(operand, value)
             case Taken():
-                return self._number(_Takes(formula, value))
+                return self._number(_StepLiteral(formula, value))
             case Next(operand):
-                return self._number(_Soon(self._worth_a_step(self._goal(operand, value))))
+                return self._number(_Next(self._worth_a_step(self._goal(operand, value))))
             case Finally(operand, bound):
                 return self._until(self._true, self._goal(operand, True), bound, value, self._goal(operand, False))
             case Globally(operand, bound):
@@ -244,11 +244,11 @@ class Tableau:
             case Atom(condition) if is_true(condition) or is_false(condition):
                 return self._true if is_true(condition) == value else self._false
             case _:
-                return self._number(_Holds(formula, value))
+                return self._number(_StateLiteral(formula, value))
 
     def _worth_a_step(self, goal: int) -> int:
         """Return the goal; what is always so becomes one that takes a step to see."""
-        return self._number(_Holds(Atom(TRUE, "true"), True)) if goal == self._true else goal
+        return self._number(_StateLiteral(Atom(TRUE, "true"), True)) if goal == self._true else goal
 
     def _until(self, left: int, right: int, bound: int | None, value: bool, not_right: int) -> int:
         return self._number(_Until(left, right, bound) if value else _Release(self._false, not_right, bound))
@@ -260,7 +260,7 @@ class Tableau:
             number = self._asked[formula] = len(self._sides)
             self._sides.append((self._true, self._true))
             self._sides[number] = (side(True), side(False))
-        return self._number(_Was(number, value))
+        return self._number(_PastValue(number, value))
 
     def _since(self, formula: Formula, left: Formula | int, right: Formula, value: bool) -> int:
         def goal(operand: Formula | int, side: bool) -> int:
@@ -278,7 +278,7 @@ class Tableau:
 
     # --- states
 
-    def _state(self, place: _Place) -> int:
+    def _state(self, place: _Obligations) -> int:
         state = self._state_of.get(place)
         if state is None:
             if len(self._places) >= self._limit:
@@ -296,7 +296,7 @@ class Tableau:
         while todo:
             number = todo.pop()
             match self._goals[number]:
-                case _All(operands):
+                case _Conjunction(operands):
                     todo.extend(operands)
                 case _Until(left, right, bound) | _Release(left, right, bound) as goal:
                     length = float("inf") if bound is None else float(bound)
@@ -314,12 +314,12 @@ class Tableau:
             return self._past[number]
         while todo:
             match self._goals[todo.pop()]:
-                case _Was(asked, _):
+                case _PastValue(asked, _):
                     found |= 1 << asked
                     inner: tuple[int, ...] = self._sides[asked]
-                case _All(operands) | _Any(operands):
+                case _Conjunction(operands) | _Disjunction(operands):
                     inner = operands
-                case _Soon(operand):
+                case _Next(operand):
                     inner = (operand,)
                 case _Until(left, right, _) | _Release(left, right, _):
                     inner = (left, right)
@@ -332,7 +332,7 @@ class Tableau:
 
     # --- edges
 
-    def _made(self, place: _Place) -> tuple[Edge, ...]:
+    def _made(self, place: _Obligations) -> tuple[Edge, ...]:
         goals, before = place
         found: dict[Edge, None] = {}
         waiting = [_Branch(tuple(sorted(goals, reverse=True)))]
@@ -395,23 +395,23 @@ class Tableau:
             return
         on = replace(branch, todo=rest, proven=branch.proven | {number})
         match self._goals[number]:
-            case _Holds(formula, value):
+            case _StateLiteral(formula, value):
                 if (formula, not value) not in branch.claims:
                     yield replace(on, claims=(*branch.claims, (formula, value)))
-            case _Takes(taken, value):
+            case _StepLiteral(taken, value):
                 if (taken, not value) not in branch.demands:
                     yield replace(on, demands=(*branch.demands, (taken, value)))
-            case _Was(asked, value):
+            case _PastValue(asked, value):
                 if bool(before >> asked & 1) == value:
                     yield on
-            case _All(operands):
+            case _Conjunction(operands):
                 yield replace(on, todo=(*operands, *rest))
-            case _Any(operands):
+            case _Disjunction(operands):
                 if any(operand in branch.proven for operand in operands):
                     yield on
                 else:
                     yield from (replace(on, todo=(operand, *rest)) for operand in reversed(operands))
-            case _Soon(operand):
+            case _Next(operand):
                 yield replace(on, later=branch.later | {operand})
             case _Until(left, right, bound):
                 if right in branch.proven:

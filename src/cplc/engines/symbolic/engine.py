@@ -144,7 +144,7 @@ class SymbolicEngine(Engine[Node]):
         return self._representation.peak
 
     @property
-    def is_spent(self) -> bool:
+    def is_out_of_memory(self) -> bool:
         return "_reachable" in vars(self) and self._encoding.diagrams.is_exhausted
 
     def _noting_limit(self, work: Callable[[], T]) -> T:

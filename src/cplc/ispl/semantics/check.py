@@ -32,10 +32,10 @@ def check(file: ast.File, *, unread: frozenset[str] | None = frozenset(), is_inc
     """Resolve a file. Where parts of it could not be read, ``unread`` are the words in them; None if all was."""
     problems = Problems()
     problems.is_incomplete, problems.unread = is_incomplete, unread
-    found = _Checking(file, problems).result()
-    if found is not None and not problems.errors and not is_incomplete:
-        problems.extend(lints(found, {agent.name.text: agent.name.span for agent in file.agents}, file.initial))
-    return Checked(None if problems.errors else found, problems.sorted())
+    checked = _Checking(file, problems).result()
+    if checked is not None and not problems.errors and not is_incomplete:
+        problems.extend(lints(checked, {agent.name.text: agent.name.span for agent in file.agents}, file.initial))
+    return Checked(None if problems.errors else checked, problems.sorted())
 
 
 def check_formula(node: ast.Specification, file: ast.File) -> tuple[model.Specification | None, tuple[Diagnostic, ...]]:
@@ -120,30 +120,30 @@ class _Checking:
 
     def _are_actions(self, names: Iterable[ast.Name], declared: Declared) -> None:
         """Report what is no action of the agent, or is allowed twice in one line."""
-        seen: set[str] = set()
+        allowed: set[str] = set()
         for name in names:
-            if name.text in seen:
+            if name.text in allowed:
                 self._problems.report(rules.REPEATED_NAME, name.span, f"`{name.text}` stands twice in this line")
             elif name.text not in declared.actions:
                 message = f"`{declared.name}` has no action `{name.text}`"
                 notes = did_you_mean(name.text, declared.actions)
                 self._problems.report(rules.UNKNOWN_NAME, name.span, message, *notes)
-            seen.add(name.text)
+            allowed.add(name.text)
 
     def _evolution_line(self, line: ast.EvolutionLine, declared: Declared) -> model.EvolutionLine | None:
         reading = self._in(declared, "evolution")
         assignments = [reading.assignment(one) for one in line.assignments]
         condition = reading.condition(line.condition)
-        seen: dict[str, Span] = {}
+        first_spans: dict[str, Span] = {}
         for one in line.assignments:
-            if one.variable.text in seen:
-                first = Note("the other value", seen[one.variable.text])
+            if one.variable.text in first_spans:
+                first = Note("the other value", first_spans[one.variable.text])
                 message = f"`{one.variable.text}` gets two values at once"
                 self._problems.report(rules.DUPLICATE_ASSIGNMENT, one.span, message, first)
-            seen.setdefault(one.variable.text, one.span)
-        if self._file.semantics == "SA" and len(seen) > 1:
+            first_spans.setdefault(one.variable.text, one.span)
+        if self._file.semantics == "SA" and len(first_spans) > 1:
             hint = Note("write one line for each variable, or `Semantics = MA;`")
-            message = f"With `Semantics = SA` a line changes one variable, and this one changes {len(seen)}"
+            message = f"With `Semantics = SA` a line changes one variable, and this one changes {len(first_spans)}"
             self._problems.report(rules.SEVERAL_ASSIGNMENTS, line.span, message, hint)
         if condition is None or None in assignments:
             return None

@@ -247,13 +247,13 @@ class Conditions:
                     self._problems.report(rules.OTHER_DIALECT, node.span, message)
                 return model.Operation(op, first, second), kind
 
-    def _operand(self, node: ast.Value, wanted: Kind) -> model.Value | None:
-        found = self.value(node)
-        if found is None:
+    def _operand(self, node: ast.Value, expected: Kind) -> model.Value | None:
+        typed_value = self.value(node)
+        if typed_value is None:
             return None
-        value, kind = found
-        if kind != wanted:
-            self._error(node.span, f"Expected {_described(wanted)}, and this is {_described(kind)}")
+        value, kind = typed_value
+        if kind != expected:
+            self._error(node.span, f"Expected {_described(expected)}, and this is {_described(kind)}")
             return None
         return value
 
@@ -262,10 +262,10 @@ class Conditions:
         if self._agent is None:
             return self._of_any(node)
         if node.owner is None:
-            found = self._agent.variables.get(node.name.text)
-            if found is None:
+            own = self._agent.variables.get(node.name.text)
+            if own is None:
                 self._unknown(node.name)
-            return found
+            return own
         if node.owner.text == self._agent.name:
             self._bare(node.span, node.name.text)
             return self._agent.variables.get(node.name.text)
@@ -316,10 +316,12 @@ class Conditions:
             self._not_assignable(node.variable)
             return None
         name = self._value_name(node.value)
-        found = self._beside(name, (model.Read(variable), _kind(variable.type))) if name else self.value(node.value)
-        if found is None:
+        typed_value = (
+            self._beside(name, (model.Read(variable), _kind(variable.type))) if name else self.value(node.value)
+        )
+        if typed_value is None:
             return None
-        value, kind = found
+        value, kind = typed_value
         ours = _kind(variable.type)
         if isinstance(ours, model.Enumeration) and isinstance(kind, model.Enumeration):
             if set(ours.values) != set(kind.values):
@@ -400,9 +402,9 @@ def _described(kind: Kind) -> str:
     return str(kind)
 
 
-def _listed(said: str, names: Iterable[str]) -> tuple[Note, ...]:
-    found = list(names)
-    if not found:
+def _listed(label: str, names: Iterable[str]) -> tuple[Note, ...]:
+    items = list(names)
+    if not items:
         return ()
-    more = ", …" if len(found) > 10 else ""
-    return (Note(f"{said} {', '.join(f'`{name}`' for name in found[:10])}{more}"),)
+    more = ", …" if len(items) > 10 else ""
+    return (Note(f"{label} {', '.join(f'`{name}`' for name in items[:10])}{more}"),)

@@ -53,46 +53,46 @@ class Declarations:
 
     def agent(self, name: ast.Name, problems: Problems) -> Declared | None:
         """Return the agent of that name, or report that there is none."""
-        found = self.agents.get(name.text)
-        if found is None:
+        agent = self.agents.get(name.text)
+        if agent is None:
             notes = did_you_mean(name.text, self.agents)
             if name.text in self.groups:
                 notes = (Note(f"`{name.text}` is a group"),)
             problems.report(rules.UNKNOWN_NAME, name.span, f"No agent is called `{name.text}`", *notes)
-        return found
+        return agent
 
 
 def declarations(file: ast.File, problems: Problems) -> Declarations:
     """Return what a file declares, and report what is declared twice or makes no sense by itself."""
-    found = Declarations()
+    result = Declarations()
     environment = next((agent for agent in file.agents if agent.is_environment), None)
     world = _variables(environment, problems) if environment else {}
     if environment is not None and file.agents[0] is not environment:
         problems.report(rules.SYNTAX, environment.name.span, "`Environment` is the first agent, if there is one")
     for agent in file.agents:
-        _is_new(agent.name, found.agents, "agent", problems, {name: d.node.name for name, d in found.agents.items()})
-        if agent.name.text and agent.name.text not in found.agents:
+        _is_new(agent.name, result.agents, "agent", problems, {name: d.node.name for name, d in result.agents.items()})
+        if agent.name.text and agent.name.text not in result.agents:
             variables = world if agent is environment else _variables(agent, problems)
             observed = {} if agent.is_environment else _observed(agent, environment, world, problems)
-            found.agents[agent.name.text] = _declared(agent, variables, observed, problems)
+            result.agents[agent.name.text] = _declared(agent, variables, observed, problems)
     named = {one.name.text: one.name for one in reversed(file.propositions)}
     for proposition in file.propositions:
-        _is_new(proposition.name, found.propositions, "proposition", problems, named)
-        found.propositions.setdefault(proposition.name.text, proposition)
+        _is_new(proposition.name, result.propositions, "proposition", problems, named)
+        result.propositions.setdefault(proposition.name.text, proposition)
     named = {one.name.text: one.name for one in reversed(file.groups)}
     for group in file.groups:
-        _is_new(group.name, found.groups, "group", problems, named)
+        _is_new(group.name, result.groups, "group", problems, named)
         _repeated(group.members, f"the group `{group.name.text}`", problems)
-        members = [name.text for name in group.members if found.agent(name, problems)]
-        found.groups.setdefault(group.name.text, tuple(dict.fromkeys(members)))
-    return found
+        members = [name.text for name in group.members if result.agent(name, problems)]
+        result.groups.setdefault(group.name.text, tuple(dict.fromkeys(members)))
+    return result
 
 
 def _is_new(
-    name: ast.Name, seen: Iterable[str], what: str, problems: Problems, earlier: Mapping[str, ast.Name]
+    name: ast.Name, declared: Iterable[str], what: str, problems: Problems, earlier: Mapping[str, ast.Name]
 ) -> None:
     """Report a name that is declared already, or that no name may be."""
-    if name.text in seen and name.text:
+    if name.text in declared and name.text:
         first = Note("it is declared here first", earlier[name.text].span)
         problems.report(rules.DUPLICATE_NAME, name.span, f"There is another {what} `{name.text}`", first)
     elif name.text in _SPECIAL and what != "agent":
@@ -101,24 +101,24 @@ def _is_new(
 
 def _repeated(names: Iterable[ast.Name], where: str, problems: Problems) -> None:
     """Warn of names that stand twice in one set."""
-    seen: set[str] = set()
+    members: set[str] = set()
     for name in names:
-        if name.text in seen:
+        if name.text in members:
             problems.report(rules.REPEATED_NAME, name.span, f"`{name.text}` stands twice in {where}")
-        seen.add(name.text)
+        members.add(name.text)
 
 
 def _variables(agent: ast.Agent, problems: Problems) -> dict[str, model.Variable]:
-    found: dict[str, model.Variable] = {}
+    variables: dict[str, model.Variable] = {}
     names = {one.name.text: one.name for one in (*reversed(agent.variables), *reversed(agent.obsvars))}
     for index, variable in enumerate((*agent.obsvars, *agent.variables)):
-        _is_new(variable.name, found, f"variable of `{agent.name.text}` called", problems, names)
+        _is_new(variable.name, variables, f"variable of `{agent.name.text}` called", problems, names)
         type_ = _type(variable, problems)
-        if type_ is not None and variable.name.text not in found:
+        if type_ is not None and variable.name.text not in variables:
             is_observable = index < len(agent.obsvars)
             declared = model.Variable(agent.name.text, variable.name.text, type_, is_observable, variable.name.span)
-            found[variable.name.text] = declared
-    return found
+            variables[variable.name.text] = declared
+    return variables
 
 
 def _type(variable: ast.Variable, problems: Problems) -> model.Type | None:
@@ -150,7 +150,7 @@ def _observed(
     agent: ast.Agent, environment: ast.Agent | None, world: Mapping[str, model.Variable], problems: Problems
 ) -> dict[str, model.Variable]:
     """Return what an agent sees of the environment."""
-    seen = {name: variable for name, variable in world.items() if variable.is_observable}
+    observable = {name: variable for name, variable in world.items() if variable.is_observable}
     _repeated(agent.lobsvars, f"`Lobsvars` of `{agent.name.text}`", problems)
     for name in agent.lobsvars:
         variable = world.get(name.text)
@@ -163,8 +163,8 @@ def _observed(
             message = f"`{name.text}` stands in `Obsvars`: every agent sees it anyway"
             problems.report(rules.WRONG_KIND, name.span, message, Note("`Lobsvars` names what stands in `Vars`"))
         else:
-            seen[name.text] = variable
-    return seen
+            observable[name.text] = variable
+    return observable
 
 
 def _declared(

@@ -50,9 +50,9 @@ class Formulas:
     def fairness(self, node: ast.Formula) -> model.Formula | None:
         """Return what is to hold infinitely often."""
         self._is_fairness = True
-        found = self._branching(node)
+        formula = self._branching(node)
         self._is_fairness = False
-        return found
+        return formula
 
     # --- CTL, knowledge, strategies and commitments
 
@@ -140,16 +140,16 @@ class Formulas:
             return None
         agents = [self._declared.agent(name, self._problems) for name in node.agents]
         parts = self._all(self._branching, node.operands)
-        known = tuple(agent for agent in agents if agent is not None)
-        if len(known) < len(agents) or parts is None:
+        resolved = tuple(agent for agent in agents if agent is not None)
+        if len(resolved) < len(agents) or parts is None:
             return None
-        names = tuple(agent.name for agent in known)
+        names = tuple(agent.name for agent in resolved)
         for index, name in enumerate(node.agents):
             if name.text in names[:index]:
                 message = f"`{name.text}` stands twice in one commitment"
                 self._problems.report(rules.SAME_ROLE, name.span, message)
                 return None
-        self._is_between(node, known)
+        self._is_between(node, resolved)
         return model.Commits(cast("model.Commitment", node.op), names, parts)
 
     def _is_between(self, node: ast.Commits, agents: tuple[Declared, ...]) -> None:
@@ -267,8 +267,8 @@ class Formulas:
             case ast.Prop(name):
                 return self._proposition(name)
             case ast.Coloured(agent, colour):
-                found = self._declared.agent(agent, self._problems)
-                return None if found is None else model.Coloured(found.name, colour == "RedStates")
+                declared = self._declared.agent(agent, self._problems)
+                return None if declared is None else model.Coloured(declared.name, colour == "RedStates")
             case ast.Not(operand):
                 inner = read(operand)
                 return None if inner is None else model.Negation(inner)
@@ -282,9 +282,9 @@ class Formulas:
                 raise AssertionError(f"no logic reads {node!r}")
 
     def _all(self, read: Reader, nodes: Iterable[ast.Formula]) -> tuple[model.Formula, ...] | None:
-        found = [read(node) for node in nodes]
-        parts = tuple(part for part in found if part is not None)
-        return parts if len(parts) == len(found) else None
+        operands = [read(node) for node in nodes]
+        parts = tuple(part for part in operands if part is not None)
+        return parts if len(parts) == len(operands) else None
 
     def _proposition(self, name: ast.Name) -> model.Formula | None:
         self.used.add(name.text)
@@ -305,15 +305,15 @@ class Formulas:
         return None if agents is None or inner is None else model.Knows(node.op, agents, inner)
 
     def _group(self, name: ast.Name) -> tuple[str, ...] | None:
-        found = self._declared.groups.get(name.text)
+        group = self._declared.groups.get(name.text)
         self.used_groups.add(name.text)
-        if found is None:
+        if group is None:
             notes = did_you_mean(name.text, self._declared.groups)
             if name.text in self._declared.agents:
                 notes = (Note(f"declare one in `Groups`: `g = {{{name.text}}};`"),)
             message = f"No group is called `{name.text}`"
             self._problems.report(rules.UNKNOWN_NAME, name.span, message, *notes)
-        return found
+        return group
 
 
 def _temporal(op: str, operand: model.Formula) -> model.Temporal:
@@ -339,18 +339,18 @@ def _is_of_path(formula: model.Formula) -> bool:
 
 def _reaching_operator(node: ast.Formula) -> str | None:
     """Return the last operator of a path in a formula if what it stands before is said of states."""
-    found: str | None = None
+    operator: str | None = None
     while not _is_enclosed(node):
         match node:
             case ast.Not(operand):
                 node = operand
             case ast.Unary(op, operand):
-                node, found = operand, op
+                node, operator = operand, op
             case ast.Binary("U", _, right):
-                node, found = right, "U"
+                node, operator = right, "U"
             case _:
                 break
-    return None if found is None or _has_path_operators(node) else found
+    return None if operator is None or _has_path_operators(node) else operator
 
 
 def _has_path_operators(node: ast.Formula) -> bool:

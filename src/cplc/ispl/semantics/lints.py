@@ -27,13 +27,13 @@ _Known = dict[_Subject, frozenset[model.Datum]]
 """The values that are left."""
 
 
-def lints(found: model.Model, names: Mapping[str, Span], initial: ast.Condition | None) -> Iterator[Diagnostic]:
+def lints(checked: model.Model, names: Mapping[str, Span], initial: ast.Condition | None) -> Iterator[Diagnostic]:
     """Yield the warnings for a model without errors."""
-    reading = _Plain({agent.name: frozenset(agent.actions) for agent in found.agents})
-    if initial is not None and reading.narrowed(found.initial, {}) is None:
+    reading = _Plain({agent.name: frozenset(agent.actions) for agent in checked.agents})
+    if initial is not None and reading.narrowed(checked.initial, {}) is None:
         message = "No state is initial: this never holds"
         yield rules.NO_INITIAL_STATE.at(initial.span, message, Note("so there is nothing to verify"))
-    for agent in found.agents:
+    for agent in checked.agents:
         yield from _states_without_action(agent, names[agent.name])
         for line in agent.evolution:
             reason = _never(line, agent, reading)
@@ -43,14 +43,14 @@ def lints(found: model.Model, names: Mapping[str, Span], initial: ast.Condition 
 
 def _never(line: model.EvolutionLine, agent: model.Agent, reading: _Plain) -> str | None:
     """Return why a line cannot fire, if that is plain."""
-    known = reading.narrowed(line.condition, {})
-    if known is None:
+    domains = reading.narrowed(line.condition, {})
+    if domains is None:
         return "its condition contradicts itself"
-    own = known.get(agent.name, reading.actions[agent.name])
-    if agent.name not in known or not agent.protocol or len(agent.protocol) > _MOST_LINES or own & set(agent.other):
+    own = domains.get(agent.name, reading.actions[agent.name])
+    if agent.name not in domains or not agent.protocol or len(agent.protocol) > _MOST_LINES or own & set(agent.other):
         return None
     for allowed in agent.protocol:
-        if own.intersection(allowed.actions) and reading.narrowed(allowed.condition, known) is not None:
+        if own.intersection(allowed.actions) and reading.narrowed(allowed.condition, domains) is not None:
             return None
     return f"the protocol does not allow {' or '.join(f'`{name}`' for name in sorted(map(str, own)))} there"
 
@@ -62,64 +62,64 @@ class _Plain:
         self.actions = actions
         self._values: dict[_Subject, frozenset[model.Datum]] = {}
 
-    def narrowed(self, condition: model.Condition, known: _Known, holds: bool = True) -> _Known | None:
+    def narrowed(self, condition: model.Condition, domains: _Known, holds: bool = True) -> _Known | None:
         """Return what is left of the values where the condition holds, or None if it plainly cannot."""
         match condition:
             case model.Not(operand):
-                return self.narrowed(operand, known, not holds)
+                return self.narrowed(operand, domains, not holds)
             case model.And(operands) | model.Or(operands):
                 if isinstance(condition, model.And) == holds:
-                    return self._all(operands, known, holds)
-                left = [self.narrowed(operand, known, holds) for operand in operands]
-                return self._joined(known, [one for one in left if one is not None])
+                    return self._all(operands, domains, holds)
+                narrowed = [self.narrowed(operand, domains, holds) for operand in operands]
+                return self._joined(domains, [one for one in narrowed if one is not None])
             case model.Acts(agent, action):
-                return self._within(known, agent, self.actions[agent], frozenset([action]), holds)
+                return self._within(domains, agent, self.actions[agent], frozenset([action]), holds)
             case model.Comparison(op, model.Read(variable), model.Constant(value)):
-                return self._compared(known, variable, op, value, holds)
+                return self._compared(domains, variable, op, value, holds)
             case model.Comparison(op, model.Constant(value), model.Read(variable)):
-                return self._compared(known, variable, _MIRRORED[op], value, holds)
+                return self._compared(domains, variable, _MIRRORED[op], value, holds)
             case _:
-                return known
+                return domains
 
-    def _all(self, operands: Iterable[model.Condition], known: _Known, holds: bool) -> _Known | None:
-        left: _Known | None = known
+    def _all(self, operands: Iterable[model.Condition], domains: _Known, holds: bool) -> _Known | None:
+        narrowed: _Known | None = domains
         for operand in operands:
-            if left is not None:
-                left = self.narrowed(operand, left, holds)
-        return left
+            if narrowed is not None:
+                narrowed = self.narrowed(operand, narrowed, holds)
+        return narrowed
 
-    def _joined(self, known: _Known, several: list[_Known]) -> _Known | None:
+    def _joined(self, domains: _Known, several: list[_Known]) -> _Known | None:
         """Return the values that are left in one of several cases."""
         if not several:
             return None
-        subjects = set(several[0]).intersection(*several[1:]) - set(known) if len(several) < 50 else set()
-        return {**known, **{one: frozenset().union(*(case[one] for case in several)) for one in subjects}}
+        subjects = set(several[0]).intersection(*several[1:]) - set(domains) if len(several) < 50 else set()
+        return {**domains, **{one: frozenset().union(*(case[one] for case in several)) for one in subjects}}
 
     def _compared(
-        self, known: _Known, variable: model.Variable, op: str, value: model.Datum, holds: bool
+        self, domains: _Known, variable: model.Variable, op: str, value: model.Datum, holds: bool
     ) -> _Known | None:
         if _count(variable.type) > _MOST_STATES:
-            return known
+            return domains
         subject = variable.agent, variable.name
         if subject not in self._values:
             self._values[subject] = frozenset(model.values_of(variable.type))
         values = self._values[subject]
         if op in ("=", "<>"):
-            return self._within(known, subject, values, frozenset([value]), holds == (op == "="))
+            return self._within(domains, subject, values, frozenset([value]), holds == (op == "="))
         fit = frozenset(one for one in values if _compares(op, one, value))
-        return self._within(known, subject, values, fit, holds)
+        return self._within(domains, subject, values, fit, holds)
 
     def _within(
         self,
-        known: _Known,
+        domains: _Known,
         subject: _Subject,
         everything: frozenset[model.Datum],
         fit: frozenset[model.Datum],
         holds: bool,
     ) -> _Known | None:
-        values = known.get(subject, everything)
-        left = values & fit if holds else values - fit
-        return {**known, subject: left} if left else None
+        values = domains.get(subject, everything)
+        remaining = values & fit if holds else values - fit
+        return {**domains, subject: remaining} if remaining else None
 
 
 _MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -204,11 +204,11 @@ def _holds(condition: model.Condition, state: Mapping[model.Variable, model.Datu
             inner = _holds(operand, state)
             return None if inner is None else not inner
         case model.And(operands):
-            found = [_holds(operand, state) for operand in operands]
-            return False if False in found else (None if None in found else True)
+            truths = [_holds(operand, state) for operand in operands]
+            return False if False in truths else (None if None in truths else True)
         case model.Or(operands):
-            found = [_holds(operand, state) for operand in operands]
-            return True if True in found else (None if None in found else False)
+            truths = [_holds(operand, state) for operand in operands]
+            return True if True in truths else (None if None in truths else False)
         case model.Acts():
             return None
 

@@ -72,8 +72,8 @@ def parse_specification(source: Source) -> tuple[ast.Specification | None, tuple
         return None, (problem,)
     text = reading.prepared()
     end = len(text.rstrip().removesuffix(";"))
-    found = reading.specification(Statement(0, end, "the end of the formula"))
-    return found, _ordered(reading.problems)
+    specification = reading.specification(Statement(0, end, "the end of the formula"))
+    return specification, _ordered(reading.problems)
 
 
 def _ordered(problems: list[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -97,18 +97,18 @@ class _Reading:
 
     def prepared(self) -> str:
         """Return the text without comments and without characters that the language does not have."""
-        text = _COMMENT.sub(lambda found: " " * len(found[0]), self.source.text)
+        text = _COMMENT.sub(lambda match: " " * len(match[0]), self.source.text)
         self.text = _STRANGE.sub(self._strange, text)
         return self.text
 
-    def _strange(self, found: re.Match[str]) -> str:
-        sign = found[0]
-        span = Span(self.source, *found.span())
+    def _strange(self, match: re.Match[str]) -> str:
+        sign = match[0]
+        span = Span(self.source, *match.span())
         if sign.startswith(("//", "/*")):
             span = Span(self.source, span.start, span.start + 2)
             self._error(span, f"The language has no `{sign[:2]}`", Note("comments begin with `--`"))
         elif sign[0] == "\ufeff":
-            if found.start():
+            if match.start():
                 self._error(span, f"The language has no {character(sign[0])}", *replacement(sign[0]))
         else:
             self._error(span, f"The language has no {character(sign[0])}")
@@ -119,26 +119,28 @@ class _Reading:
     def file(self, parts: Sequence[Part]) -> ast.File:
         self._in_order(parts, IN_FILE, "the file")
         agents = tuple(self._agent(part) for part in parts if isinstance(part, AgentText))
-        found: dict[str, list[Section]] = {}
+        sections: dict[str, list[Section]] = {}
         for part in parts:
             if isinstance(part, Section):
-                found.setdefault(part.word, []).append(part)
-        self._is_complete(parts, found, agents)
+                sections.setdefault(part.word, []).append(part)
+        self._is_complete(parts, sections, agents)
         whole = Span(self.source, 0, len(self.source.text))
-        semantics = self._all(found, "Semantics", str)
-        initial = self._conditions(found, "InitStates")
+        semantics = self._all(sections, "Semantics", str)
+        initial = self._conditions(sections, "InitStates")
         return ast.File(
             cast("Literal['MA', 'SA']", semantics[0]) if semantics else None,
             agents,
-            self._all(found, "Evaluation", ast.Proposition),
+            self._all(sections, "Evaluation", ast.Proposition),
             initial,
-            tuple(self._groups(found)),
-            tuple(cast("ast.Formula", node) for node in self._nodes(found, "Fairness")),
-            tuple(self._specifications(found.get("Formulae", []))),
+            tuple(self._groups(sections)),
+            tuple(cast("ast.Formula", node) for node in self._nodes(sections, "Fairness")),
+            tuple(self._specifications(sections.get("Formulae", []))),
             span=whole,
         )
 
-    def _is_complete(self, parts: Sequence[Part], found: dict[str, list[Section]], agents: Sequence[ast.Agent]) -> None:
+    def _is_complete(
+        self, parts: Sequence[Part], sections: dict[str, list[Section]], agents: Sequence[ast.Agent]
+    ) -> None:
         """Report what every file has and this one has not."""
         here = Span(self.source, *last_word(self.text))
         if not parts:
@@ -147,48 +149,50 @@ class _Reading:
         if not any(not agent.is_environment for agent in agents):
             self._error(here, "There is no agent besides the environment")
         for word in ("Evaluation", "InitStates", "Formulae"):
-            if word not in found:
+            if word not in sections:
                 self._error(here, f"The section `{word}` is missing")
-            elif not found[word][0].statements:
-                self._error(found[word][0].head, f"`{word}` is empty")
+            elif not sections[word][0].statements:
+                self._error(sections[word][0].head, f"`{word}` is empty")
 
     def _in_order(self, parts: Sequence[Part], order: Sequence[str], whole: str) -> None:
         """Report sections that stand twice, or where they may not."""
-        seen: dict[str, Span] = {}
+        first_spans: dict[str, Span] = {}
         latest = ""
         for part in parts:
             word = "Agent" if isinstance(part, AgentText) else part.word
-            if word in seen and word != "Agent":
-                self._error(part.head, f"This is the second `{word}` of {whole}", Note("the first one", seen[word]))
+            if word in first_spans and word != "Agent":
+                self._error(
+                    part.head, f"This is the second `{word}` of {whole}", Note("the first one", first_spans[word])
+                )
             elif latest and order.index(word) < order.index(latest):
                 hint = Note("the order is " + ", ".join(f"`{one}`" for one in order))
                 self._error(part.head, f"`{word}` stands before `{latest}`, not after it", hint)
             else:
                 latest = word
-            seen.setdefault(word, part.head)
+            first_spans.setdefault(word, part.head)
 
     # --- agents
 
     def _agent(self, part: AgentText) -> ast.Agent:
         name = self._agent_name(part)
         self._in_order(part.sections, IN_AGENT, f"`{name.text}`")
-        found: dict[str, list[Section]] = {}
+        sections: dict[str, list[Section]] = {}
         for section in part.sections:
-            found.setdefault(section.word, []).append(section)
+            sections.setdefault(section.word, []).append(section)
         environment = name.text == ENVIRONMENT
-        self._has_sections(name, found, environment)
-        actions = tuple(self._sets(found, "Actions"))
-        if not environment and "Actions" in found and not actions and self._is_empty_set(found["Actions"][0]):
-            self._error(found["Actions"][0].head, f"`{name.text}` has no action")
+        self._has_sections(name, sections, environment)
+        actions = tuple(self._sets(sections, "Actions"))
+        if not environment and "Actions" in sections and not actions and self._is_empty_set(sections["Actions"][0]):
+            self._error(sections["Actions"][0].head, f"`{name.text}` has no action")
         return ast.Agent(
             name,
-            self._all(found, "Obsvars", ast.Variable),
-            tuple(self._sets(found, "Lobsvars")),
-            self._all(found, "Vars", ast.Variable),
-            self._conditions(found, "RedStates"),
+            self._all(sections, "Obsvars", ast.Variable),
+            tuple(self._sets(sections, "Lobsvars")),
+            self._all(sections, "Vars", ast.Variable),
+            self._conditions(sections, "RedStates"),
             actions,
-            tuple(self._protocol(found)),
-            self._all(found, "Evolution", ast.EvolutionLine),
+            tuple(self._protocol(sections)),
+            self._all(sections, "Evolution", ast.EvolutionLine),
             span=part.span,
         )
 
@@ -209,26 +213,26 @@ class _Reading:
             self._error(span, f"A name has at most {MAX_NAME} characters")
         return ast.Name(name[0][:MAX_NAME], span=span)
 
-    def _has_sections(self, name: ast.Name, found: dict[str, list[Section]], environment: bool) -> None:
+    def _has_sections(self, name: ast.Name, sections: dict[str, list[Section]], environment: bool) -> None:
         if not name.text:
             return
         for word in ("Actions", "Protocol", "Evolution", *(() if environment else ("Vars",))):
-            if word not in found:
+            if word not in sections:
                 self._error(name.span, f"`{name.text}` lacks the section `{word}`")
-            elif not found[word][0].statements and not environment:
-                self._error(found[word][0].head, f"`{word}` of `{name.text}` is empty")
+            elif not sections[word][0].statements and not environment:
+                self._error(sections[word][0].head, f"`{word}` of `{name.text}` is empty")
         unfit, owner = ("Lobsvars", "other agents have") if environment else ("Obsvars", "only the environment has")
-        for section in found.get(unfit, []):
+        for section in sections.get(unfit, []):
             self._error(section.head, f"`{unfit}` is what {owner}, not `{name.text}`")
 
     def _is_empty_set(self, section: Section) -> bool:
         statement = section.statements[0]
         return "".join(self.text[statement.start : statement.end].split()) == "={}"
 
-    def _protocol(self, found: dict[str, list[Section]]) -> Iterator[ast.ProtocolLine]:
+    def _protocol(self, sections: dict[str, list[Section]]) -> Iterator[ast.ProtocolLine]:
         """Yield the lines; `Other` is the last one."""
         other: ast.ProtocolLine | None = None
-        for line in self._all(found, "Protocol", ast.ProtocolLine):
+        for line in self._all(sections, "Protocol", ast.ProtocolLine):
             if not line.actions:
                 self._error(line.span, "This line allows no action", Note("leave it out if none is meant"))
             if other is not None:
@@ -239,25 +243,25 @@ class _Reading:
 
     # --- statements
 
-    def _all(self, found: dict[str, list[Section]], word: str, _: type[Node]) -> tuple[Node, ...]:
+    def _all(self, sections: dict[str, list[Section]], word: str, _: type[Node]) -> tuple[Node, ...]:
         """Return the statements of the sections of that name, of this type."""
-        return tuple(cast("Node", node) for node in self._nodes(found, word))
+        return tuple(cast("Node", node) for node in self._nodes(sections, word))
 
-    def _nodes(self, found: dict[str, list[Section]], word: str) -> Iterator[object]:
-        for section in found.get(word, []):
+    def _nodes(self, sections: dict[str, list[Section]], word: str) -> Iterator[object]:
+        for section in sections.get(word, []):
             for statement in section.statements:
                 node = self.node(_KINDS[word], statement)
                 if node is not None:
                     yield node
 
-    def _sets(self, found: dict[str, list[Section]], word: str) -> Iterator[ast.Name]:
-        for several in self._nodes(found, word):
+    def _sets(self, sections: dict[str, list[Section]], word: str) -> Iterator[ast.Name]:
+        for several in self._nodes(sections, word):
             yield from cast("tuple[ast.Name, ...]", several)
 
-    def _conditions(self, found: dict[str, list[Section]], word: str) -> ast.Condition | None:
+    def _conditions(self, sections: dict[str, list[Section]], word: str) -> ast.Condition | None:
         """Return the one condition of a section."""
-        read = list(self._nodes(found, word))
-        for section in found.get(word, [])[:1]:
+        read = list(self._nodes(sections, word))
+        for section in sections.get(word, [])[:1]:
             for surplus in section.statements[1:2]:
                 text = self.text[surplus.start : surplus.end]
                 start = surplus.start + len(text) - len(text.lstrip())
@@ -265,14 +269,14 @@ class _Reading:
                 self._error(span, f"The {_SINGLE[word]} are one condition", Note("join them with `and` or `or`"))
         return cast("ast.Condition", read[0]) if read else None
 
-    def _groups(self, found: dict[str, list[Section]]) -> Iterator[ast.Group]:
-        for group in self._all(found, "Groups", ast.Group):
+    def _groups(self, sections: dict[str, list[Section]]) -> Iterator[ast.Group]:
+        for group in self._all(sections, "Groups", ast.Group):
             if not group.members:
                 self._error(group.span, f"The group `{group.name.text}` has no member")
             yield group
 
-    def _specifications(self, found: list[Section]) -> Iterator[ast.Specification]:
-        read = (self.specification(statement) for section in found for statement in section.statements)
+    def _specifications(self, sections: list[Section]) -> Iterator[ast.Specification]:
+        read = (self.specification(statement) for section in sections for statement in section.statements)
         return (one for one in read if one is not None)
 
     def specification(self, statement: Statement) -> ast.Specification | None:
@@ -296,12 +300,12 @@ class _Reading:
         if len(self.problems) > 2 * MAX_PROBLEMS:
             return None
         text = self.text[statement.start : statement.end]
-        found = read(kind, self.source, text, statement.start, statement.before, self.problems)
-        if found is not None and len(text) > MAX_DEPTH and _depth_exceeds(found, MAX_DEPTH):
+        tree = read(kind, self.source, text, statement.start, statement.before, self.problems)
+        if tree is not None and len(text) > MAX_DEPTH and _depth_exceeds(tree, MAX_DEPTH):
             span = Span(self.source, statement.start + len(text) - len(text.lstrip()), statement.end)
             self.problems.append(TOO_DEEP.at(span, f"This is nested deeper than {MAX_DEPTH} levels"))
             return None
-        return found
+        return tree
 
 
 def children(node: object) -> tuple[object, ...]:

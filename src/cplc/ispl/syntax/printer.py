@@ -62,8 +62,8 @@ def _set(names: Iterable[ast.Name]) -> str:
     return f"{{{', '.join(name.text for name in names)}}}"
 
 
-def _single(found: ast.Condition | None) -> list[str]:
-    return [] if found is None else [f"{condition(found)};"]
+def _single(node: ast.Condition | None) -> list[str]:
+    return [] if node is None else [f"{condition(node)};"]
 
 
 def _variable(variable: ast.Variable) -> str:
@@ -138,9 +138,9 @@ def _value(node: ast.Value, level: int) -> str:
 # --- formulas
 
 
-def specification(found: ast.Specification) -> str:
+def specification(node: ast.Specification) -> str:
     """Return a formula with the logic that it is of, as the section `Formulae` has it."""
-    return formula(found.formula) if found.logic == "CTL" else f"{found.logic} {formula(found.formula)}"
+    return formula(node.formula) if node.logic == "CTL" else f"{node.logic} {formula(node.formula)}"
 
 
 def formula(node: ast.Formula) -> str:

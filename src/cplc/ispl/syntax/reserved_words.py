@@ -36,8 +36,8 @@ def last_word(text: str) -> tuple[int, int]:
     """Return where the last word or sign of a text begins and ends; of a long one, the end of it."""
     end = len(text.rstrip())
     start = max(0, end - MAX_NAME)
-    found = _LAST.search(text[start:end])
-    return (start + found.start(), end) if found else (0, 1)
+    match = _LAST.search(text[start:end])
+    return (start + match.start(), end) if match else (0, 1)
 
 
 OPERATORS: Final = frozenset(

@@ -125,9 +125,9 @@ class _Reading:
         mark = self._mark()
         name = Statement(self.position, mark.start() if mark else len(self.text), _called(mark))
         self.position = name.end
-        found: list[Section] = []
+        sections: list[Section] = []
         while True:
-            found.extend(self._between(IN_AGENT))
+            sections.extend(self._between(IN_AGENT))
             mark = self._mark()
             if mark is None or mark["head"] in ("Agent", *IN_FILE):
                 self._unended(*opening.span(), "Agent")
@@ -137,11 +137,11 @@ class _Reading:
                 break
             if mark["head"]:
                 self._take(mark)
-                found.append(self._section(mark["head"], *mark.span()))
+                sections.append(self._section(mark["head"], *mark.span()))
             else:
                 self._stray(mark)
         span = Span(self.source, opening.start(), self.position)
-        return AgentText(Span(self.source, *opening.span()), name, tuple(found), span)
+        return AgentText(Span(self.source, *opening.span()), name, tuple(sections), span)
 
     def _stray(self, mark: re.Match[str]) -> None:
         if mark["stop"]:
@@ -150,7 +150,7 @@ class _Reading:
             self._error(*mark.span(), f"{_called(mark)} ends nothing")
         self._take(mark)
 
-    def _between(self, known: Iterable[str]) -> Iterator[Section]:
+    def _between(self, keywords: Iterable[str]) -> Iterator[Section]:
         """Report what stands before the next mark; yield the section that it begins if its name is misspelt."""
         mark = self._mark()
         end = mark.start() if mark else len(self.text)
@@ -159,7 +159,7 @@ class _Reading:
         if word is None or word[1] in self.unknown:
             return
         self.unknown.add(word[1])
-        meant = get_close_matches(word[1][:MAX_NAME], [one for one in known if one != "Agent"], n=1, cutoff=0.7)
+        meant = get_close_matches(word[1][:MAX_NAME], [one for one in keywords if one != "Agent"], n=1, cutoff=0.7)
         notes = [Note(f"did you mean `{meant[0]}`?")] if meant else []
         self._error(word.start(1), word.end(1), f"Expected a section, found `{word[1][:40]}`", *notes)
         if meant:
@@ -207,7 +207,7 @@ class _Reading:
 
     def _block(self, word: str, start: int, end: int) -> list[Statement]:
         """Return the statements up to the `end` of a section."""
-        found: list[Statement] = []
+        statements: list[Statement] = []
         while (mark := self._mark()) is not None:
             statement = Statement(self.position, mark.start(), _called(mark))
             is_blank = not self.text[statement.start : statement.end].strip()
@@ -215,29 +215,29 @@ class _Reading:
                 if is_blank:
                     self._error(*mark.span(), "This `;` ends nothing")
                 else:
-                    found.append(statement)
+                    statements.append(statement)
                 self._take(mark)
                 continue
             if not is_blank:
-                found.append(statement)
+                statements.append(statement)
                 self._lacks_stop(statement)
             self.position = mark.start()
             if mark["end"] and mark["what"] == word:
                 self._take(mark)
-                return found
+                return statements
             if mark["end"] and mark["what"] not in (*SECTIONS, "Agent"):
                 if mark["what"] not in self.unknown:
                     self._error(*mark.span(), f"This section ends with `end {word}`")
                 self._take(mark)
-                return found
+                return statements
             break
         else:
             rest = Statement(self.position, len(self.text), _called(None))
             if self.text[rest.start :].strip():
-                found.append(rest)
+                statements.append(rest)
             self.position = len(self.text)
         self._unended(start, end, word)
-        return found
+        return statements
 
     def _lacks_stop(self, statement: Statement) -> None:
         text = self.text[statement.start : statement.end]

@@ -95,8 +95,8 @@ def _problem(kind: Kind, source: Source, text: str, offset: int, before: str, er
             at = cast("int", error.pos_in_stream)
         case _:
             pass
-    found = _TOKEN.match(text, at)
-    here = found[0] if found else ""
+    match = _TOKEN.match(text, at)
+    here = match[0] if match else ""
     if here:
         span = Span(source, offset + at, offset + at + len(here))
     elif before == "`;`":

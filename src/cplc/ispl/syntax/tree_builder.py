@@ -106,31 +106,31 @@ class Builder:
 
     def _comparisons(self, token: Token) -> Iterator[ast.Condition]:
         start = self._start(token)
-        for found in _PLAIN.finditer(token):
-            yield self._comparison(found, start)
+        for match in _PLAIN.finditer(token):
+            yield self._comparison(match, start)
 
-    def _comparison(self, found: re.Match[str], start: int) -> ast.Condition:
+    def _comparison(self, match: re.Match[str], start: int) -> ast.Condition:
         """Return a comparison of two plain operands, or the action that is done."""
-        whole = Span(self.source, start + found.start(), start + found.end())
-        owner, name, relation, number, other, value = found.groups()
+        whole = Span(self.source, start + match.start(), start + match.end())
+        owner, name, relation, number, other, value = match.groups()
         if name == ACTION and value and relation == "=" and not other:
-            agent = self._piece(found, 1, start) if owner else None
-            return ast.Acts(agent, self._piece(found, 6, start), span=whole)
-        left = self._plain_operand(found, 1, start)
+            agent = self._piece(match, 1, start) if owner else None
+            return ast.Acts(agent, self._piece(match, 6, start), span=whole)
+        left = self._plain_operand(match, 1, start)
         op = cast("ast.Relation", relation)
         if number:
-            span = Span(self.source, start + found.start(4), whole.end)
+            span = Span(self.source, start + match.start(4), whole.end)
             return ast.Comparison(op, left, ast.Number(self._digits(number, span), span=span), span=whole)
-        return ast.Comparison(op, left, self._plain_operand(found, 5, start), span=whole)
+        return ast.Comparison(op, left, self._plain_operand(match, 5, start), span=whole)
 
-    def _plain_operand(self, found: re.Match[str], group: int, start: int) -> ast.Truth | ast.Ref:
+    def _plain_operand(self, match: re.Match[str], group: int, start: int) -> ast.Truth | ast.Ref:
         """Return what a group and the next one are: an owner, if there is one, and a name or truth value."""
-        first = group if found[group] else group + 1
-        span = Span(self.source, start + found.start(first), start + found.end(group + 1))
-        if first != group and found[first] in ("true", "false"):
-            return ast.Truth(found[first] == "true", span=span)
-        owner = self._piece(found, group, start) if found[group] else None
-        name = self._piece(found, group + 1, start)
+        first = group if match[group] else group + 1
+        span = Span(self.source, start + match.start(first), start + match.end(group + 1))
+        if first != group and match[first] in ("true", "false"):
+            return ast.Truth(match[first] == "true", span=span)
+        owner = self._piece(match, group, start) if match[group] else None
+        name = self._piece(match, group + 1, start)
         for part in (owner, name):
             if part is not None and part.text in _UNNAMEABLE:
                 self.problems.append(reserved(part.text, part.span))
@@ -142,9 +142,9 @@ class Builder:
         self.problems.append(SYNTAX.at(span, f"A number has at most {MAX_DIGITS} digits"))
         return 0
 
-    def _piece(self, found: re.Match[str], group: int, start: int) -> ast.Name:
-        span = Span(self.source, start + found.start(group), start + found.end(group))
-        return self.named(found[group], span)
+    def _piece(self, match: re.Match[str], group: int, start: int) -> ast.Name:
+        span = Span(self.source, start + match.start(group), start + match.end(group))
+        return self.named(match[group], span)
 
     def comparison(self, items: tuple[ast.Value, Token, ast.Value]) -> ast.Condition:
         left, sign, right = items

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cplc.export.names import Lexicon, legal_names, recognisable
+from cplc.export.identifiers import IdentifierSyntax, sanitized, unique_identifiers
 
 _TEXTS = st.text("ab_B1-[]@(),. Äß", max_size=6) | st.sampled_from(["next", "A", "NEXT", "a@b", "a_at_b", "pay[1]@Mer"])
 
@@ -28,20 +28,20 @@ _TEXTS = st.text("ab_B1-[]@(),. Äß", max_size=6) | st.sampled_from(["next", "A
     ],
 )
 def test_names_remind_of_what_they_stand_for(original: str, name: str) -> None:
-    assert recognisable(original) == name
+    assert sanitized(original) == name
 
 
 @given(st.lists(_TEXTS, max_size=12), st.booleans())
 def test_names_are_legal_and_distinct(originals: list[str], folds_case: bool) -> None:
-    lexicon = Lexicon(frozenset({"next", "A"}), folds_case)
-    found = legal_names(originals, lexicon, taken=("b",))
-    assert found == legal_names(originals, lexicon, taken=("b",))
+    syntax = IdentifierSyntax(frozenset({"next", "A"}), folds_case)
+    found = unique_identifiers(originals, syntax, taken=("b",))
+    assert found == unique_identifiers(originals, syntax, taken=("b",))
     assert set(found) == set(originals)
     assert all(re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_]*", name) for name in found.values())
-    used = [lexicon.key(name) for name in (*found.values(), "next", "A", "b")]
+    used = [syntax.key(name) for name in (*found.values(), "next", "A", "b")]
     assert len(set(used)) == len(used)
 
 
 def test_what_is_reserved_gets_a_number() -> None:
-    assert legal_names(["next", "x"], Lexicon(frozenset({"next"}))) == {"next": "next_2", "x": "x"}
-    assert legal_names(["Next"], Lexicon(frozenset({"next"}), folds_case=True)) == {"Next": "Next_2"}
+    assert unique_identifiers(["next", "x"], IdentifierSyntax(frozenset({"next"}))) == {"next": "next_2", "x": "x"}
+    assert unique_identifiers(["Next"], IdentifierSyntax(frozenset({"next"}), folds_case=True)) == {"Next": "Next_2"}

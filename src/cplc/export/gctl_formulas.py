@@ -14,15 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from cplc.export.ccs_text import Vocabulary
-from cplc.export.prism_logic import alone
-from cplc.export.smv_logic import Unsaid, what_is
+from cplc.export.ccs_expressions import Vocabulary
+from cplc.export.prism_formulas import alone
+from cplc.export.smv_formulas import Unsaid, what_is
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 from cplc.system.model import Justice
 
-_LONGEST: Final = 200_000
+_MAX_FORMULA_LENGTH: Final = 200_000
 """Bounds are written out; a formula that grows beyond this many characters is left out."""
 
 
@@ -63,9 +63,9 @@ class Gctl:
         """Return that a path settles again and again, keeps to the steps it may take, and is fair."""
         parts = ["(G F settled)"]
         steps = [step.name for step in self.vocabulary.system.steps]
-        others = () if along is None else [name for name in steps if name not in along.steps]
-        if others:
-            parts.append(f"(G ~{self._steps(others)})")
+        excluded_steps = () if along is None else [name for name in steps if name not in along.steps]
+        if excluded_steps:
+            parts.append(f"(G ~{self._steps(excluded_steps)})")
         if self.asks(alone(formula)):
             for justice in self.justice:
                 served = [steps[index] for index in justice.steps if along is None or steps[index] in along.steps]
@@ -144,19 +144,19 @@ class Gctl:
         """Return that it is so at some settled state, or at all, at most so many steps away."""
         if bound is None:
             return f"(F (settled /\\ {text}))" if some else f"(G ((not settled) \\/ {text}))"
-        found = text
+        unrolled = text
         link = "\\/" if some else "/\\"
         for _ in range(bound):
-            found = _short(f"({text} {link} {self._next(found)})")
-        return found
+            unrolled = _short(f"({text} {link} {self._next(unrolled)})")
+        return unrolled
 
     def _bounded(self, left: str, right: str, so: bool, bound: int) -> str:
-        found = right
+        unrolled = right
         for _ in range(bound):
-            step = self._next(found)
-            found = f"({right} \\/ ({left} /\\ {step}))" if so else f"({right} /\\ ({left} \\/ {step}))"
-            found = _short(found)
-        return found
+            step = self._next(unrolled)
+            unrolled = f"({right} \\/ ({left} /\\ {step}))" if so else f"({right} /\\ ({left} \\/ {step}))"
+            unrolled = _short(unrolled)
+        return unrolled
 
     def _until(self, left: str, right: str) -> str:
         return _short(f"(((not settled) \\/ {left}) U (settled /\\ {right}))")
@@ -173,6 +173,6 @@ def _joined(link: str, operands: Iterable[str], empty: str) -> str:
 
 
 def _short(text: str) -> str:
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_FORMULA_LENGTH:
         raise Unsaid("a bound too large to write out")
     return text

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import Final
 
-from cplc.export.names import Lexicon, legal_names
+from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.records import dataclass
@@ -28,7 +28,7 @@ _WORDS: Final = (
     "max min READ WRITE CONSTARRAY typeof EAX AAX EAF AAF EAG AAG EA AA W REACHABLE START OUTPUT INPUT "
     "IMPLEMENTS STATE GOTO GAME PLAYER_1 PLAYER_2 main step idle never relation clock wordarray time "
 )
-LEXICON: Final = Lexicon(frozenset(_WORDS.split()))
+IDENTIFIERS: Final = IdentifierSyntax(frozenset(_WORDS.split()))
 """Words of every version, and those that the export itself uses."""
 
 
@@ -54,28 +54,32 @@ class Vocabulary:
     def words(self) -> Mapping[str, str]:
         """The values that are words; in SMV they share one space of names with all the rest."""
         domains = (variable.domain for variable in self.system.variables)
-        return legal_names((value for domain in domains for value in domain if isinstance(value, str)), LEXICON)
+        return unique_identifiers(
+            (value for domain in domains for value in domain if isinstance(value, str)), IDENTIFIERS
+        )
 
     @cached_property
     def variables(self) -> Mapping[str, str]:
-        return legal_names((variable.name for variable in self.system.variables), LEXICON, self.words.values())
+        return unique_identifiers(
+            (variable.name for variable in self.system.variables), IDENTIFIERS, self.words.values()
+        )
 
     @cached_property
     def steps(self) -> Mapping[str, str]:
         taken = (*self.words.values(), *self.variables.values())
-        return legal_names((step.name for step in self.system.steps), LEXICON, taken)
+        return unique_identifiers((step.name for step in self.system.steps), IDENTIFIERS, taken)
 
     @cached_property
     def guards(self) -> Mapping[str, str]:
         """The name of the condition for each step."""
         taken = (*self.words.values(), *self.variables.values(), *self.steps.values())
-        found = legal_names((f"can {step.name}" for step in self.system.steps), LEXICON, taken)
-        return {step.name: found[f"can {step.name}"] for step in self.system.steps}
+        names = unique_identifiers((f"can {step.name}" for step in self.system.steps), IDENTIFIERS, taken)
+        return {step.name: names[f"can {step.name}"] for step in self.system.steps}
 
     def fresh(self, names: Iterable[str]) -> Mapping[str, str]:
         """Return names for more than what the system has."""
         taken = (self.words, self.variables, self.steps, self.guards)
-        return legal_names(names, LEXICON, (name for group in taken for name in group.values()))
+        return unique_identifiers(names, IDENTIFIERS, (name for group in taken for name in group.values()))
 
     # --- values
 
@@ -159,20 +163,20 @@ class Vocabulary:
 
         NuSMV refuses an assignment that could leave the domain, even where a guard keeps that from happening.
         """
-        found = _distinguished(expr)
-        return [(None if when is None else self.text(when), self._within(then, domain)) for when, then in found]
+        distinction = _distinguished(expr)
+        return [(None if when is None else self.text(when), self._within(then, domain)) for when, then in distinction]
 
     def _when(self, condition: Expr | None) -> str:
         return self.dialect.true if condition is None else self.text(condition)
 
     def _within(self, expr: Expr, domain: tuple[Value, ...]) -> str:
-        found = _number_values(self.system, expr)
-        if found is None:
-            known = not isinstance(expr, e.Const) or isinstance(expr.value, bool) or expr.value in domain
-            return self.text(expr) if known else self.value(domain[0])
+        possible_numbers = _number_values(self.system, expr)
+        if possible_numbers is None:
+            is_inside = not isinstance(expr, e.Const) or isinstance(expr.value, bool) or expr.value in domain
+            return self.text(expr) if is_inside else self.value(domain[0])
         numbers = [value for value in domain if isinstance(value, int)]
         text = self.text(expr)
-        if found <= set(numbers):
+        if possible_numbers <= set(numbers):
             return text
         allowed = f"{{{', '.join(map(str, numbers))}}}"
         return f"case {text} in {allowed} : {text}; {self.dialect.true} : {numbers[0]}; esac"
@@ -193,10 +197,10 @@ class Vocabulary:
         assert dividends is not None
         assert divisors is not None
         text, divisor_text = self.text(left), self.text(right)
-        found = {divisor: self._remainder_by(text, divisor, dividends) for divisor in sorted(divisors)}
-        if len(found) == 1:
-            return next(iter(found.values()))
-        cases = " ".join(f"{divisor_text} = {divisor} : {value};" for divisor, value in found.items())
+        remainders = {divisor: self._remainder_by(text, divisor, dividends) for divisor in sorted(divisors)}
+        if len(remainders) == 1:
+            return next(iter(remainders.values()))
+        cases = " ".join(f"{divisor_text} = {divisor} : {value};" for divisor, value in remainders.items())
         return f"case {cases} {self.dialect.true} : 0; esac"
 
     def _remainder_by(self, text: str, divisor: int, dividends: frozenset[int]) -> str:
@@ -204,8 +208,10 @@ class Vocabulary:
             return "0"
         if divisor > 0 and min(dividends) >= 0:
             return f"({text} mod {divisor})"
-        wanted = {value % divisor for value in dividends}
-        groups = [(remainder, sorted(v for v in dividends if v % divisor == remainder)) for remainder in sorted(wanted)]
+        remainders = {value % divisor for value in dividends}
+        groups = [
+            (remainder, sorted(v for v in dividends if v % divisor == remainder)) for remainder in sorted(remainders)
+        ]
         *cases, (last, _) = groups
         arms = " ".join(f"{text} in {{{', '.join(map(str, values))}}} : {value};" for value, values in cases)
         return f"case {arms} {self.dialect.true} : {last}; esac" if cases else str(last)
@@ -213,11 +219,11 @@ class Vocabulary:
 
 def _distinguished(expr: Expr) -> list[tuple[Expr | None, Expr]]:
     """Return the conditions and values of a distinction, None for otherwise."""
-    found: list[tuple[Expr | None, Expr]] = []
+    cases: list[tuple[Expr | None, Expr]] = []
     while isinstance(expr, e.Ite):
-        found.append((expr.condition, expr.then))
+        cases.append((expr.condition, expr.then))
         expr = expr.otherwise
-    return [*found, (None, expr)]
+    return [*cases, (None, expr)]
 
 
 def _number_values(system: System, expr: Expr) -> frozenset[int] | None:

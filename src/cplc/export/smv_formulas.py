@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from cplc.export.smv_text import STEP, Vocabulary
+from cplc.export.smv_expressions import STEP, Vocabulary
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 
-_LONGEST: Final = 200_000
+_MAX_FORMULA_LENGTH: Final = 200_000
 """Bounds and weak operators are written out; a formula that grows beyond this many characters is left out."""
 
 
@@ -144,12 +144,12 @@ class Ltl:
 
 def taken(steps: f.Taken, vocabulary: Vocabulary) -> str:
     """Return that the input names one of these and that it is possible, for otherwise the system idles."""
-    found = [
+    disjuncts = [
         f"({STEP} = {vocabulary.steps[name]} & {vocabulary.guards[name]})"
         for name in vocabulary.steps
         if name in steps.steps
     ]
-    return f"({' | '.join(found)})" if found else vocabulary.dialect.false
+    return f"({' | '.join(disjuncts)})" if disjuncts else vocabulary.dialect.false
 
 
 def boolean(formula: Formula, operands: Iterable[str], vocabulary: Vocabulary) -> str:
@@ -168,7 +168,7 @@ def boolean(formula: Formula, operands: Iterable[str], vocabulary: Vocabulary) -
 
 
 def short(text: str) -> str:
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_FORMULA_LENGTH:
         raise Unsaid("a bound too large to write out")
     return text
 

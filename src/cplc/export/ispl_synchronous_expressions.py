@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Final
 
-from cplc.export.ispl_text import LEXICON
-from cplc.export.names import Lexicon, legal_names
+from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
+from cplc.export.ispl_expressions import IDENTIFIERS
 from cplc.export.request import CannotExport
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
@@ -15,7 +15,7 @@ from cplc.records import dataclass
 from cplc.system.model import Agent, System, Variable
 
 ENVIRONMENT: Final = "Environment"
-_WORDS: Final = Lexicon(LEXICON.reserved - {"idle", "watch", "watching", "always"})
+_MCMAS_WORDS: Final = IdentifierSyntax(IDENTIFIERS.reserved - {"idle", "watch", "watching", "always"})
 """What MCMAS reserves, and nothing of the words that only exports of protocols use."""
 _OR, _AND, _ATOM = range(3)
 """How tightly a condition holds together."""
@@ -29,19 +29,19 @@ class Names:
 
     @cached_property
     def agents(self) -> Mapping[str, str]:
-        others = (agent.name for agent in self.system.agents if agent.name != ENVIRONMENT)
-        found = legal_names(others, LEXICON)
-        return {agent.name: found.get(agent.name, ENVIRONMENT) for agent in self.system.agents}
+        originals = (agent.name for agent in self.system.agents if agent.name != ENVIRONMENT)
+        names = unique_identifiers(originals, IDENTIFIERS)
+        return {agent.name: names.get(agent.name, ENVIRONMENT) for agent in self.system.agents}
 
     @cached_property
     def variables(self) -> Mapping[str, str]:
         """The bare names; those of one agent are distinct."""
-        found: dict[str, str] = {}
+        all_names: dict[str, str] = {}
         for agent in self.system.agents:
             own = {v.name.removeprefix(f"{agent.name}."): v.name for v in self.owned(agent)}
-            names = legal_names(own, _WORDS, self.agents.values())
-            found |= {own[short]: name for short, name in names.items()}
-        return found
+            names = unique_identifiers(own, _MCMAS_WORDS, self.agents.values())
+            all_names |= {own[short]: name for short, name in names.items()}
+        return all_names
 
     def owned(self, agent: Agent) -> tuple[Variable, ...]:
         return tuple(variable for variable in self.system.variables if variable.owner == agent.name)
@@ -49,11 +49,11 @@ class Names:
     @cached_property
     def values(self) -> Mapping[str, str]:
         words = (v for variable in self.system.variables for v in variable.domain if isinstance(v, str))
-        return legal_names(words, _WORDS, (*self.agents.values(), *self.variables.values()))
+        return unique_identifiers(words, _MCMAS_WORDS, (*self.agents.values(), *self.variables.values()))
 
     @cached_property
     def actions(self) -> Mapping[str, str]:
-        return legal_names((action.name for p in self.system.players for action in p.actions), _WORDS)
+        return unique_identifiers((action.name for p in self.system.players for action in p.actions), _MCMAS_WORDS)
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Writer:
 
     names: Names
     agent: str | None
-    says_unequal: bool = True
+    allows_inequality: bool = True
     """Whether there is ``<>``; in initial states MCMAS does not read it."""
 
     # --- conditions
@@ -109,14 +109,14 @@ class Writer:
                 return f"{self._name(name)} = false", _ATOM
             case e.Not(e.Less(left, right)):
                 return f"{self.value(left)} >= {self.value(right)}", _ATOM
-            case e.Not(e.Equal(left, right)) if self.says_unequal and self._acts(left, right) is None:
+            case e.Not(e.Equal(left, right)) if self.allows_inequality and self._action_comparison(left, right) is None:
                 return f"{self.value(left)} <> {self.value(right)}", _ATOM
             case e.Not(operand):
                 return f"!({self.condition(operand)})", _ATOM
             case e.Less(left, right):
                 return f"{self.value(left)} < {self.value(right)}", _ATOM
             case e.Equal(left, right):
-                return self._acts(left, right) or f"{self.value(left)} = {self.value(right)}", _ATOM
+                return self._action_comparison(left, right) or f"{self.value(left)} = {self.value(right)}", _ATOM
             case e.Ite(test, then, otherwise):
                 chosen = e.disj((e.conj((test, then)), e.conj((e.negate(test), otherwise))))
                 return self._condition(chosen)
@@ -124,10 +124,10 @@ class Writer:
                 raise AssertionError(condition)
 
     def _within(self, condition: Expr, level: int) -> str:
-        text, found = self._condition(condition)
-        return text if found >= level else f"({text})"
+        text, precedence = self._condition(condition)
+        return text if precedence >= level else f"({text})"
 
-    def _acts(self, left: Expr, right: Expr) -> str | None:
+    def _action_comparison(self, left: Expr, right: Expr) -> str | None:
         """Return what it says of somebody's action, if it does."""
         players = self.names.system.player
         match left, right:
@@ -142,13 +142,13 @@ class Writer:
 
     def _constant(self, value: bool) -> str:
         """Return a comparison that is always so, or never; of a variable that there is."""
-        seen = self._seen()
-        if not seen:
+        visible = self._visible_variables()
+        if not visible:
             raise CannotExport(f"`{self.agent}` has no variable to say in ISPL what is always so")
-        same = self._name(seen[0])
+        same = self._name(visible[0])
         return f"{same} = {same}" if value else f"!({same} = {same})"
 
-    def _seen(self) -> tuple[str, ...]:
+    def _visible_variables(self) -> tuple[str, ...]:
         system = self.names.system
         return tuple(system.variable) if self.agent is None else system.agent[self.agent].local
 

@@ -7,13 +7,13 @@ from functools import cached_property
 from itertools import product
 from typing import Final
 
-from cplc.export.names import Lexicon, legal_names
+from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.records import dataclass
 from cplc.system.model import System, Variable
 
-LEXICON: Final = Lexicon(
+IDENTIFIERS: Final = IdentifierSyntax(
     frozenset(
         [
             *("A", "bool", "clock", "const", "ctmc", "C", "double", "dtmc", "E", "endinit", "endinvariant"),
@@ -45,30 +45,34 @@ class Vocabulary:
     @cached_property
     def words(self) -> Mapping[str, str]:
         """The constant that each word is."""
-        return legal_names(self.codes, LEXICON)
+        return unique_identifiers(self.codes, IDENTIFIERS)
 
     @cached_property
     def variables(self) -> Mapping[str, str]:
-        return legal_names((variable.name for variable in self.system.variables), LEXICON, self.words.values())
+        return unique_identifiers(
+            (variable.name for variable in self.system.variables), IDENTIFIERS, self.words.values()
+        )
 
     @cached_property
     def modules(self) -> Mapping[str, str]:
         """The module of each agent, and that of what nobody owns."""
         taken = (*self.words.values(), *self.variables.values())
-        return legal_names((*(agent.name for agent in self.system.agents), "Env"), LEXICON, taken)
+        return unique_identifiers((*(agent.name for agent in self.system.agents), "Env"), IDENTIFIERS, taken)
 
     @cached_property
     def steps(self) -> Mapping[str, str]:
         taken = (*self.words.values(), *self.variables.values(), *self.modules.values())
-        return legal_names((step.name for step in self.system.steps), LEXICON, taken)
+        return unique_identifiers((step.name for step in self.system.steps), IDENTIFIERS, taken)
 
     @cached_property
     def guards(self) -> Mapping[str, str]:
         """The name of the condition for each step whose condition is worth a name."""
         worth = [step.name for step in self.system.steps if isinstance(step.guard, e.And | e.Or)]
         groups = (self.words, self.variables, self.modules, self.steps)
-        found = legal_names((f"can {name}" for name in worth), LEXICON, (n for group in groups for n in group.values()))
-        return {name: found[f"can {name}"] for name in worth}
+        names = unique_identifiers(
+            (f"can {name}" for name in worth), IDENTIFIERS, (n for group in groups for n in group.values())
+        )
+        return {name: names[f"can {name}"] for name in worth}
 
     # --- values
 
@@ -149,7 +153,7 @@ class Vocabulary:
         least, most = self._bounds(left)
         divisors = range(self._bounds(right)[0], self._bounds(right)[1] + 1)
         dividend, divisor = self.text(left), self.text(right)
-        found = "0"
+        cases = "0"
         for number in divisors:
             if number > 0:
                 text = f"mod({_plus(dividend, _up(least, number))}, {number})"
@@ -158,8 +162,8 @@ class Vocabulary:
             else:
                 text = "0"
             one_divisor = len(divisors) == 1
-            found = text if one_divisor else f"({divisor} = {self.value(number)} ? {text} : {found})"
-        return found
+            cases = text if one_divisor else f"({divisor} = {self.value(number)} ? {text} : {cases})"
+        return cases
 
     def _bounds(self, expr: Expr) -> tuple[int, int]:
         """Return numbers between which it lies."""
@@ -176,8 +180,8 @@ class Vocabulary:
                 largest = max(map(abs, self._bounds(right)))
                 return -largest, largest
             case e.Arith(op, left, right):
-                found = [e.arithmetic(op, *ends) for ends in product(self._bounds(left), self._bounds(right))]
-                return min(found), max(found)
+                corner_values = [e.arithmetic(op, *ends) for ends in product(self._bounds(left), self._bounds(right))]
+                return min(corner_values), max(corner_values)
             case _:
                 raise AssertionError(expr)
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import product
 from typing import Final
 
-from cplc.export.names import Lexicon, legal_names
+from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.records import dataclass
@@ -26,8 +26,8 @@ _RESERVED: Final = """
     Actions Action Protocol Evolution Evaluation InitStates Groups Fairness Formulae Other end boolean true false
     if and or AG EG AX EX AF EF A E U X F G K GK GCK DK O LTL CTL
     """
-_OURS: Final = "idle watch watching always"
-LEXICON: Final = Lexicon(frozenset((*_RESERVED.split(), *_OURS.split())))
+_EXPORT_WORDS: Final = "idle watch watching always"
+IDENTIFIERS: Final = IdentifierSyntax(frozenset((*_RESERVED.split(), *_EXPORT_WORDS.split())))
 """What MCMAS reserves, and the words that the export itself uses."""
 
 Cases = Mapping[Value, Expr]
@@ -45,24 +45,24 @@ class Vocabulary:
 
     @cached_property
     def agents(self) -> Mapping[str, str]:
-        return legal_names((agent.name for agent in self.system.agents), LEXICON)
+        return unique_identifiers((agent.name for agent in self.system.agents), IDENTIFIERS)
 
     @cached_property
     def variables(self) -> Mapping[str, str]:
-        return legal_names((v.name for v in self.system.variables), LEXICON, self.agents.values())
+        return unique_identifiers((v.name for v in self.system.variables), IDENTIFIERS, self.agents.values())
 
     @cached_property
     def values(self) -> Mapping[Value, str]:
         """The words that stand for values that are no truth values."""
         domains = (variable.domain for variable in self.system.variables)
-        found = {str(value): value for domain in domains for value in domain if not isinstance(value, bool)}
-        names = legal_names(found, LEXICON, (*self.agents.values(), *self.variables.values()))
-        return {found[text]: name for text, name in names.items()}
+        originals = {str(value): value for domain in domains for value in domain if not isinstance(value, bool)}
+        names = unique_identifiers(originals, IDENTIFIERS, (*self.agents.values(), *self.variables.values()))
+        return {originals[text]: name for text, name in names.items()}
 
     @cached_property
     def steps(self) -> Mapping[str, str]:
         taken = (*self.agents.values(), *self.variables.values(), *self.values.values())
-        return legal_names((step.name for step in self.system.steps), LEXICON, taken)
+        return unique_identifiers((step.name for step in self.system.steps), IDENTIFIERS, taken)
 
     @cached_property
     def taken(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class Vocabulary:
                     e.conj((one, other)) for (value, one), (limit, other) in pairs if _number(value) < _number(limit)
                 )
             case e.Ite(test, then, otherwise):
-                return _chosen(self.condition(test), self.condition(then), self.condition(otherwise))
+                return _case_split(self.condition(test), self.condition(then), self.condition(otherwise))
             case e.Arith():
                 raise AssertionError(condition)
 
@@ -119,12 +119,12 @@ class Vocabulary:
                 return {value: e.Equal(expr, e.Const(value)) for value in self.system.variable[name].domain}
             case e.Arith(op, left, right):
                 pairs = product(self.cases(left).items(), self.cases(right).items())
-                return _joined(
+                return _merged_cases(
                     (e.arithmetic(op, _number(one), _number(other)), e.conj((when, also)))
                     for (one, when), (other, also) in pairs
                 )
             case e.Ite(test, then, otherwise):
-                return self._chosen(test, self.cases(then), self.cases(otherwise))
+                return self._case_split(test, self.cases(then), self.cases(otherwise))
             case _:
                 condition = self.condition(expr)
                 return {True: condition, False: e.negate(condition)}
@@ -134,44 +134,46 @@ class Vocabulary:
         if isinstance(value, e.Read) and self._same_type(value.variable, variable.name):
             yield self.variables[value.variable], None
             return
-        for found, condition in self._changes(variable, value).items():
-            if found in variable.domain and not e.is_false(condition):
-                yield self.value(found), None if e.is_true(condition) else self.text(condition)
+        for assigned_value, condition in self._changed_cases(variable, value).items():
+            if assigned_value in variable.domain and not e.is_false(condition):
+                yield self.value(assigned_value), None if e.is_true(condition) else self.text(condition)
 
-    def _changes(self, variable: Variable, value: Expr) -> Cases:
+    def _changed_cases(self, variable: Variable, value: Expr) -> Cases:
         """Return what it may become and when, without the cases in which it is told to stay as it is."""
         match value:
             case e.Read(variable.name):
                 return {}
             case e.Ite(test, then, otherwise):
-                return self._chosen(test, self._changes(variable, then), self._changes(variable, otherwise))
+                return self._case_split(
+                    test, self._changed_cases(variable, then), self._changed_cases(variable, otherwise)
+                )
             case _:
                 return self.cases(value)
 
-    def _chosen(self, test: Expr, then: Cases, otherwise: Cases) -> Cases:
+    def _case_split(self, test: Expr, then: Cases, otherwise: Cases) -> Cases:
         condition = self.condition(test)
         chosen = ((value, e.conj((condition, when))) for value, when in then.items())
-        others = ((value, e.conj((e.negate(condition), when))) for value, when in otherwise.items())
-        return _joined((*chosen, *others))
+        alternatives = ((value, e.conj((e.negate(condition), when))) for value, when in otherwise.items())
+        return _merged_cases((*chosen, *alternatives))
 
     def _same_type(self, one: str, other: str) -> bool:
         domains = (self.system.variable[one].domain, self.system.variable[other].domain)
         return set(domains[0]) == set(domains[1]) and type(domains[0][0]) is type(domains[1][0])
 
 
-def _chosen(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
-    found = e.ite(condition, then, otherwise)
-    if not isinstance(found, e.Ite):
-        return found
+def _case_split(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+    simplified = e.ite(condition, then, otherwise)
+    if not isinstance(simplified, e.Ite):
+        return simplified
     return e.disj((e.conj((condition, then)), e.conj((e.negate(condition), otherwise))))
 
 
-def _joined(cases: Iterable[tuple[Value, Expr]]) -> Cases:
-    found: dict[Value, list[Expr]] = {}
+def _merged_cases(cases: Iterable[tuple[Value, Expr]]) -> Cases:
+    conditions_of: dict[Value, list[Expr]] = {}
     for value, condition in cases:
         if not e.is_false(condition):
-            found.setdefault(value, []).append(condition)
-    return {value: e.disj(conditions) for value, conditions in found.items()}
+            conditions_of.setdefault(value, []).append(condition)
+    return {value: e.disj(conditions) for value, conditions in conditions_of.items()}
 
 
 def _number(value: Value) -> int:
@@ -198,9 +200,9 @@ class _Writer:
             case e.Not(e.Read(name)):
                 return f"{self._name(name)} = false"
             case e.Not(e.Equal(left, right)):
-                return f"{self._side(left)} <> {self._side(right)}"
+                return f"{self._comparand(left)} <> {self._comparand(right)}"
             case e.Equal(left, right):
-                return f"{self._side(left)} = {self._side(right)}"
+                return f"{self._comparand(left)} = {self._comparand(right)}"
             case e.Not(operand):
                 return f"!({self.text(operand)})"
             case _:
@@ -210,7 +212,7 @@ class _Writer:
         text = self.text(condition)
         return f"({text})" if isinstance(condition, e.And | e.Or) else text
 
-    def _side(self, side: Expr) -> str:
+    def _comparand(self, side: Expr) -> str:
         match side:
             case e.Read(name):
                 return self._name(name)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from cplc.export.fairness import FairSystem, fair_system, needs_fairness
-from cplc.export.ispl_logic import Unsaid, reduced
+from cplc.export.ispl_formulas import Unsaid, to_mcmas_operators
 from cplc.export.request import ExportedFormula
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
@@ -27,92 +27,94 @@ from cplc.system.model import System, Variable
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Specification:
     question: ExportedFormula
     formula: Formula
     """In words that MCMAS has."""
-    assumed: tuple[Expr, ...]
+    assumptions: tuple[Expr, ...]
     """What must hold infinitely often beyond what the section says, where the formula speaks of runs."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExportPlan:
     system: System
     """The system with all that fairness needs besides."""
     bits: tuple[str, ...]
     """Those that flip with steps that can be taken again at once."""
     assuming: str | None
     """The variable that says which roles are assumed to keep going, if that differs from question to question."""
-    section: tuple[tuple[str, Expr], ...]
+    fairness_section: tuple[tuple[str, Expr], ...]
     """What holds infinitely often on all runs of the file, each with what it is for."""
-    asked: tuple[Asked, ...]
+    asked: tuple[Specification, ...]
     left_out: tuple[str, ...]
 
 
-def plan(system: System, questions: Sequence[ExportedFormula]) -> Plan:
+def plan_export(system: System, questions: Sequence[ExportedFormula]) -> ExportPlan:
     """Say how each question is asked, and what it cannot be asked for."""
-    said, left_out = [], []
+    rewritten, left_out = [], []
     for question in questions:
         try:
-            said.append((question, reduced(question.formula, system)))
+            rewritten.append((question, to_mcmas_operators(question.formula, system)))
         except Unsaid as problem:
             left_out.append(f"`{question.name}`, for it has {problem}")
-    fair_ones = [question for question, formula in said if needs_fairness(system, formula)]
+    fair_ones = [question for question, formula in rewritten if needs_fairness(system, formula)]
     if not fair_ones:
-        return Plan(system, (), None, (), tuple(Asked(*one, ()) for one in said), tuple(left_out))
+        return ExportPlan(system, (), None, (), tuple(Specification(*one, ()) for one in rewritten), tuple(left_out))
     fair = fair_system(system, frozenset().union(*(question.assuming for question in fair_ones)))
-    kinds = _Kinds.of(system, fair_ones)
-    section = _section(fair, kinds)
-    assumed: tuple[Expr, ...] = ()
-    if not all(_cannot_tell(formula) for _, formula in said):
-        section = tuple((what, holds) for what, holds in section if holds not in system.fairness)
-        assumed = system.fairness
-    asked = tuple(
-        Asked(question, kinds.concerning(question, formula), assumed)
+    kinds = _RoleSets.of(system, fair_ones)
+    fairness_section = _section(fair, kinds)
+    assumptions: tuple[Expr, ...] = ()
+    if not all(_ignores_dropped_states(formula) for _, formula in rewritten):
+        fairness_section = tuple((what, holds) for what, holds in fairness_section if holds not in system.fairness)
+        assumptions = system.fairness
+    specifications = tuple(
+        Specification(question, kinds.restricted(question, formula), assumptions)
         if needs_fairness(system, formula)
-        else Asked(question, formula, ())
-        for question, formula in said
+        else Specification(question, formula, ())
+        for question, formula in rewritten
     )
-    return Plan(kinds.telling(fair.system), fair.bits, kinds.told_by, section, asked, tuple(left_out))
+    return ExportPlan(
+        kinds.with_selector(fair.system), fair.bits, kinds.selector, fairness_section, specifications, tuple(left_out)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Kinds:
+class _RoleSets:
     """The sets of roles that questions assume; roles that no constraint speaks of do not count."""
 
     system: System
     sets: tuple[frozenset[str], ...]
 
     @classmethod
-    def of(cls, system: System, questions: Iterable[ExportedFormula]) -> _Kinds:
-        found = dict.fromkeys(_roles(system, question.assuming) for question in questions)
-        return cls(system, tuple(found))
+    def of(cls, system: System, questions: Iterable[ExportedFormula]) -> _RoleSets:
+        role_sets = dict.fromkeys(_roles(system, question.assuming) for question in questions)
+        return cls(system, tuple(role_sets))
 
-    def concerning(self, question: ExportedFormula, formula: Formula) -> Formula:
+    def restricted(self, question: ExportedFormula, formula: Formula) -> Formula:
         """Return that the formula holds where that is assumed which the question assumes."""
-        if self.told_by is None:
+        if self.selector is None:
             return formula
         roles = _roles(self.system, question.assuming)
-        told = e.Equal(e.Read(self.variable), e.Const(_word(roles)))
-        return f.Implies(f.Atom(told, f"assuming {_said(roles)}"), formula)
+        is_selected = e.Equal(e.Read(self.variable), e.Const(_role_set_value(roles)))
+        return f.Implies(f.Atom(is_selected, f"assuming {_role_list(roles)}"), formula)
 
-    def where(self, role: str | None) -> Expr:
+    def applies_to(self, role: str | None) -> Expr:
         """Return where fairness towards this role is asked for."""
-        asked_for = [_word(roles) for roles in self.sets if role is None or role in roles]
+        asked_for = [_role_set_value(roles) for roles in self.sets if role is None or role in roles]
         if len(asked_for) == len(self.sets):
             return e.TRUE
         return e.one_of(e.Read(self.variable), asked_for)
 
-    def telling(self, system: System) -> System:
+    def with_selector(self, system: System) -> System:
         """Return the system with the variable, if there is anything to tell."""
-        if self.told_by is None:
+        if self.selector is None:
             return system
-        names = tuple(map(_word, self.sets))
+        names = tuple(map(_role_set_value, self.sets))
         variable = Variable(self.variable, names, names, "own", "Env", self.variable)
         return replace(system, variables=(*system.variables, variable))
 
     @property
-    def told_by(self) -> str | None:
+    def selector(self) -> str | None:
         return self.variable if len(self.sets) > 1 else None
 
     @property
@@ -128,18 +130,18 @@ def _roles(system: System, assuming: frozenset[str]) -> frozenset[str]:
     return frozenset(j.role for j in system.constraints(assuming) if j.role is not None)
 
 
-def _said(roles: frozenset[str]) -> str:
+def _role_list(roles: frozenset[str]) -> str:
     return " and ".join(sorted(roles)) or "nobody"
 
 
-def _word(roles: frozenset[str]) -> str:
+def _role_set_value(roles: frozenset[str]) -> str:
     """Return the value that says so; it should look like no other name in the file."""
-    return f"role {_said(roles)}" if roles else "no role"
+    return f"role {_role_list(roles)}" if roles else "no role"
 
 
-def _section(fair: FairSystem, kinds: _Kinds) -> tuple[tuple[str, Expr], ...]:
+def _section(fair: FairSystem, kinds: _RoleSets) -> tuple[tuple[str, Expr], ...]:
     return tuple(
-        (condition.purpose, e.disj((e.negate(kinds.where(condition.role)), condition.holds)))
+        (condition.purpose, e.disj((e.negate(kinds.applies_to(condition.role)), condition.holds)))
         for condition in fair.conditions
     )
 
@@ -147,31 +149,31 @@ def _section(fair: FairSystem, kinds: _Kinds) -> tuple[tuple[str, Expr], ...]:
 # --- what can tell that states are dropped
 
 
-def _cannot_tell(formula: Formula) -> bool:
+def _ignores_dropped_states(formula: Formula) -> bool:
     """Whether nothing changes where states without a fair run are dropped."""
     knowing = any(isinstance(part, f.Knows) for part in f.subformulas(formula))
-    return not knowing and _without_runs(formula) is True
+    return not knowing and _value_without_fair_runs(formula) is True
 
 
-def _without_runs(formula: Formula) -> bool | None:
+def _value_without_fair_runs(formula: Formula) -> bool | None:
     """Return whether the formula holds where no fair run begins; None if that depends."""
     match formula:
         case f.OnPaths(quantifier):
             return quantifier == "A"
         case f.Not(operand):
-            known = _without_runs(operand)
-            return None if known is None else not known
+            value = _value_without_fair_runs(operand)
+            return None if value is None else not value
         case f.And(operands):
-            return _all(map(_without_runs, operands))
+            return _conjunction(map(_value_without_fair_runs, operands))
         case f.Or(operands):
-            known = _all(_without_runs(f.Not(operand)) for operand in operands)
-            return None if known is None else not known
+            value = _conjunction(_value_without_fair_runs(f.Not(operand)) for operand in operands)
+            return None if value is None else not value
         case f.Implies(left, right):
-            return _without_runs(f.Or((f.Not(left), right)))
+            return _value_without_fair_runs(f.Or((f.Not(left), right)))
         case _:
             return None
 
 
-def _all(known: Iterable[bool | None]) -> bool | None:
-    found = set(known)
-    return False if False in found else None if None in found else True
+def _conjunction(values: Iterable[bool | None]) -> bool | None:
+    distinct = set(values)
+    return False if False in distinct else None if None in distinct else True

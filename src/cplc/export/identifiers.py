@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from cplc.records import dataclass
 
-_SAID: tuple[tuple[str, str], ...] = (
+_REPLACEMENTS: tuple[tuple[str, str], ...] = (
     (r"@", " at "),
     (r"(?<![^\s(\[,=])-(?=\d)", " minus "),
     (r"[^a-zA-Z0-9_]+", "_"),
@@ -21,7 +21,7 @@ _SAID: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
+class IdentifierSyntax:
     """What a target takes for a name: a letter, then letters, digits and underscores, unless it is reserved."""
 
     reserved: frozenset[str] = frozenset()
@@ -32,31 +32,31 @@ class Lexicon:
         return name.casefold() if self.folds_case else name
 
 
-def legal_names(originals: Iterable[str], lexicon: Lexicon, taken: Iterable[str] = ()) -> dict[str, str]:
+def unique_identifiers(originals: Iterable[str], syntax: IdentifierSyntax, taken: Iterable[str] = ()) -> dict[str, str]:
     """Return a name for each of the originals; none is reserved, taken or given twice."""
-    used = {lexicon.key(name) for name in (*lexicon.reserved, *taken)}
-    found: dict[str, str] = {}
+    used = {syntax.key(name) for name in (*syntax.reserved, *taken)}
+    names: dict[str, str] = {}
     for original in dict.fromkeys(originals):
-        stem = recognisable(original)
+        stem = sanitized(original)
         name, number = stem, 1
-        while lexicon.key(name) in used:
+        while syntax.key(name) in used:
             number += 1
             name = f"{stem}_{number}"
-        used.add(lexicon.key(name))
-        found[original] = name
-    return found
+        used.add(syntax.key(name))
+        names[original] = name
+    return names
 
 
-def recognisable(original: str) -> str:
+def sanitized(original: str) -> str:
     """Return letters, digits and single underscores that remind of the original; other names may give the same."""
-    plain = "".join(map(_plain, unicodedata.normalize("NFKD", original)))
-    for pattern, said in _SAID:
-        plain = re.sub(pattern, said, plain)
+    plain = "".join(map(_ascii, unicodedata.normalize("NFKD", original)))
+    for pattern, replacement in _REPLACEMENTS:
+        plain = re.sub(pattern, replacement, plain)
     plain = plain.strip("_")
     return plain if re.match(r"[a-zA-Z]", plain) else f"n_{plain}".rstrip("_")
 
 
-def _plain(character: str) -> str:
+def _ascii(character: str) -> str:
     """Return what stands for the character in ASCII: itself, nothing for an accent, its number for a letter."""
     if character.isascii():
         return character

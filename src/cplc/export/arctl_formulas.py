@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from cplc.export.fairness import needs_fairness
-from cplc.export.smv_logic import Unsaid, boolean, short, what_is
-from cplc.export.smv_text import IDLE, STEP, Vocabulary
+from cplc.export.smv_expressions import IDLE, STEP, Vocabulary
+from cplc.export.smv_formulas import Unsaid, boolean, short, what_is
 from cplc.logic import formulas as f
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import Formula

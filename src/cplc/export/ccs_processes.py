@@ -15,7 +15,7 @@ from dataclasses import field
 from itertools import product
 from typing import Final
 
-from cplc.export.ccs_text import Vocabulary, branches, first_read
+from cplc.export.ccs_expressions import Vocabulary, branches, first_read
 from cplc.export.expression_simplify import substitute
 from cplc.export.request import CannotExport
 from cplc.logic import expressions as e
@@ -37,9 +37,9 @@ class Process:
     text: str
 
 
-def processes(vocabulary: Vocabulary, step: Step, kept: frozenset[str]) -> tuple[Process, ...]:
+def processes(vocabulary: Vocabulary, step: Step, buffered: frozenset[str]) -> tuple[Process, ...]:
     """Return the definitions for one step; these cells keep their value beside the new one."""
-    return _Writing(vocabulary, step, kept).definitions()
+    return _Writing(vocabulary, step, buffered).definitions()
 
 
 def kept_beside(system: System) -> frozenset[str]:
@@ -49,33 +49,33 @@ def kept_beside(system: System) -> frozenset[str]:
 
 def _ordered(step: Step) -> tuple[list[Update], list[str]]:
     """Return the updates in the order of writing, and what is read after that all the same."""
-    left = {name: substitute(value, _facts(step.guard)) for name, value in step.updates}
+    remaining = {name: substitute(value, _facts(step.guard)) for name, value in step.updates}
     order: list[Update] = []
     late: list[str] = []
-    while left:
-        read_by_others = Counter(name for target, value in left.items() for name in e.reads(value) - {target})
-        chosen = next((name for name in left if not read_by_others[name]), None)
+    while remaining:
+        read_by_others = Counter(name for target, value in remaining.items() for name in e.reads(value) - {target})
+        chosen = next((name for name in remaining if not read_by_others[name]), None)
         if chosen is None:
-            chosen = min(left, key=lambda name: read_by_others[name])
+            chosen = min(remaining, key=lambda name: read_by_others[name])
             late.append(chosen)
-        order.append((chosen, left.pop(chosen)))
+        order.append((chosen, remaining.pop(chosen)))
     return order, late
 
 
 def _facts(guard: Expr) -> Mapping[str, Expr]:
     """Return the values that the guard leaves to variables."""
-    found: dict[str, Expr] = {}
+    constants: dict[str, Expr] = {}
     for part in guard.operands if isinstance(guard, e.And) else (guard,):
         match part:
             case e.Read(name):
-                found[name] = e.TRUE
+                constants[name] = e.TRUE
             case e.Not(e.Read(name)):
-                found[name] = e.FALSE
+                constants[name] = e.FALSE
             case e.Equal(e.Read(name), e.Const() as value) | e.Equal(e.Const() as value, e.Read(name)):
-                found[name] = value
+                constants[name] = value
             case _:
                 pass
-    return found
+    return constants
 
 
 @dataclass(eq=False)
@@ -106,10 +106,10 @@ class _Writing:
         after.uses += 1
         node.choices.append((action, after))
 
-    def _testing(self, guard: Expr, begin: _Node, known: dict[Expr, _Node]) -> _Node:
+    def _testing(self, guard: Expr, begin: _Node, nodes: dict[Expr, _Node]) -> _Node:
         """Return what finds out about the guard; it may always give up, and does where the guard does not hold."""
-        if guard not in known:
-            node = known[guard] = _Node()
+        if guard not in nodes:
+            node = nodes[guard] = _Node()
             if e.is_true(guard):
                 self._seen(node, begin)
             elif not e.is_false(guard):
@@ -117,9 +117,9 @@ class _Writing:
                 for rest, values in branches(variable, guard).items():
                     for value in values if not e.is_false(rest) else ():
                         action = self.vocabulary.get(variable.name, value)
-                        self._then(node, action, self._testing(rest, begin, known))
+                        self._then(node, action, self._testing(rest, begin, nodes))
             self._then(node, "'unlock", begin)
-        return known[guard]
+        return nodes[guard]
 
     def _seen(self, node: _Node, begin: _Node) -> None:
         """Be seen; where variables are free, the choice is made with that."""
@@ -149,21 +149,21 @@ class _Writing:
                 after = self._before(f"'{self.vocabulary.take(name)}", after)
         return after
 
-    def _updating(self, name: str, value: Expr, after: _Node, known: dict[Expr, _Node]) -> _Node:
+    def _updating(self, name: str, value: Expr, after: _Node, nodes: dict[Expr, _Node]) -> _Node:
         """Return what finds out the new value and writes it."""
-        if value not in known:
+        if value not in nodes:
             match value:
                 case e.Const(constant):
                     written = self._in_domain(name, constant)
-                    known[value] = self._before(f"'{self.vocabulary.put(name, written)}", after)
+                    nodes[value] = self._before(f"'{self.vocabulary.put(name, written)}", after)
                 case _:
-                    node = known[value] = _Node()
+                    node = nodes[value] = _Node()
                     variable = self.vocabulary.system.variable[first_read(value)]
                     for rest, values in branches(variable, value).items():
                         for one in values:
                             action = self.vocabulary.get(variable.name, one)
-                            self._then(node, action, self._updating(name, rest, after, known))
-        return known[value]
+                            self._then(node, action, self._updating(name, rest, after, nodes))
+        return nodes[value]
 
     def _in_domain(self, name: str, value: Value) -> Value:
         """Return the value as the domain has it; one outside cannot occur, and then any will do."""

@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import Final
 
 from cplc.export.expression_simplify import substitute
-from cplc.export.names import Lexicon, legal_names
+from cplc.export.identifiers import IdentifierSyntax, unique_identifiers
 from cplc.logic import expressions as e
 from cplc.logic.expressions import Expr, Value
 from cplc.records import dataclass
 from cplc.system.model import System, Variable
 from cplc.system.printer import value_text
 
-LEXICON: Final = Lexicon(
+IDENTIFIERS: Final = IdentifierSyntax(
     frozenset(
         [
             *(
@@ -61,21 +61,21 @@ class Vocabulary:
     @cached_property
     def _names(self) -> Mapping[str, str]:
         """What each thing is called, by its kind and what it belongs to; no two may have one name."""
-        wanted = {f"step {step.name}": step.name for step in self.system.steps}
-        wanted |= {f"process {step.name}": f"Do {step.name}" for step in self.system.steps}
+        stems = {f"step {step.name}": step.name for step in self.system.steps}
+        stems |= {f"process {step.name}": f"Do {step.name}" for step in self.system.steps}
         for variable in self.system.variables:
-            wanted |= {
+            stems |= {
                 f"take {variable.name}": f"take {variable.name}",
                 f"change {variable.name}": f"V {variable.name}",
             }
             for at in (_at(variable.name, value) for value in variable.domain):
-                wanted |= {f"{what} {at}": f"{what} {at}" for what in ("is", "get", "put")}
-                wanted[f"cell {at}"] = f"V {at}"
-        wanted |= {f"proposition {text}": text for text in self.propositions}
-        twice = Counter(wanted.values())
-        texts = [name if twice[name] == 1 else f"{name} {n}" for n, name in enumerate(wanted.values())]
-        names = legal_names(texts, LEXICON)
-        return {key: names[text] for key, text in zip(wanted, texts, strict=True)}
+                stems |= {f"{what} {at}": f"{what} {at}" for what in ("is", "get", "put")}
+                stems[f"cell {at}"] = f"V {at}"
+        stems |= {f"proposition {text}": text for text in self.propositions}
+        twice = Counter(stems.values())
+        texts = [name if twice[name] == 1 else f"{name} {n}" for n, name in enumerate(stems.values())]
+        names = unique_identifiers(texts, IDENTIFIERS)
+        return {key: names[text] for key, text in zip(stems, texts, strict=True)}
 
     def step(self, name: str) -> str:
         """The visible action."""
@@ -130,12 +130,12 @@ class Vocabulary:
     def _cases(self, expr: Expr) -> str:
         """Distinguish by the values of the first variable that is read."""
         variable = self.system.variable[first_read(expr)]
-        found = [
+        disjuncts = [
             self._case(variable, values, rest)
             for rest, values in branches(variable, expr).items()
             if not e.is_false(rest)
         ]
-        return _joined(" \\/ ", found, "ff")
+        return _joined(" \\/ ", disjuncts, "ff")
 
     def _case(self, variable: Variable, values: list[Value], rest: Expr) -> str:
         if len(values) == len(variable.domain):
@@ -168,7 +168,7 @@ def first_read(expr: Expr) -> str:
 
 def branches(variable: Variable, expr: Expr) -> dict[Expr, list[Value]]:
     """Return what is left of the expression for the values of a variable, and for which values."""
-    found: dict[Expr, list[Value]] = {}
+    cofactors: dict[Expr, list[Value]] = {}
     for value in variable.domain:
-        found.setdefault(substitute(expr, {variable.name: e.Const(value)}), []).append(value)
-    return found
+        cofactors.setdefault(substitute(expr, {variable.name: e.Const(value)}), []).append(value)
+    return cofactors

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cplc import __version__
-from cplc.compilation import IsplReading
+from cplc.compilation import IsplCompilation
 from cplc.source import Source
 
 _ROOT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ _TARGETS = {"smv": ".smv", "ispl": ".exported.ispl", "json": ".json", "dot": ".d
 @pytest.mark.parametrize("model", _MODELS)
 def test_text(model: str, target: str, update_golden: bool) -> None:
     path = _MODELS[model]
-    reading = IsplReading(Source(f"{model}.ispl", path.read_text(encoding="utf-8")))
+    reading = IsplCompilation(Source(f"{model}.ispl", path.read_text(encoding="utf-8")))
     assert reading.ok
     asked = [one for one in reading.questions() if one.question.name.startswith("formula")]
     exported = reading.export(target, asked, states=target == "dot")

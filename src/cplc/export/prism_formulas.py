@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from cplc.export.smv_logic import Unsaid, what_is
+from cplc.export.smv_formulas import Unsaid, what_is
 from cplc.logic import formulas as f
 from cplc.logic.expressions import TRUE, Expr
 from cplc.logic.formulas import Formula
 from cplc.records import dataclass
 
-_LONGEST: Final = 200_000
+_MAX_FORMULA_LENGTH: Final = 200_000
 """Bounds are written out below other operators; a formula that grows beyond this is left out."""
 
 
@@ -178,6 +178,6 @@ def _joined(link: str, texts: list[str], empty: str) -> str:
 
 
 def _short(text: str) -> str:
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_FORMULA_LENGTH:
         raise Unsaid("a bound too large to write out")
     return text

@@ -9,7 +9,7 @@ from tests.strategies import roles, systems
 from tests.strategies_logic import SIMPLE, logic_formulas, quantified
 
 from cplc.engines.explicit.engine import ExplicitEngine
-from cplc.export.ctl_star_to_ctl import branching
+from cplc.export.ctl_star_to_ctl import to_ctl
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
 from cplc.logic.formulas import Formula
@@ -32,7 +32,7 @@ p, q, r = (f.Atom(e.Read(name), name) for name in "pqr")
     ],
 )
 def test_laws(path: Formula, expected: str) -> None:
-    assert formula_text(branching(f.OnPaths("E", path), always_goes_on=True)) == expected
+    assert formula_text(to_ctl(f.OnPaths("E", path), all_states_fair=True)) == expected
 
 
 @settings(max_examples=40)
@@ -42,5 +42,5 @@ def test_same_states(data: st.DataObject) -> None:
     formula = data.draw(quantified(system, SIMPLE) | logic_formulas(system))
     assuming = data.draw(roles(system))
     engine = ExplicitEngine(system)
-    found = engine.satisfying(branching(formula, always_goes_on=not system.fairness), assuming)
+    found = engine.satisfying(to_ctl(formula, all_states_fair=not system.fairness), assuming)
     assert found == engine.satisfying(formula, assuming)
