@@ -8,7 +8,7 @@ from fractions import Fraction
 from time import perf_counter
 
 from cplc.checking.results import Question, Result
-from cplc.compilation import Asked, Compilation, UnknownQuestion
+from cplc.compilation import BoundQuestion, Compilation, UnknownQuestion
 from cplc.decision import Analysis, Bounds, Figure, analyse
 from cplc.decision.results import Verdict
 from cplc.decision.statistical import Estimate, Estimated, Sampling, estimate
@@ -99,11 +99,11 @@ def limit(threshold: m.Threshold) -> Threshold:
     return Threshold(threshold.aspect, threshold.relation, threshold.value)
 
 
-def threshold_questions(compilation: Compilation) -> tuple[Asked, ...]:
+def threshold_questions(compilation: Compilation) -> tuple[BoundQuestion, ...]:
     """Return what the file asks of participants, as questions named like ``Alice.benefit``."""
     asked = {one.participant.name: one for one in participants(compilation)}
     return tuple(
-        Asked(
+        BoundQuestion(
             threshold_question(threshold, asked[threshold.participant].participant),
             asked[threshold.participant].system,
         )
@@ -130,7 +130,7 @@ def threshold_question(threshold: m.Threshold, participant: Participant) -> Ques
     )
 
 
-def threshold_result(one: Asked, figure: Figure, verdict: Verdict, seconds: float) -> Result:
+def threshold_result(one: BoundQuestion, figure: Figure, verdict: Verdict, seconds: float) -> Result:
     """Return the verdict with the figures that it is about."""
     said = f"guaranteed {bounds_text(figure.guaranteed)}, at best {bounds_text(figure.best)}"
     return Result(
@@ -144,7 +144,7 @@ def threshold_result(one: Asked, figure: Figure, verdict: Verdict, seconds: floa
     )
 
 
-def guessed_result(one: Asked, found: Estimate, aspect: Aspect, seconds: float) -> Result:
+def guessed_result(one: BoundQuestion, found: Estimate, aspect: Aspect, seconds: float) -> Result:
     """Return that the verdict is not known, with the estimate."""
     figure = next(figure for figure in found.figures if figure.aspect == aspect)
     said = sentence(figure, found)
@@ -158,7 +158,7 @@ class Judge:
     compilation: Compilation
     _found: dict[tuple[str, bool], Analysis] = field(default_factory=dict)
 
-    def answers(self, asked: Sequence[Asked]) -> Iterator[Result]:
+    def answers(self, asked: Sequence[BoundQuestion]) -> Iterator[Result]:
         """Yield a result for each question of `threshold_questions`."""
         for one in asked:
             began = perf_counter()

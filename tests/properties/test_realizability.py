@@ -20,7 +20,7 @@ from cplc.checking import engine_selector
 from cplc.checking.engine_selector import EngineName
 from cplc.checking.interpreter import Interpreter
 from cplc.checking.replay import run_problems
-from cplc.checking.results import Excluded, Question, Result
+from cplc.checking.results import ExcludedStates, Question, Result
 from cplc.checking.verify import Verifier
 from cplc.logic import expressions as e
 from cplc.logic import formulas as f
@@ -34,7 +34,7 @@ def asked(formula: Formula, assuming: frozenset[str] = frozenset()) -> Question:
     return Question("q", "property", formula, "q", assuming=assuming)
 
 
-def excluded_by(result: Result) -> Excluded | None:
+def excluded_by(result: Result) -> ExcludedStates | None:
     """Return what the result says of states without fair run along any steps."""
     found = [remark.excluded for remark in result.remarks if remark.code == "unrealizable-fairness"]
     assert len(found) <= 1

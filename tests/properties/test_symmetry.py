@@ -16,7 +16,7 @@ from tests.strategies_plans import text_of
 from tests.strategies_protocols import plans
 
 from cplc.checking import engine_selector
-from cplc.checking.engine_selector import Exploration
+from cplc.checking.engine_selector import EngineSelector
 from cplc.checking.evidence import explain_initial
 from cplc.checking.replay import replay
 from cplc.checking.results import Question, Result
@@ -91,7 +91,7 @@ def test_whatever_is_said_is_so_of_others(data: st.DataObject) -> None:
 @given(pairs(crowds()))
 def test_what_occurs_is_found_once_for_all_members(example: Example) -> None:
     system, formula, other, assuming = example
-    known, judge = (Exploration(system, method, auto=False) for method in ("symbolic", "explicit"))
+    known, judge = (EngineSelector(system, method, auto=False) for method in ("symbolic", "explicit"))
     for one in (formula, other):
         assert known.occurs(one, one, assuming) == judge.occurs(one, one, assuming), formula_text(one)
 

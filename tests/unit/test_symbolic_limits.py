@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from benchmarks.models import contract_net, netbill, shared_stock
 
-from cplc.checking.engine_selector import Exploration
+from cplc.checking.engine_selector import EngineSelector
 from cplc.checking.results import Question
 from cplc.checking.verify import Verifier
 from cplc.engines.symbolic.engine import SymbolicEngine
@@ -77,7 +77,7 @@ def test_next_question_answered_after_memory_ran_out(memory: Callable[[int], Non
 
 def test_engine_replaced_after_memory_ran_out(memory: Callable[[int], None]) -> None:
     memory(60 * 2**20)
-    exploration = Exploration(unrelated_bits(), "symbolic", auto=False)
+    exploration = EngineSelector(unrelated_bits(), "symbolic", auto=False)
     formula = question("large", ALL_EQUAL).formula
     spent = exploration.engine_for(formula)
     with pytest.raises(ResourceExhausted):

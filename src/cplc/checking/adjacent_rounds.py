@@ -7,7 +7,7 @@ from math import prod
 
 from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.joint_actions import actions_between
-from cplc.checking.three_valued import Facts
+from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.formulas import Adjacent
 from cplc.system.model import State
 from cplc.system.trace import Run
@@ -52,4 +52,4 @@ def _allowed(interpreter: Interpreter, state: State) -> list[int]:
 
 
 def _may_hold(interpreter: Interpreter, formula: Adjacent, state: State) -> bool:
-    return Facts(interpreter.system, Run(state, ()), ()).truth(formula.operand) is not False
+    return ThreeValuedRun(interpreter.system, Run(state, ()), ()).truth(formula.operand) is not False

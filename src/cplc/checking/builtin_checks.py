@@ -66,7 +66,7 @@ _MOST_CHOICES = 64
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _CheckParts:
     parts: tuple[Part, ...]
     system: System | None = None
     listings: tuple[Listing, ...] = ()
@@ -78,9 +78,9 @@ class _Asked:
 class Check:
     name: str
     says: str
-    asks: Callable[[System, Debts], _Asked]
+    asks: Callable[[System, Debts], _CheckParts]
     advisory: bool = False
-    uniformly: Callable[[System, Debts], _Asked] | None = None
+    uniformly: Callable[[System, Debts], _CheckParts] | None = None
     """What it asks where everybody is to decide by what it sees itself."""
     subject: str = "commitments"
     """What there has to be in a protocol for the check to have something to check."""
@@ -121,10 +121,10 @@ IN_RANGE = "in_range"
 
 def in_range(system: System) -> tuple[Question, ...]:
     """Return the question whether every assignment stays in range, where that is not plain."""
-    return (stays_in_range(system),) if system.hazards else ()
+    return (range_question(system),) if system.hazards else ()
 
 
-def stays_in_range(system: System | None = None) -> Question:
+def range_question(system: System | None = None) -> Question:
     """Return the question whether every assignment stays in range; of no system, it asks nothing."""
     hazards = system.hazards if system is not None else ()
     parts = [(_never(condition, text), text) for text, condition, _ in hazards]
@@ -139,7 +139,7 @@ def stays_in_range(system: System | None = None) -> Question:
     )
 
 
-def goes_on(system: System) -> Question:
+def deadlock_question(system: System) -> Question:
     """Return the question whether no state that the players of a synchronous system come to is a deadlock."""
     parts: list[Part] = []
     places: list[Span | None] = []
@@ -258,22 +258,22 @@ def _effects(system: System) -> Iterator[Step]:
 # --- the checks
 
 
-def _deadlock_free(system: System, debts: Debts) -> _Asked:
+def _deadlock_free(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.left_owed(system, debts))
-    return _Asked(parts, _without_fairness(system), tuple(about_debts.dormant(system, debts)), places)
+    return _CheckParts(parts, _without_fairness(system), tuple(about_debts.dormant(system, debts)), places)
 
 
-def _no_dangling(system: System, debts: Debts) -> _Asked:
+def _no_dangling(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.left_open(system, debts))
-    return _Asked(parts, _without_fairness(system), places=places)
+    return _CheckParts(parts, _without_fairness(system), places=places)
 
 
-def _no_debt_forgotten(system: System, debts: Debts) -> _Asked:
+def _no_debt_forgotten(system: System, debts: Debts) -> _CheckParts:
     parts, places = about_debts.parts_and_places(about_debts.forgotten(system, debts))
-    return _Asked(parts, _without_fairness(system), tuple(about_debts.taken_back(system)), places)
+    return _CheckParts(parts, _without_fairness(system), tuple(about_debts.taken_back(system)), places)
 
 
-def _sound(system: System, _: Debts) -> _Asked:
+def _sound(system: System, _: Debts) -> _CheckParts:
     parts: list[Part] = []
     places: list[Span | None] = []
     for step in _effects(system):
@@ -282,10 +282,10 @@ def _sound(system: System, _: Debts) -> _Asked:
             text = f"{step.name} would {operation.act} in vain"
             parts.append((_never(vain, text), f"`{step.event}` can take effect when `{operation.act}` does not apply"))
             places.append(step.span)
-    return _Asked(tuple(parts), _without_fairness(system), places=tuple(places))
+    return _CheckParts(tuple(parts), _without_fairness(system), places=tuple(places))
 
 
-def _live(system: System, _: Debts) -> _Asked:
+def _live(system: System, _: Debts) -> _CheckParts:
     """Say of each message that some run from some initial state receives it."""
     receipts: dict[str, list[Expr]] = {}
     for step in _effects(system):
@@ -294,7 +294,7 @@ def _live(system: System, _: Debts) -> _Asked:
     for message in system.messages:
         possible = Atom(disj(receipts.get(message.name, ())), f"{message.name} can be received", in_words=True)
         parts.append((_on_some_run(system, possible), f"`{message.name}` is never received"))
-    return _Asked(tuple(parts), places=tuple(message.span for message in system.messages))
+    return _CheckParts(tuple(parts), places=tuple(message.span for message in system.messages))
 
 
 def _on_some_run(system: System, formula: Formula) -> Formula:
@@ -308,8 +308,8 @@ def _on_some_run(system: System, formula: Formula) -> Formula:
     return Not(KnownFrom((), Not(comes), "nobody"))
 
 
-def _fulfillable(system: System, _: Debts) -> _Asked:
-    return _Asked(
+def _fulfillable(system: System, _: Debts) -> _CheckParts:
+    return _CheckParts(
         tuple(
             (
                 _some_time(is_kept(commitment)),
@@ -320,20 +320,20 @@ def _fulfillable(system: System, _: Debts) -> _Asked:
     )
 
 
-def _resolvable(system: System, _: Debts) -> _Asked:
+def _resolvable(system: System, _: Debts) -> _CheckParts:
     meaning = "a state is reached from which some commitment stays open for ever, whatever is done"
-    return _Asked(((_always(_some_time(_nothing_open(system))), meaning),))
+    return _CheckParts(((_always(_some_time(_nothing_open(system))), meaning),))
 
 
-def _effective(system: System, _: Debts) -> _Asked:
+def _effective(system: System, _: Debts) -> _CheckParts:
     restarting = disj(step.guard for step in system.steps if step.kind == "restart")
     ended = Atom(disj((system.terminal, restarting)), "this is an end", in_words=True)
     fulfilled = Or(tuple(is_kept(commitment) for commitment in system.commitments))
     success = _some_time(And((ended, fulfilled, _nothing_open(system))))
-    return _Asked(((success, "no run ends with a commitment fulfilled and none open"),))
+    return _CheckParts(((success, "no run ends with a commitment fulfilled and none open"),))
 
 
-def _consistent(system: System, _: Debts) -> _Asked:
+def _consistent(system: System, _: Debts) -> _CheckParts:
     """Say of each two commitments that they are not open at once, unless their consequents can be true at once."""
     parts: list[Part] = []
     for one, other in combinations(system.commitments, 2):
@@ -345,12 +345,12 @@ def _consistent(system: System, _: Debts) -> _Asked:
         apart = _always(Not(And((_open(one), _open(other)))))
         meaning = f"`{one.name}` and `{other.name}` are open at once, and their consequents exclude each other"
         parts.append((Or((_some_time(together), apart)), meaning))
-    return _Asked(tuple(parts), _without_fairness(system))
+    return _CheckParts(tuple(parts), _without_fairness(system))
 
 
-def _robust(system: System, _: Debts) -> _Asked:
+def _robust(system: System, _: Debts) -> _CheckParts:
     settled = _some_time(_nothing_open(system))
-    return _Asked(
+    return _CheckParts(
         tuple(
             (
                 _always(Implies(_state(commitment, "violated", "expired", "withdrawn"), settled)),
@@ -361,7 +361,7 @@ def _robust(system: System, _: Debts) -> _Asked:
     )
 
 
-def _aligned(system: System, _: Debts) -> _Asked:
+def _aligned(system: System, _: Debts) -> _CheckParts:
     """Say of each view, its standing included, that it is right when nothing is in flight that could change it.
 
     What else is in flight can be received before, and changes neither.
@@ -381,17 +381,17 @@ def _aligned(system: System, _: Debts) -> _Asked:
             right = Atom(conj(same), f"{role} sees {commitment.name} as it is", in_words=True)
             meaning = f"nothing is in flight and {role} has a wrong view of `{commitment.name}`"
             parts.append((_always(Implies(quiet, right)), meaning))
-    return _Asked(tuple(parts), _without_fairness(system))
+    return _CheckParts(tuple(parts), _without_fairness(system))
 
 
-def _no_delegation_loop(system: System, debts: Debts) -> _Asked:
+def _no_delegation_loop(system: System, debts: Debts) -> _CheckParts:
     """Say of each circle of hand-overs that no fair run hands one debt on in it infinitely often.
 
     A new round, or a new life of the same commitment, is another debt.
     """
     watched = circles(system, debts)
     if not watched:
-        return _Asked(())
+        return _CheckParts(())
     parts: list[Part] = []
     for circle in watched:
         bit = circle.handed_on
@@ -402,12 +402,12 @@ def _no_delegation_loop(system: System, debts: Debts) -> _Asked:
         finding = f"one and the same debt of {names} is handed on forever"
         parts.append((OnPaths("A", Or(stays)), finding))
     places = tuple(system.commitment[circle.members[0]].span for circle in watched)
-    return _Asked(tuple(parts), with_tokens(system, watched), places=places)
+    return _CheckParts(tuple(parts), with_tokens(system, watched), places=places)
 
 
-def _violable(system: System, _: Debts) -> _Asked:
+def _violable(system: System, _: Debts) -> _CheckParts:
     """Say of each commitment without a deadline for its performance that it can be violated or expire."""
-    return _Asked(
+    return _CheckParts(
         tuple(
             (
                 _some_time(_state(commitment, "violated", "expired")),
@@ -420,7 +420,7 @@ def _violable(system: System, _: Debts) -> _Asked:
     )
 
 
-def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _Asked:
+def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _CheckParts:
     """Say of each active commitment that its debtor can keep it, or until others let go of it, whatever others do."""
     parts: list[Part] = []
     for commitment in system.commitments:
@@ -434,7 +434,7 @@ def _honourable(system: System, _: Debts, *, uniform: bool = False) -> _Asked:
             meaning = f"{commitment.debtor} alone cannot keep what it promised"
         active = Atom(_is(commitment, "active"), f"active({commitment.name})")
         parts.append((_always(Implies(active, able)), f"`{commitment.name}` is active, and {meaning}"))
-    return _Asked(tuple(parts), _without_fairness(system))
+    return _CheckParts(tuple(parts), _without_fairness(system))
 
 
 CHECKS: dict[str, Check] = {

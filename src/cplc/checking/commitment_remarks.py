@@ -144,7 +144,7 @@ def commitments_of(system: System, channel: str) -> tuple[Commitment, ...]:
 
 
 @dataclass(frozen=True)
-class Unkept:
+class UnkeptPromises:
     """Why `C` or `Fu` of a channel is false in a state: nothing is promised, or not all of it is kept."""
 
     debtor: str
@@ -156,7 +156,7 @@ class Unkept:
     promises_nothing: bool
 
 
-def unkept_promises(system: System, formula: Formula, state: State) -> Iterator[Unkept]:
+def unkept_promises(system: System, formula: Formula, state: State) -> Iterator[UnkeptPromises]:
     """Yield the channels in a formula that promise nothing in the state, or something that is not kept there."""
     for channel, asks_kept in _channels(formula).items():
         commitments = commitments_of(system, channel.name)
@@ -169,7 +169,7 @@ def unkept_promises(system: System, formula: Formula, state: State) -> Iterator[
         # A commitment that no message makes may be left out of the system that the run is of.
         states = tuple(str(state.get(c.variable, "null")) for c in shown)
         parties = commitments[0].debtor, commitments[0].creditor
-        yield Unkept(*parties, tuple(c.name for c in shown), states, not bound)
+        yield UnkeptPromises(*parties, tuple(c.name for c in shown), states, not bound)
 
 
 def _channels(formula: Formula) -> dict[Channel, bool]:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from cplc.checking.results import QUICK
-from cplc.checking.verdict_cache import Alike
+from cplc.checking.verdict_cache import UpToSymmetry
 from cplc.engines.interface import Engine
 from cplc.engines.symbolic.bdd import BACKENDS
 from cplc.logic.formulas import (
@@ -69,7 +69,7 @@ def method_of(engine: EngineName) -> Method:
     return "symbolic" if any(find_spec(name.partition(".")[0]) for name in BACKENDS) else "reduced"
 
 
-class Exploration:
+class EngineSelector:
     """One system and the engines that have explored it or its slices."""
 
     def __init__(self, system: System, method: Method, *, auto: bool) -> None:
@@ -77,8 +77,8 @@ class Exploration:
         self.method = method
         self.slices = IndependentComponents(system)
         symmetry = Symmetry(system)
-        self._alike = Alike(symmetry)
-        self._occurring = Alike(symmetry)
+        self._alike = UpToSymmetry(symmetry)
+        self._occurring = UpToSymmetry(symmetry)
         self._auto = auto
         self._quick = auto and method == "symbolic" and not system.is_synchronous
         self._engines: dict[frozenset[str], AnyEngine] = {}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Generic
 
 from cplc.checking.interpreter import Key, key
-from cplc.checking.shortest_paths import Paths
+from cplc.checking.shortest_paths import EngineRunSearch
 from cplc.engines.interface import Engine, S
 from cplc.logic.formulas import Formula, Knows
 from cplc.system.model import State
@@ -20,8 +20,8 @@ _Pair = tuple[tuple[str, ...], Key]
 """Who takes a state for another one, and which."""
 
 
-class Elsewhere(Generic[S]):
-    def __init__(self, engine: Engine[S], paths: Paths[S], lacking: Callable[[Formula], S]) -> None:
+class EpistemicWitnesses(Generic[S]):
+    def __init__(self, engine: Engine[S], paths: EngineRunSearch[S], lacking: Callable[[Formula], S]) -> None:
         self._engine = engine
         self._paths = paths
         self._lacking = lacking

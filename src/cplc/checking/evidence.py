@@ -11,16 +11,22 @@ from functools import cached_property, partial
 from typing import Generic
 
 from cplc.checking.adjacent_rounds import led_here, none_leads
-from cplc.checking.epistemic_witness import Elsewhere
+from cplc.checking.epistemic_witness import EpistemicWitnesses
 from cplc.checking.interpreter import Key, key
 from cplc.checking.joint_actions import actions_between
-from cplc.checking.minimal_evidence import Shown, fewest, is_exhaustive, is_plain, looked_at
+from cplc.checking.minimal_evidence import (
+    Shown,
+    is_exhaustive,
+    is_propositional,
+    minimise_claims,
+    non_propositional_parts,
+)
 from cplc.checking.path_goals import Claim, Once, Reach, Stay, shapes
-from cplc.checking.path_search import Watched, Watching
-from cplc.checking.replay import EvidenceError, must_go_on, some_do_not_count, some_fair_run
-from cplc.checking.shortest_paths import Paths
+from cplc.checking.path_search import PathQuery, ProductRunSearch
+from cplc.checking.replay import EvidenceError, excludes_unfair_states, needs_fair_continuation, some_fair_run
+from cplc.checking.shortest_paths import EngineRunSearch
 from cplc.checking.strategy_tables import enforced
-from cplc.checking.three_valued import Facts
+from cplc.checking.three_valued import ThreeValuedRun
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Const, Read, conj, equal
 from cplc.logic.formulas import (
@@ -73,14 +79,14 @@ class _Explainer(Generic[S]):
     def __init__(self, engine: Engine[S], assuming: frozenset[str]) -> None:
         self.engine = engine
         self.assuming = assuming
-        self.paths: Paths[S] = Paths(engine, assuming)
+        self.paths: EngineRunSearch[S] = EngineRunSearch(engine, assuming)
         self.fair = engine.satisfying(SOME_FAIR_RUN, assuming) if engine.system.conditions else engine.reachable
-        self._some_do_not_count = some_do_not_count(engine.system)
+        self._some_do_not_count = excludes_unfair_states(engine.system)
         self.considered = self.fair if self._some_do_not_count else engine.reachable
         """What knowledge and commitments are about."""
-        self.elsewhere: Elsewhere[S] = Elsewhere(engine, self.paths, self._lacking)
+        self.elsewhere: EpistemicWitnesses[S] = EpistemicWitnesses(engine, self.paths, self._lacking)
         self._known: dict[tuple[Formula, bool, Key], Evidence] = {}
-        self._watching: dict[Watched, Watching[S]] = {}
+        self._watching: dict[PathQuery, ProductRunSearch[S]] = {}
 
     # --- sets
     def where(self, claim: Claim) -> S:
@@ -194,7 +200,7 @@ class _Explainer(Generic[S]):
 
     def _cheapest(self, claims: list[Claim], state: State) -> list[Claim]:
         """Return what one true claim among these needs: one of the state alone or, at least, not of everything."""
-        for claim in sorted(claims, key=lambda claim: (not is_plain(claim[0]), is_exhaustive(*claim))):
+        for claim in sorted(claims, key=lambda claim: (not is_propositional(claim[0]), is_exhaustive(*claim))):
             if self.is_so(claim, state):
                 return self._needs(claim, state)
         raise EvidenceError("a formula has a value that none of its parts gives it")
@@ -288,16 +294,19 @@ class _Explainer(Generic[S]):
     def _watched(self, formula: OnPaths, state: State, holds: bool) -> Evidence:
         """Return a run on which the path formula has its value, with no more parts than it takes to see that."""
         for run in self._seen(formula, self.engine.singleton(state), holds):
-            shown = [(position, part, self.is_so((part, True), at)) for position, part, at in looked_at(formula, run)]
+            shown = [
+                (position, part, self.is_so((part, True), at))
+                for position, part, at in non_propositional_parts(formula, run)
+            ]
             shown.sort(key=lambda one: not is_exhaustive(one[1], one[2]))
             if not self._decides(formula, run, holds, shown):
                 continue
-            needed = fewest(shown, partial(self._decides, formula, run, holds))
+            needed = minimise_claims(shown, partial(self._decides, formula, run, holds))
             parts: list[Part] = []
             for position, at in enumerate(run.states):
                 claims = [(part, value) for place, part, value in needed if place == position]
                 parts.extend(self._parts(position, at, claims))
-            if run.loop is None and must_go_on(self.engine.system, formula):
+            if run.loop is None and needs_fair_continuation(self.engine.system, formula):
                 going_on = some_fair_run(formula.along)
                 parts.append((len(run.moves), self.evidence(going_on, run.states[-1], True)))
             return Evidence(formula, holds, run, (*parts, *self._recurring(run)))
@@ -305,13 +314,17 @@ class _Explainer(Generic[S]):
 
     def _seen(self, formula: OnPaths, starts: S, holds: bool) -> Iterator[Run]:
         """Yield runs from these states that have what is said of the path, a finite one first."""
-        watched = Watched(formula.path, holds, formula.along)
+        watched = PathQuery(formula.path, holds, formula.along)
         if watched not in self._watching:
-            self._watching[watched] = Watching(self.engine, watched, self.assuming, self.where)
+            self._watching[watched] = ProductRunSearch(self.engine, watched, self.assuming, self.where)
         watching = self._watching[watched]
         going_on = some_fair_run(formula.along)
         if formula != going_on:
-            fair = self.where((going_on, True)) if must_go_on(self.engine.system, formula) else self.engine.reachable
+            fair = (
+                self.where((going_on, True))
+                if needs_fair_continuation(self.engine.system, formula)
+                else self.engine.reachable
+            )
             run = watching.finite(starts, fair)
             if run is not None:
                 yield run
@@ -321,7 +334,7 @@ class _Explainer(Generic[S]):
         yield run
 
     def _decides(self, formula: OnPaths, run: Run, holds: bool, shown: list[Shown]) -> bool:
-        return Facts(self.engine.system, run, shown).truth(formula.path) is holds
+        return ThreeValuedRun(self.engine.system, run, shown).truth(formula.path) is holds
 
     # --- pairs of states
     def _pair(

@@ -9,7 +9,7 @@ from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Run
 
 
-def embedding_problems(whole: System, part: System, evidence: Evidence) -> Iterator[str]:
+def lifting_problems(whole: System, part: System, evidence: Evidence) -> Iterator[str]:
     """Yield why what is shown on the part does not happen on the whole as well; loops once round."""
     yield from _Embedding(whole, part).evidence(evidence, None)
 

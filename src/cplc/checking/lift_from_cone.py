@@ -15,12 +15,12 @@ _ROUNDS = 8
 """So often a lasso may go round until everybody is where they were."""
 
 
-class NotWidened(Exception):
+class LassoNotClosed(Exception):
     """Some lasso does not come back to where it was."""
 
 
-def widened(evidence: Evidence, wide: System) -> Evidence:
-    """Return the evidence with all variables of the system. Raise `NotWidened` where a lasso does not close."""
+def lift_to_wide(evidence: Evidence, wide: System) -> Evidence:
+    """Return the evidence with all variables of the system. Raise `LassoNotClosed` where a lasso does not close."""
     widening = _Widening(wide)
     return widening.evidence(evidence, widening.initial(evidence.run.start))
 
@@ -61,7 +61,7 @@ class _Widening:
                 return Run(start, tuple(moves), loop)
             loop = len(states) - 1
             moves += self._moves(run.moves[run.loop :], states[-1])
-        raise NotWidened
+        raise LassoNotClosed
 
     def _moves(self, moves: tuple[Move, ...], state: State) -> list[Move]:
         found = []

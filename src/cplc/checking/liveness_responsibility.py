@@ -13,7 +13,7 @@ from typing import Final
 
 from cplc.checking.interpreter import Interpreter, interpreter_of
 from cplc.checking.ltl_progression import UNSATISFIABLE, VALID, NotProgressible, progression
-from cplc.checking.replay import Goal, goals, is_continuation, unmet
+from cplc.checking.replay import Goal, goals, is_continuation, unmet_goals
 from cplc.checking.results import Avoidance, WayOut
 from cplc.engines.explicit.engine import ExplicitEngine
 from cplc.logic.formulas import Finally, Formula, Not, OnPaths
@@ -29,7 +29,7 @@ MAX_POSITIONS: Final = 200
 
 
 @memoize_per_system
-def explored(system: System) -> ExplicitEngine | None:
+def bounded_engine(system: System) -> ExplicitEngine | None:
     """Return the engine that decides what is still possible; None if the system has too many states."""
     engine = ExplicitEngine(system, LIMIT)
     try:
@@ -50,7 +50,7 @@ def avoidance(system: System, evidence: Evidence) -> Avoidance | None:
         return None
     run = _joined(chain)
     offset = len(run.moves) - len(ending.run.moves)
-    if len(run.moves) > MAX_POSITIONS or (engine := explored(system)) is None:
+    if len(run.moves) > MAX_POSITIONS or (engine := bounded_engine(system)) is None:
         return None
     try:
         goal = _Goal(system, path, engine)
@@ -184,7 +184,7 @@ def _without(interpreter: Interpreter, loop: Run, role: str, avoided: frozenset[
     reduced = Run(loop.start, tuple(moves) or (Move(None, loop.start),), 0)
     everybody = frozenset(justice.role for justice in system.justice if justice.role is not None)
     forcing = [goal for goal in goals(system, everybody) if not _is_about(system, goal, dropped, avoided)]
-    return None if unmet(interpreter, forcing, reduced, lambda *_: False) else reduced
+    return None if unmet_goals(interpreter, forcing, reduced, lambda *_: False) else reduced
 
 
 def _is_about(system: System, goal: Goal, dropped: set[str], avoided: frozenset[str]) -> bool:

@@ -15,8 +15,9 @@ from typing import Generic
 from cplc.automata.path_automaton import Automaton, LabelledEdge, automaton
 from cplc.checking.distance_layers import step_groups
 from cplc.checking.interpreter import Interpreter, holds
+from cplc.checking.path_goals import Claim
 from cplc.checking.replay import Goal, goals, steps_along
-from cplc.checking.shortest_paths import MANY, Ways, rest, resting
+from cplc.checking.shortest_paths import MANY, RunSearch, rest, resting
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Const, Equal, Expr, Read, disj, reads
 from cplc.logic.formulas import Formula, Not, Regardless, Taken
@@ -33,12 +34,12 @@ IDLE = -1
 
 MOST_LOCATIONS = 2_000
 
-Located = tuple[S, ...]
+ProductSet = tuple[S, ...]
 """A set of states for each location."""
 
 
 @dataclass(frozen=True)
-class Watched:
+class PathQuery:
     """A path formula that a run is looked for: it must have this value, along these steps if some are named."""
 
     path: Formula
@@ -51,7 +52,7 @@ class _Arc:
     """One way for the automaton to go on: from which of the engine's states, by which steps, and where to."""
 
     target: int
-    labels: tuple[tuple[Formula, bool], ...]
+    labels: tuple[Claim, ...]
     steps: tuple[int, ...]
     idle: bool
 
@@ -109,7 +110,11 @@ class Product(Generic[S]):
     """The engine's states, each with where the automaton may be that reads the run to there."""
 
     def __init__(
-        self, engine: Engine[S], watched: Watched, assuming: frozenset[str], where: Callable[[tuple[Formula, bool]], S]
+        self,
+        engine: Engine[S],
+        watched: PathQuery,
+        assuming: frozenset[str],
+        where: Callable[[tuple[Formula, bool]], S],
     ) -> None:
         self.engine = engine
         self.system = engine.system
@@ -118,56 +123,56 @@ class Product(Generic[S]):
         self.locations = _Locations(read, engine.system, self.allowed)
         self.goals: tuple[Goal, ...] = (*goals(engine.system, assuming, watched.along), *self.locations.marks)
         self._where = where
-        self._labels: dict[tuple[tuple[Formula, bool], ...], S] = {}
+        self._labels: dict[tuple[Claim, ...], S] = {}
         self.nowhere = engine.difference(engine.reachable, engine.reachable)
 
     # --- sets
-    def on(self, states: S, locations: Iterable[int]) -> Located[S]:
+    def on(self, states: S, locations: Iterable[int]) -> ProductSet[S]:
         """Return these states with the automaton at any of these locations."""
         chosen = frozenset(locations)
         return tuple(states if number in chosen else self.nowhere for number in range(len(self.locations.arcs)))
 
     @cached_property
-    def everything(self) -> Located[S]:
+    def everything(self) -> ProductSet[S]:
         return (self.engine.reachable,) * len(self.locations.arcs)
 
-    def where(self, condition: Expr) -> Located[S]:
+    def where(self, condition: Expr) -> ProductSet[S]:
         if LOCATION not in reads(condition):
             return (self.engine.where(condition),) * len(self.locations.arcs)
         places = range(len(self.locations.arcs))
         return self.on(self.engine.reachable, [place for place in places if holds(condition, {LOCATION: place})])
 
-    def recurrent(self, condition: Expr | Regardless) -> Located[S]:
+    def recurrent(self, condition: Expr | Regardless) -> ProductSet[S]:
         if isinstance(condition, Regardless):
             return (self.engine.recurrent(condition),) * len(self.locations.arcs)
         return self.where(condition)
 
-    def enabled(self, justice: Justice) -> Located[S]:
+    def enabled(self, justice: Justice) -> ProductSet[S]:
         return self.where(self.system.enabled(justice))
 
-    def intersection(self, left: Located[S], right: Located[S]) -> Located[S]:
+    def intersection(self, left: ProductSet[S], right: ProductSet[S]) -> ProductSet[S]:
         return tuple(map(self.engine.intersection, left, right))
 
-    def union(self, left: Located[S], right: Located[S]) -> Located[S]:
+    def union(self, left: ProductSet[S], right: ProductSet[S]) -> ProductSet[S]:
         return tuple(map(self.engine.union, left, right))
 
-    def difference(self, left: Located[S], right: Located[S]) -> Located[S]:
+    def difference(self, left: ProductSet[S], right: ProductSet[S]) -> ProductSet[S]:
         return tuple(map(self.engine.difference, left, right))
 
-    def complement(self, states: Located[S]) -> Located[S]:
+    def complement(self, states: ProductSet[S]) -> ProductSet[S]:
         return self.difference(self.everything, states)
 
-    def is_empty(self, states: Located[S]) -> bool:
+    def is_empty(self, states: ProductSet[S]) -> bool:
         return all(map(self.engine.is_empty, states))
 
-    def pick(self, states: Located[S]) -> State:
+    def pick(self, states: ProductSet[S]) -> State:
         place = next(place for place, some in enumerate(states) if not self.engine.is_empty(some))
         return self.engine.pick(states[place]) | {LOCATION: place}
 
-    def singleton(self, state: State) -> Located[S]:
+    def singleton(self, state: State) -> ProductSet[S]:
         return self.on(self.engine.singleton(without_location(state)), [int(state[LOCATION])])
 
-    def contains(self, states: Located[S], state: State) -> bool:
+    def contains(self, states: ProductSet[S], state: State) -> bool:
         return self.engine.contains(states[int(state[LOCATION])], without_location(state))
 
     # --- steps, the idle one among them
@@ -183,7 +188,7 @@ class Product(Generic[S]):
     def _taking(self, arc: _Arc, chosen: frozenset[int] | None) -> tuple[int, ...]:
         return arc.steps if chosen is None else tuple(step for step in arc.steps if step in chosen)
 
-    def successors(self, states: Located[S], steps: Iterable[int] | None = None) -> Located[S]:
+    def successors(self, states: ProductSet[S], steps: Iterable[int] | None = None) -> ProductSet[S]:
         chosen = None if steps is None else frozenset(steps)
         found = [self.nowhere] * len(states)
         for place, here in enumerate(states):
@@ -203,7 +208,7 @@ class Product(Generic[S]):
                     found[arc.target] = self.engine.union(found[arc.target], some)
         return tuple(found)
 
-    def predecessors(self, states: Located[S], steps: Iterable[int] | None = None) -> Located[S]:
+    def predecessors(self, states: ProductSet[S], steps: Iterable[int] | None = None) -> ProductSet[S]:
         chosen = None if steps is None else frozenset(steps)
         before: dict[tuple[int, tuple[int, ...]], S] = {}
 
@@ -242,7 +247,7 @@ class Product(Generic[S]):
         return tuple(dict.fromkeys(targets))
 
     # --- where to go
-    def accepted(self, fair: S) -> Located[S]:
+    def accepted(self, fair: S) -> ProductSet[S]:
         """Return where nothing is asked any more of fair runs, whichever step comes next."""
         return tuple(
             fair if place in self.locations.done else self._finishing(arcs, fair)
@@ -257,8 +262,8 @@ class Product(Generic[S]):
         return self.engine.intersection(found, fair)
 
     def fair(
-        self, states: Located[S], before: Callable[[Located[S]], Located[S]], wanted: Iterable[Goal]
-    ) -> Located[S]:
+        self, states: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]], wanted: Iterable[Goal]
+    ) -> ProductSet[S]:
         """Return from where a run stays in the set for ever and meets all that is wanted again and again."""
         wanted = tuple(wanted)
         while True:
@@ -269,13 +274,13 @@ class Product(Generic[S]):
             if self.is_empty(self.difference(known, states)):
                 return states
 
-    def _meeting(self, goal: Goal, states: Located[S]) -> Located[S]:
+    def _meeting(self, goal: Goal, states: ProductSet[S]) -> ProductSet[S]:
         if not isinstance(goal, Justice):
             return self.intersection(states, self.recurrent(goal))
         met = self.difference(states, self.enabled(goal))
         return self.union(met, self.intersection(states, self.predecessors(states, goal.steps))) if goal.steps else met
 
-    def _lasting(self, states: Located[S], before: Callable[[Located[S]], Located[S]]) -> Located[S]:
+    def _lasting(self, states: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]]) -> ProductSet[S]:
         while True:
             fewer = self.intersection(states, before(states))
             if self.is_empty(self.difference(states, fewer)):
@@ -283,15 +288,15 @@ class Product(Generic[S]):
             states = fewer
 
     def _leading(
-        self, target: Located[S], within: Located[S], before: Callable[[Located[S]], Located[S]]
-    ) -> Located[S]:
+        self, target: ProductSet[S], within: ProductSet[S], before: Callable[[ProductSet[S]], ProductSet[S]]
+    ) -> ProductSet[S]:
         found = front = target
         while not self.is_empty(front):
             front = self.difference(self.intersection(before(front), within), found)
             found = self.union(found, front)
         return found
 
-    def ahead(self, starts: Located[S]) -> Located[S]:
+    def ahead(self, starts: ProductSet[S]) -> ProductSet[S]:
         """Return everything that can be reached."""
         found = front = starts
         while not self.is_empty(front):
@@ -300,11 +305,15 @@ class Product(Generic[S]):
         return found
 
 
-class Watching(Ways[Located[S]], Generic[S]):
+class ProductRunSearch(RunSearch[ProductSet[S]], Generic[S]):
     """Runs that have what is watched for, the shorter and the quieter the better."""
 
     def __init__(
-        self, engine: Engine[S], watched: Watched, assuming: frozenset[str], where: Callable[[tuple[Formula, bool]], S]
+        self,
+        engine: Engine[S],
+        watched: PathQuery,
+        assuming: frozenset[str],
+        where: Callable[[tuple[Formula, bool]], S],
     ) -> None:
         self.product: Product[S] = Product(engine, watched, assuming, where)
         groups = [tuple(step for step in group if step in self.product.allowed) for group in step_groups(engine.system)]
@@ -363,7 +372,7 @@ class Watching(Ways[Located[S]], Generic[S]):
         begun = product.intersection(begun, states)
         return None if product.is_empty(begun) else _plain(self.circling(product.pick(begun), states))
 
-    def _begun(self, starts: S) -> Located[S]:
+    def _begun(self, starts: S) -> ProductSet[S]:
         return self.product.on(starts, self.product.locations.initial)
 
     @cached_property
@@ -371,7 +380,7 @@ class Watching(Ways[Located[S]], Generic[S]):
         return self.goals[: len(self.goals) - len(self.product.locations.marks)]
 
     @cached_property
-    def _rest(self) -> Located[S]:
+    def _rest(self) -> ProductSet[S]:
         """Where the system may stay for ever while the automaton goes on and sees every mark again and again."""
         product = self.product
         quiet = product.engine.where(rest(product.system, self._justice))
@@ -381,7 +390,7 @@ class Watching(Ways[Located[S]], Generic[S]):
             for arcs in product.locations.arcs
         ]
 
-        def before(states: Located[S]) -> Located[S]:
+        def before(states: ProductSet[S]) -> ProductSet[S]:
             found = []
             for arcs in through:
                 some = product.nowhere

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING
 from cplc.checking.interpreter import Interpreter
 from cplc.checking.joint_actions import with_actions
 from cplc.checking.replay import EvidenceError, run_problems
-from cplc.checking.results import Excluded, Remark
-from cplc.checking.shortest_paths import Paths
+from cplc.checking.results import ExcludedStates, Remark
+from cplc.checking.shortest_paths import EngineRunSearch
 from cplc.engines.interface import Engine
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
@@ -53,7 +53,7 @@ from cplc.system.model import State, System
 from cplc.system.trace import Evidence, Move, Run
 
 if TYPE_CHECKING:
-    from cplc.checking.engine_selector import AnyEngine, Exploration
+    from cplc.checking.engine_selector import AnyEngine, EngineSelector
 
 
 def fair_run(along: Taken | None = None) -> OnPaths:
@@ -112,12 +112,12 @@ def _outermost(formula: Formula) -> Iterable[OnPaths]:
 class Realizability:
     """Where the fair runs of one system begin; determined once for each set of roles that keep going."""
 
-    def __init__(self, exploration: Exploration) -> None:
+    def __init__(self, exploration: EngineSelector) -> None:
         self._exploration = exploration
         self.system = exploration.system
         self._justified = frozenset(justice.role for justice in self.system.justice)
         self._begins: dict[tuple[frozenset[str], Taken | None], bool] = {}
-        self._excluded: dict[tuple[frozenset[str], Taken | None], Excluded | ResourceExhausted | None] = {}
+        self._excluded: dict[tuple[frozenset[str], Taken | None], ExcludedStates | ResourceExhausted | None] = {}
 
     def begins(self, assuming: frozenset[str], along: Taken | None = None) -> bool:
         """Whether a fair run begins in some initial state."""
@@ -130,7 +130,7 @@ class Realizability:
             self._begins[key] = in_all or not is_valid(Not(fair), assuming)
         return self._begins[key]
 
-    def excluded(self, assuming: frozenset[str], along: Taken | None = None) -> Excluded | None:
+    def excluded(self, assuming: frozenset[str], along: Taken | None = None) -> ExcludedStates | None:
         """Return the reachable states that begin no fair run; None if there are none.
 
         A search that met a limit once is not repeated.
@@ -148,14 +148,14 @@ class Realizability:
             raise ResourceExhausted(str(known))
         return known
 
-    def _search(self, assuming: frozenset[str], along: Taken | None) -> Excluded | None:
+    def _search(self, assuming: frozenset[str], along: Taken | None) -> ExcludedStates | None:
         engine = self._exploration.engine_for(fair_run(along))
         found = _shortest(engine, assuming, along)
         if found is None:
             return None
         run = self._lifted(engine.system, found)
         states, reachable = self._counted(engine, assuming, along)
-        return Excluded(states, reachable, run, self.system)
+        return ExcludedStates(states, reachable, run, self.system)
 
     def _counted(self, engine: AnyEngine, assuming: frozenset[str], along: Taken | None) -> _Counts:
         """Return how many reachable states of the whole begin no fair run, and how many there are."""
@@ -192,7 +192,7 @@ def _shortest(engine: AnyEngine, assuming: frozenset[str], along: Taken | None) 
     states = engine.complement(engine.satisfying(fair_run(along), assuming))
     if engine.is_empty(states):
         return None
-    found = Paths(engine, assuming).run_from(engine.initial, engine.reachable, states, shortest=True)
+    found = EngineRunSearch(engine, assuming).run_from(engine.initial, engine.reachable, states, shortest=True)
     if found is None:
         raise EvidenceError("a state is called reachable and no run leads there")
     return found
@@ -237,7 +237,7 @@ def nothing_left(along: Taken | None, assuming: frozenset[str]) -> Remark:
     return Remark("no-fair-run", f"{excluding} exclude {runs}, so neither `holds` nor `fails` would mean anything")
 
 
-def excluding(excluded: Excluded, along: Taken | None) -> Remark:
+def excluding(excluded: ExcludedStates, along: Taken | None) -> Remark:
     """Return what the user should know of states that begin no fair run."""
     if excluded.states is None:
         where = "at least one reachable state"

@@ -14,7 +14,7 @@ from functools import cached_property
 from cplc.checking.adjacent_rounds import agree, led_here, none_leads
 from cplc.checking.interpreter import Interpreter, holds, interpreter_of, value
 from cplc.checking.strategy_play import strategy_problems
-from cplc.checking.three_valued import Facts
+from cplc.checking.three_valued import ThreeValuedRun
 from cplc.logic.expressions import Expr
 from cplc.logic.formulas import (
     SOME_FAIR_RUN,
@@ -31,7 +31,7 @@ from cplc.logic.formulas import (
 from cplc.system.model import Justice, State, System
 from cplc.system.trace import Evidence, Run
 
-__all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_problems", "unmet"]
+__all__ = ["EvidenceError", "Goal", "Interpreter", "goals", "replay", "run_problems", "unmet_goals"]
 
 Goal = Justice | Expr | Regardless
 """What a fair run meets infinitely often: a constraint, or a condition that the user asks for."""
@@ -48,7 +48,7 @@ def is_continuation(evidence: Evidence) -> bool:
     return isinstance(formula, OnPaths) and formula == some_fair_run(formula.along)
 
 
-def must_go_on(system: System, formula: OnPaths) -> bool:
+def needs_fair_continuation(system: System, formula: OnPaths) -> bool:
     """Whether a finite run for the formula needs a fair run that goes on from where it ends.
 
     In a synchronous system without conditions of fairness runs of CTL may stop, and none but these.
@@ -56,7 +56,7 @@ def must_go_on(system: System, formula: OnPaths) -> bool:
     return bool(system.conditions) or (system.is_synchronous and ctl_path(formula) is None)
 
 
-def some_do_not_count(system: System) -> bool:
+def excludes_unfair_states(system: System) -> bool:
     """Whether knowledge, commitments and `Adjacent` are about those states only in which a fair run begins."""
     return system.is_synchronous and bool(system.conditions)
 
@@ -84,7 +84,7 @@ def steps_along(system: System, along: Taken | None) -> frozenset[int]:
     return frozenset(index for index, step in enumerate(system.steps) if along is None or step.name in along.steps)
 
 
-def unmet(
+def unmet_goals(
     interpreter: Interpreter, goals: Sequence[Goal], loop: Run, is_so: Callable[[Regardless, State], bool]
 ) -> tuple[Goal, ...]:
     """Return the goals that a run which is nothing but a loop never meets; what variables do not decide is asked."""
@@ -157,7 +157,7 @@ def _loop_problems(
         return
     if run.states[entry] != run.states[-1]:
         yield "the loop does not close"
-    for goal in unmet(interpreter, goals, Run(run.states[entry], run.moves[entry:]), is_so):
+    for goal in unmet_goals(interpreter, goals, Run(run.states[entry], run.moves[entry:]), is_so):
         yield f"the loop is not fair to {goal.name if isinstance(goal, Justice) else 'a fairness condition'}"
 
 
@@ -204,7 +204,7 @@ class _Replay:
         return _Replay(self.system.without_conditions, self.assuming)
 
     def _conclusion(self, evidence: Evidence) -> Iterator[str]:
-        facts = Facts.of(self.system, evidence)
+        facts = ThreeValuedRun.of(self.system, evidence)
         match evidence.formula:
             case Knows() | KnownFrom():
                 yield from self._pair(evidence)
@@ -234,15 +234,15 @@ class _Replay:
                 if facts.truth(formula) is not evidence.holds:
                     yield "the state does not have the value claimed"
 
-    def _on_run(self, evidence: Evidence, formula: OnPaths, facts: Facts) -> Iterator[str]:
+    def _on_run(self, evidence: Evidence, formula: OnPaths, facts: ThreeValuedRun) -> Iterator[str]:
         if facts.truth(formula.path) is not evidence.holds:
             yield "the run does not give the path formula the value claimed"
         last = len(evidence.run.moves)
-        ends = evidence.run.loop is None and must_go_on(self.system, formula)
+        ends = evidence.run.loop is None and needs_fair_continuation(self.system, formula)
         if ends and facts.known(some_fair_run(formula.along), last) is not True:
             yield "no fair run is shown to go on where the run ends"
 
-    def _one_round(self, evidence: Evidence, formula: Adjacent, facts: Facts) -> Iterator[str]:
+    def _one_round(self, evidence: Evidence, formula: Adjacent, facts: ThreeValuedRun) -> Iterator[str]:
         run = evidence.run
         if len(run.moves) != 1 or run.loop is not None:
             yield "it takes one round"
@@ -251,7 +251,7 @@ class _Replay:
             yield "the state after the round does not have what is said of it"
         if not agree(formula, *run.states):
             yield "something changes in the round that is to stay"
-        if some_do_not_count(self.system) and facts.known(SOME_FAIR_RUN, 1) is not True:
+        if excludes_unfair_states(self.system) and facts.known(SOME_FAIR_RUN, 1) is not True:
             yield "no fair run is shown to begin after the round"
         done = dict(zip(self.system.player, run.moves[0].actions, strict=True))
         if formula.choice is not None and done[formula.choice[0]] != formula.choice[1]:
@@ -268,7 +268,7 @@ class _Replay:
             yield "the evidence for the other state begins in another one"
         yield from self.evidence(there)
         here, other = evidence.run.start, elsewhere.states[-1]
-        if some_do_not_count(self.system):
+        if excludes_unfair_states(self.system):
             yield from self._lasting(evidence.lasting, other)
         said = (there.formula, there.holds)
         match evidence.formula:

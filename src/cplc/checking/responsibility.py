@@ -8,7 +8,7 @@ from itertools import combinations
 from cplc.checking.interpreter import Interpreter, holds
 from cplc.checking.liveness_responsibility import avoidance
 from cplc.checking.replay import is_continuation, steps_along
-from cplc.checking.results import Avoidance, Blame
+from cplc.checking.results import Avoidance, Responsibility
 from cplc.logic.formulas import (
     Atom,
     Enforces,
@@ -66,7 +66,7 @@ def violations(system: System, run: Run) -> tuple[Violation, ...]:
 
 def blame(
     system: System, shown: System, formula: Formula, assuming: frozenset[str], valid: Valid, evidence: Evidence
-) -> Blame | None:
+) -> Responsibility | None:
     """Return who is responsible for a failure; None where it does not depend on who keeps going.
 
     The evidence is of the system ``shown``, a slice of the whole one. ``valid`` tells whether the formula would hold
@@ -77,18 +77,18 @@ def blame(
     if system.is_synchronous or not needs_fairness(formula, system) or not helped_by_fairness(formula, system):
         return None
     helping = coalitions(system, assuming, valid)
-    ending = endless(evidence)
+    ending = lasso_evidence(evidence)
     if ending is None:
-        return Blame(helping, (), ())
-    able = could_send(shown, ending)
+        return Responsibility(helping, (), ())
+    able = neglected_sends(shown, ending)
     if not helping:
         avoided = avoidance(shown, evidence)
         if avoided is None or not _is_by_no_stop(avoided, able):
-            return Blame((), (), ())
-        return Blame((), (), _owed(shown, ending), avoided)
+            return Responsibility((), (), ())
+        return Responsibility((), (), _owed(shown, ending), avoided)
     stopped = _helpful(system, assuming, valid, helping, tuple(able))
     owed = tuple(name for name in _owed(shown, ending) if shown.commitment[name].debtor in stopped)
-    return Blame(helping, stopped, owed)
+    return Responsibility(helping, stopped, owed)
 
 
 def _is_by_no_stop(avoided: Avoidance, able: Mapping[str, tuple[str, ...]]) -> bool:
@@ -182,7 +182,7 @@ def _reduced(families: tuple[str, ...], good: Callable[[Iterable[str]], bool]) -
 # --- who stopped
 
 
-def endless(evidence: Evidence) -> Evidence | None:
+def lasso_evidence(evidence: Evidence) -> Evidence | None:
     """Return the evidence by a lasso that this comes down to, if it does to one.
 
     A lasso that only shows that a fair run begins where a finite run ends is none: any other would do as well.
@@ -191,11 +191,11 @@ def endless(evidence: Evidence) -> Evidence | None:
         return None
     if evidence.run.loop is not None:
         return evidence
-    parts = [endless(part) for _, part in reversed(evidence.parts)]
+    parts = [lasso_evidence(part) for _, part in reversed(evidence.parts)]
     return next((part for part in parts if part is not None), None)
 
 
-def could_send(system: System, ending: Evidence) -> dict[str, tuple[str, ...]]:
+def neglected_sends(system: System, ending: Evidence) -> dict[str, tuple[str, ...]]:
     """Return who could for ever send something on the lasso and never does, and which messages.
 
     Where the runs asked about take certain steps only, nobody is expected to take another.

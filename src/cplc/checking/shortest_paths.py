@@ -15,7 +15,7 @@ from typing import Generic
 from cplc.checking.distance_layers import Arena, coarse_layers, exact_layers, step_groups
 from cplc.checking.interpreter import Interpreter, Key, key
 from cplc.checking.joint_actions import actions_between
-from cplc.checking.replay import EvidenceError, Goal, goals, unmet
+from cplc.checking.replay import EvidenceError, Goal, goals, unmet_goals
 from cplc.engines.interface import Engine, S
 from cplc.logic.expressions import Equal, Expr, Read, conj, disj, negate
 from cplc.logic.formulas import Regardless
@@ -28,7 +28,7 @@ MANY = 1_000_000
 """With more reachable states than this, the way that is shown need not be a shortest one."""
 
 
-class Ways(Generic[S]):
+class RunSearch(Generic[S]):
     """Runs in one arena, the endless ones such that they meet the goals again and again."""
 
     def __init__(
@@ -227,7 +227,9 @@ class Ways(Generic[S]):
         return moves or (self.staying(entry, within),)
 
     def _unmet(self, goals: Sequence[Goal], loop: Run) -> tuple[Goal, ...]:
-        return unmet(self.interpreter, goals, loop, lambda goal, at: self.contains(self.engine.recurrent(goal), at))
+        return unmet_goals(
+            self.interpreter, goals, loop, lambda goal, at: self.contains(self.engine.recurrent(goal), at)
+        )
 
     def _meeting(self, goal: Goal, state: State, within: S) -> Moves:
         """Return a way that meets the goal: a state that is as asked for, or one of its steps taken."""
@@ -280,7 +282,7 @@ class Ways(Generic[S]):
                         yield Run(loop.start, (*loop.moves[:first], move, *loop.moves[last:]), 0)
 
 
-class Paths(Ways[S]):
+class EngineRunSearch(RunSearch[S]):
     """Runs on one engine, fair when these roles keep going."""
 
     def __init__(self, engine: Engine[S], assuming: frozenset[str]) -> None:

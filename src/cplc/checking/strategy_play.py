@@ -40,32 +40,32 @@ _WORK = 600_000
 Truth = Callable[[Formula, State], bool]
 
 
-def is_plain(formula: Formula) -> bool:
+def is_propositional(formula: Formula) -> bool:
     """Whether the variables of one state decide it."""
     match formula:
         case Atom():
             return True
         case Not() | And() | Or() | Implies() | Iff():
-            return all(map(is_plain, children(formula)))
+            return all(map(is_propositional, children(formula)))
         case _:
             return False
 
 
-def plain_truth(formula: Formula, state: State) -> bool:
+def propositional_value(formula: Formula, state: State) -> bool:
     """Return the value of a plain formula."""
     match formula:
         case Atom(condition):
             return holds(condition, state)
         case Not(operand):
-            return not plain_truth(operand, state)
+            return not propositional_value(operand, state)
         case And(operands):
-            return all(plain_truth(operand, state) for operand in operands)
+            return all(propositional_value(operand, state) for operand in operands)
         case Or(operands):
-            return any(plain_truth(operand, state) for operand in operands)
+            return any(propositional_value(operand, state) for operand in operands)
         case Implies(left, right):
-            return not plain_truth(left, state) or plain_truth(right, state)
+            return not propositional_value(left, state) or propositional_value(right, state)
         case Iff(left, right):
-            return plain_truth(left, state) == plain_truth(right, state)
+            return propositional_value(left, state) == propositional_value(right, state)
         case _:
             raise ValueError("more than one state decides the formula")
 
@@ -74,7 +74,7 @@ def is_send_of(step: Step, group: Collection[str]) -> bool:
     return step.actor in group and step.kind in {"send", "exchange"}
 
 
-class Play:
+class StrategyPlay:
     """The states that are met from some on, until the goal is reached, and the moves between them."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Play:
         formula: Enforces,
         starts: Sequence[State],
         insisted: Callable[[State], Collection[int]],
-        truth: Truth = plain_truth,
+        truth: Truth = propositional_value,
     ) -> None:
         self.system = system
         self.formula = formula
@@ -213,8 +213,8 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
     if missing:
         return
     if system.is_synchronous:
-        if all(map(is_plain, children(formula.goal))):
-            yield from round_strategy_problems(system, evidence, plain_truth)
+        if all(map(is_propositional, children(formula.goal))):
+            yield from round_strategy_problems(system, evidence, propositional_value)
         else:
             yield "whether the goal is reached cannot be seen from one state"
         return
@@ -222,14 +222,14 @@ def strategy_problems(system: System, evidence: Evidence, assuming: frozenset[st
     yield from wrong
     if wrong:
         return
-    if not all(map(is_plain, children(formula.goal))):
+    if not all(map(is_propositional, children(formula.goal))):
         yield "whether the goal is reached cannot be seen from one state"
         return
 
     def insisted(state: State) -> list[int]:
         return [advice.step for advice in strategy if advice.applies(state)]
 
-    yield from Play(system, formula, evidence.starts, insisted).problems(assuming)
+    yield from StrategyPlay(system, formula, evidence.starts, insisted).problems(assuming)
 
 
 def can_list_initial_states(system: System) -> bool:

@@ -13,7 +13,13 @@ from dataclasses import replace
 from math import log2
 
 from cplc.checking.interpreter import Interpreter, holds
-from cplc.checking.strategy_play import Play, can_list_initial_states, is_plain, is_send_of, plain_truth
+from cplc.checking.strategy_play import (
+    StrategyPlay,
+    can_list_initial_states,
+    is_propositional,
+    is_send_of,
+    propositional_value,
+)
 from cplc.checking.synchronous_strategy_play import RoundPlay
 from cplc.engines.games.fixpoints import Strategy
 from cplc.engines.interface import Engine, S
@@ -46,17 +52,17 @@ def enforced(engine: Engine[S], formula: Enforces, state: State, assuming: froze
     choose = _choosing(engine, plan)
 
     def truth(operand: Formula, here: State) -> bool:
-        if is_plain(operand):
-            return plain_truth(operand, here)
+        if is_propositional(operand):
+            return propositional_value(operand, here)
         return engine.contains(engine.satisfying(operand, assuming), here)
 
-    play = Play(system, formula, shown.starts if are_all else shown.starts[:1], choose, truth)
+    play = StrategyPlay(system, formula, shown.starts if are_all else shown.starts[:1], choose, truth)
     is_played = play.is_complete and are_all
     if are_all and not play.is_complete and len(starts) > 1:
-        play = Play(system, formula, shown.starts[:1], choose, truth)
-    explored = len(play.moves) if play.is_complete else min(_FIRST, len(play.moves))
-    met = [here for here, over in zip(play.states[:explored], play.over, strict=False) if not over]
-    is_shown = is_played and all(map(is_plain, children(formula.goal)))
+        play = StrategyPlay(system, formula, shown.starts[:1], choose, truth)
+    bounded_engine = len(play.moves) if play.is_complete else min(_FIRST, len(play.moves))
+    met = [here for here, over in zip(play.states[:bounded_engine], play.over, strict=False) if not over]
+    is_shown = is_played and all(map(is_propositional, children(formula.goal)))
     advice = tuple(_tables(system, formula, met, choose))
     return replace(shown, exhaustive=not is_shown, strategy=advice)
 
@@ -108,8 +114,8 @@ def _enforced_in_rounds(
         return replace(shown, exhaustive=True, scope="state")
 
     def truth(operand: Formula, here: State) -> bool:
-        if is_plain(operand):
-            return plain_truth(operand, here)
+        if is_propositional(operand):
+            return propositional_value(operand, here)
         return engine.contains(engine.satisfying(operand, assuming), here)
 
     def advised(here: State) -> dict[str, tuple[str]]:
@@ -122,7 +128,7 @@ def _enforced_in_rounds(
         play = RoundPlay(system, formula, shown.starts[:1], advised, truth)
     met = [here for here, over in zip(play.states, play.over, strict=False) if not over]
     advice = tuple(_round_tables(system, formula, met[: None if play.is_complete else _FIRST], advised))
-    is_shown = is_played and all(map(is_plain, children(formula.goal)))
+    is_shown = is_played and all(map(is_propositional, children(formula.goal)))
     return replace(shown, exhaustive=not is_shown, strategy=advice)
 
 

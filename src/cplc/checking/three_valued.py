@@ -48,7 +48,7 @@ _Values = list[Truth]
 """Of a path formula, at each position of the run written out."""
 
 
-class Facts:
+class ThreeValuedRun:
     """What is known at each position of a run: the conditions that hold there, what the parts show, what is taken.
 
     A formula that speaks of the past need not be worth the same each time round a loop. An operator of the past over
@@ -66,10 +66,10 @@ class Facts:
         self._memory: dict[tuple[Formula, int], _Values] = {}
 
     @staticmethod
-    def of(system: System, evidence: Evidence) -> Facts:
+    def of(system: System, evidence: Evidence) -> ThreeValuedRun:
         """Return what a piece of evidence tells."""
         shown = ((position, part.formula, part.holds) for position, part in evidence.parts)
-        return Facts(system, evidence.run, shown)
+        return ThreeValuedRun(system, evidence.run, shown)
 
     def known(self, formula: Formula, position: int) -> Truth:
         """Return what the parts show of a formula in the state there."""

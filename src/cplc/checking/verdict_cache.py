@@ -8,10 +8,10 @@ from cplc.logic.formulas import Formula
 from cplc.reductions.symmetry import Symmetry
 from cplc.runtime.limits import ResourceExhausted
 
-Asked = tuple[Formula, frozenset[str]]
+_DecisionKey = tuple[Formula, frozenset[str]]
 
 
-class Alike:
+class UpToSymmetry:
     """Whether formulas hold initially or somewhere, on runs where some roles keep going: each is decided once.
 
     So is, of formulas that an exchange of role instances maps to each other, one; and where that one was given up, the
@@ -20,9 +20,9 @@ class Alike:
 
     def __init__(self, symmetry: Symmetry) -> None:
         self._symmetry = symmetry
-        self._exactly: dict[Asked, bool | str] = {}
+        self._exactly: dict[_DecisionKey, bool | str] = {}
         self._known: dict[Hashable, bool | str] = {}
-        self._unnamed: list[Asked] = []
+        self._unnamed: list[_DecisionKey] = []
         """Those whose keys nobody wanted to know yet: as long as a formula is the only one, none is alike."""
 
     def answer(self, formula: Formula, assuming: frozenset[str], decide: Callable[[], bool]) -> bool:
@@ -35,12 +35,12 @@ class Alike:
             raise ResourceExhausted(known)
         return known
 
-    def _first(self, asked: Asked, decide: Callable[[], bool]) -> bool | str:
+    def _first(self, asked: _DecisionKey, decide: Callable[[], bool]) -> bool | str:
         known = _decided(decide)
         self._unnamed.append(asked)
         return known
 
-    def _once(self, asked: Asked, decide: Callable[[], bool]) -> bool | str:
+    def _once(self, asked: _DecisionKey, decide: Callable[[], bool]) -> bool | str:
         """Return what is known of a formula that is alike, or decide it."""
         while self._unnamed:
             first = self._unnamed.pop()
@@ -50,7 +50,7 @@ class Alike:
             self._known[key] = _decided(decide)
         return self._known[key]
 
-    def _key(self, asked: Asked) -> Hashable:
+    def _key(self, asked: _DecisionKey) -> Hashable:
         formula, assuming = asked
         return self._symmetry.key(formula, assuming), assuming
 

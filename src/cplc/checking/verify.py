@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cplc.checking.debt_checks import NO_DEBT_FORGOTTEN, with_restart
-from cplc.checking.engine_selector import EngineName, Exploration, Part, method_of
+from cplc.checking.engine_selector import EngineName, EngineSelector, Part, method_of
 from cplc.checking.evidence import explain_initial
 from cplc.checking.joint_actions import with_actions
-from cplc.checking.lift_from_component import embedding_problems
-from cplc.checking.lift_from_cone import NotWidened, widened
-from cplc.checking.liveness_responsibility import explored
+from cplc.checking.lift_from_component import lifting_problems
+from cplc.checking.lift_from_cone import LassoNotClosed, lift_to_wide
+from cplc.checking.liveness_responsibility import bounded_engine
 from cplc.checking.mutual_vacuity import independent_atoms
 from cplc.checking.point_of_no_return import point_of_no_return
 from cplc.checking.realizability import (
@@ -31,8 +31,8 @@ from cplc.checking.realizability import (
     restrictions,
 )
 from cplc.checking.replay import EvidenceError, replay
-from cplc.checking.responsibility import blame, endless
-from cplc.checking.results import Answer, Blame, Excluded, Question, Remark, Result
+from cplc.checking.responsibility import blame, lasso_evidence
+from cplc.checking.results import Answer, ExcludedStates, Question, Remark, Responsibility, Result
 from cplc.checking.triviality import trivial_value
 from cplc.checking.vacuity import Considered, Reachable, not_serial, vacuous_implications
 from cplc.engines.interface import Engine
@@ -65,7 +65,7 @@ def verify(system: System, questions: Iterable[Question], engine: EngineName = "
     return (verifier.answer(question) for question in questions)
 
 
-Settled = Callable[[Question, Answer], None]
+AnswerListener = Callable[[Question, Answer], None]
 """Is told what is known of a question before all is."""
 
 
@@ -76,13 +76,13 @@ class Verifier:
         self.system = system
         self.method = method_of(engine)
         self._auto = engine == "auto"
-        self._explorations: dict[int, Exploration] = {}
+        self._explorations: dict[int, EngineSelector] = {}
 
     @cached_property
     def _realizability(self) -> Realizability:
         return Realizability(self._explored(self.system))
 
-    def answer(self, question: Question, *, vacuity: bool = False, settled: Settled = lambda *_: None) -> Result:
+    def answer(self, question: Question, *, vacuity: bool = False, settled: AnswerListener = lambda *_: None) -> Result:
         """Return the answer with all that belongs to it; with ``vacuity`` also the atoms that do not matter.
 
         Whether it holds is told ``settled`` before the run that shows it is made, which may take longer.
@@ -113,10 +113,10 @@ class Verifier:
         exploration = self._explored(question.system or self.system)
         return _Answering(question, exploration, self._realizability).excluding()[0]
 
-    def _explored(self, system: System) -> Exploration:
+    def _explored(self, system: System) -> EngineSelector:
         known = self._explorations.get(id(system))
         if known is None:
-            known = self._explorations[id(system)] = Exploration(system, self.method, auto=self._auto)
+            known = self._explorations[id(system)] = EngineSelector(system, self.method, auto=self._auto)
         return known
 
 
@@ -130,7 +130,7 @@ MIN_LIMIT = 30
 class _Met:
     """The states that are met where a formula is decided."""
 
-    exploration: Exploration
+    exploration: EngineSelector
     deciding: Formula
     assuming: frozenset[str]
 
@@ -147,10 +147,10 @@ class _Answering:
     def __init__(
         self,
         question: Question,
-        exploration: Exploration,
+        exploration: EngineSelector,
         realizability: Realizability,
         vacuity: bool = False,
-        settled: Settled = lambda *_: None,
+        settled: AnswerListener = lambda *_: None,
     ) -> None:
         self.question = question
         self.realizability = realizability
@@ -182,7 +182,7 @@ class _Answering:
             whole, shown = self.exploration.system, self.exploration.wide(engine)
             blamed = self._blame(whole, shown, evidence)
             is_open = blamed is not None and blamed.is_realizable and not (blamed.coalitions or blamed.avoidance)
-            if is_open and endless(evidence) is not None and explored(shown) is not None:
+            if is_open and lasso_evidence(evidence) is not None and bounded_engine(shown) is not None:
                 fair = self._failing_for_all(failing, evidence)
                 if fair is not None:
                     first, evidence = fair
@@ -243,7 +243,7 @@ class _Answering:
             return tuple(remarks), f"whether a fair run begins in every reachable state was left open: {limit}"
         return tuple(remarks), None
 
-    def _blame(self, whole: System, shown: System, evidence: Evidence) -> Blame | None:
+    def _blame(self, whole: System, shown: System, evidence: Evidence) -> Responsibility | None:
         blamed = blame(whole, shown, self.question.formula, self.assuming, self._is_valid, evidence)
         if blamed is not None and not blamed.coalitions and self._lacking(frozenset(whole.agent)):
             return replace(blamed, avoidance=None, is_realizable=False)
@@ -393,7 +393,7 @@ class _Answering:
         excluded = ((along, self._excluded(along)) for along in self.restrictions if along is not None)
         return tuple(excluding(one, along) for along, one in excluded if one is not None and one.is_everywhere)
 
-    def _excluded(self, along: Taken | None) -> Excluded | None:
+    def _excluded(self, along: Taken | None) -> ExcludedStates | None:
         """Return the states that begin no fair run, as far as they are known; `excluding` says where they are not."""
         with suppress(ResourceExhausted):
             return self.realizability.excluded(self.assuming, along)
@@ -464,7 +464,7 @@ class _Answering:
         if wide is not engine.system:
             evidence = self._widened(evidence, formula, wide, assuming)
         whole = self.exploration.system
-        problems = [] if wide is whole else list(embedding_problems(whole, wide, evidence))
+        problems = [] if wide is whole else list(lifting_problems(whole, wide, evidence))
         if problems:
             raise EvidenceError("; ".join(problems))
         return evidence
@@ -483,8 +483,8 @@ class _Answering:
 
     def _widened(self, evidence: Evidence, formula: Formula, wide: System, assuming: frozenset[str]) -> Evidence:
         """Return the evidence with those who only look on; where it takes too long to bring it about, another."""
-        with suppress(NotWidened):
-            found = widened(evidence, wide)
+        with suppress(LassoNotClosed):
+            found = lift_to_wide(evidence, wide)
             if not replay(wide, found, assuming):
                 return found
         return self._found_by(self.exploration.wide_engine_for(formula), formula, assuming)

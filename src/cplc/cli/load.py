@@ -21,7 +21,7 @@ from cplc.runtime.file_access import MAX_BYTES, MAX_SIZE, files_below
 from cplc.source import Source, Span
 
 if TYPE_CHECKING:
-    from cplc.compilation import Asked, Compilation, IsplCompilation, Strategies
+    from cplc.compilation import BoundQuestion, Compilation, IsplCompilation, Strategies
 
 Outcome = TypeVar("Outcome")
 Event = TypeVar("Event")
@@ -162,7 +162,7 @@ def _standard_input(parameters: Mapping[str, str], channels: Channels) -> Compil
 
 def questions_of(
     compilation: Compilation | IsplCompilation, names: Sequence[str], besides: Sequence[str] = ()
-) -> tuple[Asked, ...]:
+) -> tuple[BoundQuestion, ...]:
     """Return what the file asks, or the properties and checks of these names; ``besides`` are names that exist too."""
     from cplc.compilation import UnknownQuestion
 
@@ -175,7 +175,7 @@ def questions_of(
         raise UsageError(f"no property or check is called `{problem.name}`; {(hints or [known])[0]}") from None
 
 
-def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[Asked, ...]:
+def asked_of(compilation: Compilation, names: Sequence[str]) -> tuple[BoundQuestion, ...]:
     """Return what the file asks, or what is asked by these names; thresholds of participants come last."""
     model = compilation.model
     if not model.thresholds:

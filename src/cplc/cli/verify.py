@@ -26,8 +26,8 @@ from cplc.runtime import checkpointing as unfinished
 
 if TYPE_CHECKING:
     from cplc.checking.results import Result
-    from cplc.checking.verify import Settled
-    from cplc.compilation import Asked, Compilation, IsplCompilation, Strategies
+    from cplc.checking.verify import AnswerListener
+    from cplc.compilation import BoundQuestion, Compilation, IsplCompilation, Strategies
     from cplc.parameterised import EverySize
     from cplc.questions import EngineName
     from cplc.report.text import Detail
@@ -256,17 +256,17 @@ def _every_size(
 
 def _answered(
     compilation: Compilation | IsplCompilation,
-    asked: Sequence[Asked],
+    asked: Sequence[BoundQuestion],
     engine: EngineName,
     *,
     vacuity: bool,
     stores: Sequence[Answers],
-    settled: Settled,
+    settled: AnswerListener,
 ) -> Iterator[Result]:
     """Yield the answers; thresholds of participants come last, and are found anew every time."""
     others = [one for one in asked if one.question.kind != "analysis"]
 
-    def verify(some: Sequence[Asked]) -> Iterator[Result]:
+    def verify(some: Sequence[BoundQuestion]) -> Iterator[Result]:
         return compilation.verify(some, engine, vacuity=vacuity, settled=settled)
 
     told = {**description(compilation), "engine": engine, "vacuity": vacuity} if stores else {}

@@ -23,8 +23,8 @@ from cplc.records import dataclass
 from cplc.runtime import progress
 
 if TYPE_CHECKING:
-    from cplc.checking.results import Answer, Excluded, Question, Result
-    from cplc.compilation import Asked
+    from cplc.checking.results import Answer, ExcludedStates, Question, Result
+    from cplc.compilation import BoundQuestion
     from cplc.report.outcome import Standing
     from cplc.report.text import Detail
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Questions:
     """What is asked, and the usual checks that the file switches off."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[BoundQuestion, ...]
     switched_off: tuple[str, ...] = ()
 
 
@@ -59,7 +59,7 @@ class Run:
     more_doing: Callable[[], str] = lambda: ""
     """What there is to add to what is being worked on."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[BoundQuestion, ...] = ()
     switched_off: tuple[str, ...] = ()
     """The usual checks that the file switches off."""
     results: list[Result] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Run:
     progress: output.Progress = field(init=False)
     _plain: list[Result] = field(default_factory=list)
     """Usual checks that hold and have not been shown yet."""
-    _excluded: list[Excluded] = field(default_factory=list)
+    _excluded: list[ExcludedStates] = field(default_factory=list)
     """Sets of states without fair run whose runs have been shown."""
 
     def __post_init__(self) -> None:

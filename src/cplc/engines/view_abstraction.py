@@ -35,7 +35,7 @@ from cplc.runtime import checkpointing, progress
 from cplc.runtime.limits import ResourceExhausted
 
 
-class Companions:
+class ViewAbstraction:
     """The members of an excerpt, and the invariant of as many as there are but one."""
 
     def __init__(self, excerpt: Projection, members: Iterable[Collection[str]]) -> None:

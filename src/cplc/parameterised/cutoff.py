@@ -19,7 +19,7 @@ from dataclasses import replace
 from cplc.checking.results import Question
 from cplc.logic.formulas import Formula
 from cplc.parameterised.instances import Proof, Sizes
-from cplc.questions import Asked
+from cplc.questions import BoundQuestion
 from cplc.reductions.components import IndependentComponents, conjuncts_of
 from cplc.semantics.data_independence import Obstacle
 from cplc.system.model import System
@@ -50,7 +50,7 @@ def cutoff(sizes: Sizes, question: Question) -> Proof | Obstacle:
     return Obstacle("what it depends on grows with every member", question.span or sizes.place)
 
 
-def _parts(asked: Asked) -> list[_Part]:
+def _parts(asked: BoundQuestion) -> list[_Part]:
     """Return what the question comes down to."""
     slices = IndependentComponents(asked.question.system or asked.system)
 

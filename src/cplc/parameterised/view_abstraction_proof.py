@@ -22,7 +22,7 @@ from functools import cached_property
 from itertools import combinations
 
 from cplc.checking.results import Question
-from cplc.engines.view_abstraction import Companions
+from cplc.engines.view_abstraction import ViewAbstraction
 from cplc.logic.expressions import And as AllOf
 from cplc.logic.expressions import Or as AnyOf
 from cplc.logic.expressions import conj
@@ -188,7 +188,7 @@ class _Few:
     """Some members of a system of one more."""
 
     projection: Projection
-    companions: Companions
+    companions: ViewAbstraction
 
     def show(self, one: _Asked, two: _Asked) -> bool:
         """Whether the invariant implies all formulas, asked of one member more than are looked at, and of two."""
@@ -230,7 +230,7 @@ def _few(one: _Asked, two: _Asked) -> _Few | None:
     except NotSeparable:
         return None
     members = [variables_of(found.system, one.kin, (member,)) for member in one.kin.indices[:-1]]
-    return _Few(found, Companions(found, members))
+    return _Few(found, ViewAbstraction(found, members))
 
 
 def _told(found: Projection) -> Hashable:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cplc.checking.results import Result
     from cplc.decision.results import Bounds, Figure, Verdict
     from cplc.participant_analysis import AskedParticipant
-    from cplc.questions import Asked
+    from cplc.questions import BoundQuestion
 
 
 class BadItem(ValueError):
@@ -107,7 +107,7 @@ def with_imports(file: Text, found: Compilation | IsplCompilation) -> Text:
 # --- properties and checks
 
 
-def questions(reading: Compilation | IsplCompilation, names: Sequence[str] = ()) -> tuple[Asked, ...]:
+def questions(reading: Compilation | IsplCompilation, names: Sequence[str] = ()) -> tuple[BoundQuestion, ...]:
     """Return what `cplc verify` would ask; thresholds of participants come last."""
     if isinstance(reading, IsplCompilation) or not reading.model.thresholds:
         return reading.questions(names)
