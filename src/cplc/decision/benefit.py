@@ -9,7 +9,7 @@ from math import fsum, inf, isinf
 from typing import TYPE_CHECKING
 
 from cplc.decision.arrays import has_arrays
-from cplc.decision.component_cache import MAX_EXPLICIT_STATES, ComponentCache, ComponentClass, ComponentMdp
+from cplc.decision.component_cache import MAX_EXPLICIT_STATES, ComponentCache, ComponentGroup, ComponentMdp
 from cplc.decision.components import Component, rewards_by_step
 from cplc.decision.distribution import convolution, discrete_distribution
 from cplc.decision.optimal_strategy import advice
@@ -59,26 +59,26 @@ class _RewardComponent:
 
 
 def _reward_components(
-    cache: ComponentCache, classes: Sequence[ComponentClass], whole: StepRewards
+    cache: ComponentCache, groups: Sequence[ComponentGroup], whole: StepRewards
 ) -> list[_RewardComponent]:
     found = []
-    for component_class in classes:
-        steps = {step: at for at, step in enumerate(component_class.built.part.steps)}
-        mine = {at: whole.of[step] for step, at in steps.items() if step in whole.of}
-        names = frozenset[str]().union(*(part.variables for part in component_class.parts))
-        found.append(_RewardComponent(component_class.built, mine, len(component_class.parts), names))
+    for group in groups:
+        steps = {step: at for at, step in enumerate(group.built.component.steps)}
+        mine = {at: whole.by_step[step] for step, at in steps.items() if step in whole.by_step}
+        names = frozenset[str]().union(*(component.variables for component in group.components))
+        found.append(_RewardComponent(group.built, mine, len(group.components), names))
     return found
 
 
 def total_reward_and_benefit(
-    cache: ComponentCache, classes: Sequence[ComponentClass], *, with_cdf_bounds: bool
+    cache: ComponentCache, groups: Sequence[ComponentGroup], *, with_cdf_bounds: bool
 ) -> tuple[Gain, Figure]:
     """Return both; the pieces are the parts of the system with nothing asked of their ends.
 
     With edges it is also found within which the distribution lies, where it depends on what is open.
     """
     whole = step_rewards(rewards_by_step(cache.participant))
-    lots = [lot for lot in _reward_components(cache, classes, whole) if lot.matters]
+    lots = [lot for lot in _reward_components(cache, groups, whole) if lot.matters]
     gain, figure = _total_reward_and_figure(cache, whole, lots)
     if with_cdf_bounds and gain.distribution is None:
         gain = replace(gain, levels=_cdf_bounds(cache, lots, whole))
@@ -124,7 +124,7 @@ def _cdf_bounds(cache: ComponentCache, lots: Sequence[_RewardComponent], whole: 
 
 
 def _rewards_in(built: ComponentMdp, whole: StepRewards) -> dict[int, int]:
-    return {at: whole.of[step] for at, step in enumerate(built.part.steps) if step in whole.of}
+    return {at: whole.by_step[step] for at, step in enumerate(built.component.steps) if step in whole.by_step}
 
 
 _UNBOUNDED = Bounds(-inf, inf)
@@ -156,7 +156,7 @@ def _means_with_circles(
     listed = _joint_mdp(cache, lots)
     if listed is None:
         raise ResourceExhausted("what is expected in circles is not followed through so many states")
-    lot = _RewardComponent(listed, _rewards_in(listed, whole), 1, listed.part.variables)
+    lot = _RewardComponent(listed, _rewards_in(listed, whole), 1, listed.component.variables)
     worst, best = (_expected_bounds([lot], worst, cache.exact, whole.unit, cache.fairness) for worst in (True, False))
     return worst, best
 
@@ -198,7 +198,11 @@ def _expected_bounds(
         low += choose(values.low[state] for state in lot.built.initial) * lot.times
         high += choose(values.high[state] for state in lot.built.initial) * lot.times
         slack += (
-            2 * lot.times * (values.roundings + 4) * _UNIT_ROUNDOFF * max(size[state] for state in lot.built.initial)
+            2
+            * lot.times
+            * (values.max_roundings + 4)
+            * _UNIT_ROUNDOFF
+            * max(size[state] for state in lot.built.initial)
         )
     if exact:
         return Bounds(low * unit, high * unit)
@@ -245,26 +249,28 @@ def _joint_mdp(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> Compo
     return cache.listed(_joint_component(cache, lots), MAX_EXPLICIT_STATES)
 
 
-def _counted_benefit(cache: ComponentCache, part: Component, of: Mapping[int, int]) -> CountedReward | None:
+def _counted_benefit(cache: ComponentCache, component: Component, of: Mapping[int, int]) -> CountedReward | None:
     """Return what counting alike ones finds; None if that does not do, or there is no numpy to do it with."""
     if not has_arrays():
         return None
     from cplc.decision.positive_reward_probability import counted_positive_reward
 
-    return counted_positive_reward(part, of, cache.limit, cache.exact)
+    return counted_positive_reward(component, of, cache.limit, cache.exact)
 
 
 def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> Figure:
     """Look at all the parts that matter as one, for what is best in one depends on what was made in others."""
     listed = _joint_mdp(cache, lots)
-    part = _joint_component(cache, lots)
-    of = step_rewards({at: part.worth[step] for at, step in enumerate(part.steps) if step in part.worth}).of
+    component = _joint_component(cache, lots)
+    of = step_rewards(
+        {at: component.worth[step] for at, step in enumerate(component.steps) if step in component.worth}
+    ).by_step
     if listed is None:
-        counted = _counted_benefit(cache, part, of) if cache.split else None
+        counted = _counted_benefit(cache, component, of) if cache.split else None
         if counted is not None:
             cache.sums.append(counted)
             return Figure("benefit", counted.worst, counted.best, advice=counted.advice)
-        listed = cache.listed(part, cache.limit)
+        listed = cache.listed(component, cache.limit)
         assert listed is not None
     try:
         summed = with_accumulated_reward(listed.ordered, of, cache.limit)
@@ -279,7 +285,7 @@ def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> F
     )
     initial = range(summed.model.initial)
     told = advice(
-        part.system,
+        component.system,
         cache.participant.agents,
         ordered,
         worst.low,

@@ -194,7 +194,7 @@ def form_of(expr: Expr, names: Mapping[str, int]) -> tuple[object, ...]:
 def conjuncts(condition: Expr) -> tuple[Expr, ...]:
     match condition:
         case And(operands):
-            return tuple(part for operand in operands for part in conjuncts(operand))
+            return tuple(component for operand in operands for component in conjuncts(operand))
         case Const(True):
             return ()
         case _:
@@ -240,7 +240,7 @@ class ComponentPartition:
     def _steps_and(self, condition: Expr, steps: Iterable[int]) -> frozenset[str]:
         return reads(condition).union(*(self.system.steps[step].footprint for step in steps))
 
-    def parts(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
+    def components(self, connected: Iterable[frozenset[str]]) -> tuple[Component, ...]:
         """Return as many parts as possible, in each of which one of these sets of variables is whole."""
         leader = self._leader
         wider = [names for names in connected if len({leader[name] for name in names}) > 1]

@@ -72,7 +72,7 @@ class CountedStateSpace:
         self._common = view_of(symmetry, None)
         self._width = Packing(restricted_system(self.system, symmetry.shared, ())).width
         self._shared = (1 << self._width) - 1
-        self.edges: set[LocalTransition] = set()
+        self.outgoing: set[LocalTransition] = set()
         """All that there may be, if something is counted."""
         self.top = 1 << self._width
         """All words are below."""
@@ -115,7 +115,7 @@ class CountedStateSpace:
                             there = here ^ change
                             shared[there & self._shared] = None
                             known[at].add(there & view.local)
-                            self.edges.add(
+                            self.outgoing.add(
                                 LocalTransition(
                                     at - 1, inside, there & view.local, state, there & self._shared, view.steps[step]
                                 )
@@ -137,7 +137,7 @@ class CountedStateSpace:
                     unit *= radix if counted else 1
                 mine.digits[inside] = kinds[kind]
             after: dict[int, set[int]] = {inside: set() for inside in known[at + 1]}
-            for edge in self.edges:
+            for edge in self.outgoing:
                 if edge.family == at and edge.inside != edge.after:
                     after[edge.inside].add(edge.after)
             ranks = longest_path_ranks(after)
@@ -274,23 +274,24 @@ class CountedStateSpace:
     def _enabled_actions(
         self, view: MemberView, offer: EnabledChoices, here: int, inside: tuple[int, int] | None
     ) -> EnabledActions:
-        def ways(changes: Sequence[tuple[int, int]]) -> tuple[LayeredTransition, ...]:
+        def transitions(changes: Sequence[tuple[int, int]]) -> tuple[LayeredTransition, ...]:
             return tuple(self._transition(view, step, here, here ^ change, inside) for step, change in changes)
 
         options = [
-            LayeredAction(ActionKind.STEP if is_fair else ActionKind.SEND, ((CERTAIN, ways(changes)),))
-            for changes, is_fair in offer.plain
+            LayeredAction(ActionKind.STEP if is_fair else ActionKind.SEND, ((CERTAIN, transitions(changes)),))
+            for changes, is_fair in offer.uncontrolled
         ]
         for belief, events in offer.believed:
             mine = view.beliefs[belief]
             options.append(
                 LayeredAction(
-                    ActionKind.BELIEF, tuple((self._chance[mine, event], ways(changes)) for event, changes in events)
+                    ActionKind.BELIEF,
+                    tuple((self._chance[mine, event], transitions(changes)) for event, changes in events),
                 )
             )
         return EnabledActions(
             tuple(options),
-            tuple(map(ways, offer.own)),
+            tuple(map(transitions, offer.controlled)),
             offer.ends,
             tuple(view.beliefs[belief] for belief, _ in offer.believed),
             tuple(view.beliefs[belief] for belief in offer.partial),

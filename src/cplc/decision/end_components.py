@@ -70,66 +70,68 @@ def extremal_probabilities(
 
 
 def solve_scc(
-    model: Mdp, part: Sequence[int], values: list[Number], worst: bool, exact: bool, fairness: bool, upper: bool
+    model: Mdp, scc: Sequence[int], values: list[Number], worst: bool, exact: bool, fairness: bool, upper: bool
 ) -> bool:
     """Put in the values of one component; return whether they are more than bounds."""
-    building = SccModelBuilder(model, part, values)
-    turns = [option for state in part for option in model.options(state) if is_decision(model, option)]
-    policy_iteration = prod(len(model.events(option)) for option in turns)
+    builder = SccModelBuilder(model, scc, values)
+    decisions = [mdp_action for state in scc for mdp_action in model.options(state) if is_decision(model, mdp_action)]
+    policy_iteration = prod(len(model.events(mdp_action)) for mdp_action in decisions)
     if not worst:
-        found, tight = _solve_single_player(building.nodes(None, turns), worst, exact, fairness, upper)
+        found, tight = _solve_single_player(builder.nodes(None, decisions), worst, exact, fairness, upper)
     elif policy_iteration <= MAX_POLICIES:
-        tried = [
+        solutions = [
             _solve_single_player(
-                building.nodes(dict(zip(turns, picks, strict=True)), ()), worst, exact, fairness, upper
+                builder.nodes(dict(zip(decisions, picks, strict=True)), ()), worst, exact, fairness, upper
             )
-            for picks in product(*(range(len(model.events(option))) for option in turns))
+            for picks in product(*(range(len(model.events(mdp_action))) for mdp_action in decisions))
         ]
-        found = [max(each) for each in zip(*(one for one, _ in tried), strict=True)]
-        tight = all(one for _, one in tried)
+        found = [max(each) for each in zip(*(one for one, _ in solutions), strict=True)]
+        tight = all(one for _, one in solutions)
     else:
-        found, tight = _value_iteration(building.nodes(None, turns), worst, exact, upper), False
-    for state, value in zip(part, found, strict=False):
+        found, tight = _value_iteration(builder.nodes(None, decisions), worst, exact, upper), False
+    for state, value in zip(scc, found, strict=False):
         values[state] = value if exact else float(value)
     return tight
 
 
-def is_decision(model: Mdp, option: int) -> bool:
-    return model.kind[option] == ActionKind.CONTROLLED and len(model.events(option)) > 1
+def is_decision(model: Mdp, mdp_action: int) -> bool:
+    return model.kind[mdp_action] == ActionKind.CONTROLLED and len(model.events(mdp_action)) > 1
 
 
 class SccModelBuilder:
     """Nodes of a component: first its states in their order, then choices within options."""
 
     def __init__(
-        self, model: Mdp, part: Sequence[int], values: Sequence[Number], of: Mapping[int, int] = NO_REWARDS
+        self, model: Mdp, scc: Sequence[int], values: Sequence[Number], of: Mapping[int, int] = NO_REWARDS
     ) -> None:
         self.model = model
         self.of = of
         """What each step is worth."""
-        self.part = part
+        self.scc = scc
         self.values = values
-        self.index = {state: index for index, state in enumerate(part)}
+        self.index = {state: index for index, state in enumerate(scc)}
 
-    def nodes(self, picks: dict[int, int] | None, turns: Iterable[int]) -> list[Node]:
+    def nodes(self, picks: dict[int, int] | None, decisions: Iterable[int]) -> list[Node]:
         """Return the nodes, where the participant follows the policy; without one, it still chooses at the turns."""
-        open_turns = frozenset(turns)
+        open_turns = frozenset(decisions)
         more: list[Node] = []
         first = [
-            Node(tuple(self._action(option, picks, open_turns, more) for option in self.model.options(state)))
-            for state in self.part
+            Node(tuple(self._action(mdp_action, picks, open_turns, more) for mdp_action in self.model.options(state)))
+            for state in self.scc
         ]
         return first + more
 
-    def _action(self, option: int, picks: dict[int, int] | None, turns: frozenset[int], more: list[Node]) -> Action:
+    def _action(
+        self, mdp_action: int, picks: dict[int, int] | None, decisions: frozenset[int], more: list[Node]
+    ) -> Action:
         model = self.model
-        events = model.events(option)
-        kind = model.kind[option]
-        if option in turns:
+        events = model.events(mdp_action)
+        kind = model.kind[mdp_action]
+        if mdp_action in decisions:
             chosen = tuple(_action([(_PROBABILITY_ONE, self._event(event, more))], is_fair=False) for event in events)
             return _action([(_PROBABILITY_ONE, self._new(Node(chosen, is_controlled=True), more))], is_fair=True)
-        if picks is not None and option in picks:
-            events = events[picks[option] : picks[option] + 1]
+        if picks is not None and mdp_action in picks:
+            events = events[picks[mdp_action] : picks[mdp_action] + 1]
         outcomes = [
             (
                 model.chances[model.chance[event]] if kind == ActionKind.BELIEF else _PROBABILITY_ONE,
@@ -141,20 +143,25 @@ class SccModelBuilder:
         return _action(outcomes, is_fair=kind != ActionKind.SEND)
 
     def _event(self, event: int, more: list[Node]) -> tuple[int, Number]:
-        ways = self.model.ways(event)
-        if len(ways) == 1:
-            return self._target(ways[0])
+        transitions = self.model.transitions(event)
+        if len(transitions) == 1:
+            return self._target(transitions[0])
         return self._new(
-            Node(tuple(_action([(_PROBABILITY_ONE, self._target(way))], is_fair=False) for way in ways)), more
+            Node(
+                tuple(
+                    _action([(_PROBABILITY_ONE, self._target(transition))], is_fair=False) for transition in transitions
+                )
+            ),
+            more,
         )
 
-    def _target(self, way: int) -> tuple[int, Number]:
-        target, made = self.model.target[way], self.of.get(self.model.step[way], 0)
+    def _target(self, transition: int) -> tuple[int, Number]:
+        target, made = self.model.target[transition], self.of.get(self.model.step[transition], 0)
         return (self.index[target], made) if target in self.index else (EXIT, self.values[target] + made)
 
     def _new(self, node: Node, more: list[Node]) -> tuple[int, Number]:
         more.append(node)
-        return len(self.part) + len(more) - 1, 0
+        return len(self.scc) + len(more) - 1, 0
 
 
 def _action(outcomes: Sequence[tuple[EventProbability, tuple[int, Number]]], is_fair: bool) -> Action:
@@ -248,11 +255,11 @@ def end_components(nodes: Sequence[Node], within: set[int], fair: bool) -> Itera
         mask = bytearray(len(nodes))
         for index in inside:
             mask[index] = 1
-        parts = list(strongly_connected_components(kept, bytes(mask)))
-        if len(parts) == 1:
+        sccs = list(strongly_connected_components(kept, bytes(mask)))
+        if len(sccs) == 1:
             yield inside
         else:
-            waiting.extend(parts)
+            waiting.extend(sccs)
 
 
 def _stays(kept: _SubMdp, index: int, fair: bool) -> bool:

@@ -87,13 +87,13 @@ def _step(symmetry: SymmetricAgents, step: Step, own: tuple[int, int] | None) ->
 
 
 def step_changes(offer: EnabledChoices) -> Iterator[tuple[int, int]]:
-    for ways, _ in offer.plain:
-        yield from ways
-    for ways in offer.own:
-        yield from ways
+    for transitions, _ in offer.uncontrolled:
+        yield from transitions
+    for transitions in offer.controlled:
+        yield from transitions
     for _, events in offer.believed:
-        for _, ways in events:
-            yield from ways
+        for _, transitions in events:
+            yield from transitions
 
 
 def union(groups: Sequence[ChoiceTable]) -> int:

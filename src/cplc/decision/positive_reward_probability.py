@@ -56,14 +56,14 @@ class _RewardCounter:
         self.space = space
         self.of = of
         families = range(len(space.symmetry.families))
-        self.local = [_reward_ranges((e.inside, e.after, of.get(e.step, 0)) for e in space.edges if e.family == at)
+        self.local = [_reward_ranges((e.inside, e.after, of.get(e.step, 0)) for e in space.outgoing if e.family == at)
                       for at in families]  # fmt: skip
-        common = ((e.shared, e.shared_after, of.get(e.step, 0) if e.family < 0 else 0) for e in space.edges)
+        common = ((e.shared, e.shared_after, of.get(e.step, 0) if e.family < 0 else 0) for e in space.outgoing)
         moving = (one for one in common if one[0] != one[1] or one[2])
         self.shared = _reward_ranges(moving)
-        if any(e.inside == e.after and e.shared == e.shared_after for e in space.edges):
+        if any(e.inside == e.after and e.shared == e.shared_after for e in space.outgoing):
             raise StateTooLarge  # a step may be taken for ever
-        for edge in space.edges:
+        for edge in space.outgoing:
             if edge.family >= 0 and edge.inside == edge.after and of.get(edge.step, 0):
                 raise StateTooLarge  # and be worth something while nothing local changes
         members = [len(family.members) for family in space.symmetry.families]
@@ -92,7 +92,7 @@ class _RewardCounter:
         certain = [Fraction(1)] * bool(won.any()) + [Fraction(0)] * bool(lost.any())
         each = [np.concatenate([values, np.array(certain, values.dtype)]) for values in each]
         worst, best = (
-            with_rounding_errors(value, value, 0 if exact else layers.roundings)
+            with_rounding_errors(value, value, 0 if exact else layers.max_roundings)
             for value in initial_values(each, asked)
         )
         return CountedReward(
@@ -133,24 +133,27 @@ class _RewardCounter:
         ]
 
     def _with_rewards(self, find: Callable[[int, int], EnabledActions]) -> Callable[[int, int], EnabledActions]:
-        def price(ways: tuple[LayeredTransition, ...]) -> tuple[LayeredTransition, ...]:
-            return tuple(replace(way, by=way.by + self.of.get(way.step, 0) * self.space.top) for way in ways)
+        def price(transitions: tuple[LayeredTransition, ...]) -> tuple[LayeredTransition, ...]:
+            return tuple(
+                replace(transition, by=transition.by + self.of.get(transition.step, 0) * self.space.top)
+                for transition in transitions
+            )
 
         def priced(pattern: int, watched: int) -> EnabledActions:
-            moves = find(pattern, watched)
+            enabled = find(pattern, watched)
             options = tuple(
-                replace(option, events=tuple((chance, price(ways)) for chance, ways in option.events))
-                for option in moves.options
+                replace(action, events=tuple((chance, price(transitions)) for chance, transitions in action.events))
+                for action in enabled.options
             )
-            return replace(moves, options=options, own=tuple(map(price, moves.own)))
+            return replace(enabled, options=options, controlled=tuple(map(price, enabled.controlled)))
 
         return priced
 
 
-def _reward_ranges(edges: Iterable[tuple[int, int, int]]) -> dict[int, RewardRange]:
+def _reward_ranges(outgoing: Iterable[tuple[int, int, int]]) -> dict[int, RewardRange]:
     """Return the least and the most that may be made from each node on, if one may stop everywhere."""
     after: dict[int, dict[tuple[int, int], None]] = {}
-    for node, target, amount in edges:
+    for node, target, amount in outgoing:
         after.setdefault(node, {})[target, amount] = None
         after.setdefault(target, {})
     ranks = longest_path_ranks(

@@ -267,12 +267,12 @@ class _Simulator:
         belief, events = option
         if belief == _CONTROLLED:
             self.decides = self.decides or len(events) > 1
-            ways = events[chooser.decide(len(events))][1]
+            transitions = events[chooser.decide(len(events))][1]
         elif belief == _UNCONTROLLED:
-            ways = events[0][1]
+            transitions = events[0][1]
         else:
-            ways = self._outcome(belief, events, chooser)
-        return ways[chooser.choose(len(ways), _PAYLOAD)] if len(ways) > 1 else ways[0]
+            transitions = self._outcome(belief, events, chooser)
+        return transitions[chooser.choose(len(transitions), _PAYLOAD)] if len(transitions) > 1 else transitions[0]
 
     def _outcome(self, belief: int, events: _Outcomes, chooser: _UniformScheduler) -> tuple[StepChange, ...]:
         shares = self._central_probabilities[belief]
@@ -284,10 +284,10 @@ class _Simulator:
                 else tuple(map(float, vertex_probabilities(self._beliefs[belief].events, order)))
             )
         left = chooser.random()
-        for position, ways in events:
+        for position, transitions in events:
             left -= shares[position]
             if left < 0:
-                return ways
+                return transitions
         return max(events, key=lambda event: shares[event[0]])[1]
 
     def _enabled_actions(self, state: int) -> tuple[_Action, ...]:
@@ -340,9 +340,9 @@ _UNCONTROLLED, _CONTROLLED = -1, -2
 def _actions(offers: Sequence[EnabledChoices]) -> Iterator[_Action]:
     turn: list[tuple[int, tuple[StepChange, ...]]] = []
     for offer in offers:
-        yield from ((_UNCONTROLLED, ((0, ways),)) for ways, _ in offer.plain)
+        yield from ((_UNCONTROLLED, ((0, transitions),)) for transitions, _ in offer.uncontrolled)
         yield from offer.believed
-        turn += ((0, ways) for ways in offer.own)
+        turn += ((0, transitions) for transitions in offer.controlled)
     if turn:
         yield _CONTROLLED, turn
 
