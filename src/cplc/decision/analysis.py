@@ -42,14 +42,14 @@ def analyse(
     if participant.goals:
         aspects.append(("achievement", conj(goal.condition for goal in participant.goals)))
     figures: list[Figure] = []
-    found: list[Sensitivity] = []
+    impacts: list[Sensitivity] = []
     groups: Sequence[ComponentGroup] = ()
     for aspect, condition in aspects:
         try:
             groups = cache.groups(condition)
             figures.append(_figure(cache, aspect, groups))
             if sensitivity:
-                found += sensitivities(cache, aspect, groups, thresholds)
+                impacts += sensitivities(cache, aspect, groups, thresholds)
         except ResourceExhausted as exhausted:
             figures.append(Figure.unknown(aspect, str(exhausted)))
     gain: Gain | None = None
@@ -66,7 +66,7 @@ def analyse(
         participant.name,
         tuple(figures),
         gain,
-        ordered(found) + values,
+        ordered(impacts) + values,
         tuple(_remarks(cache)),
         _statistics(cache, groups),
     )
@@ -84,7 +84,7 @@ def _figure(cache: ComponentCache, aspect: Aspect, groups: Sequence[ComponentGro
 
 def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Advice | None:
     """Return what is best in each of the parts, in the words of the first of its copies."""
-    found = []
+    strategies = []
     for group in groups:
         if not group.built.has_decisions:
             continue
@@ -99,10 +99,10 @@ def _optimal_strategy(cache: ComponentCache, groups: Sequence[ComponentGroup]) -
                 lambda at, group=group, built=group.built: group.renamed_state(built.state_at(at)),  # type: ignore[misc]
             )
         if one is not None:
-            found.append(one)
-    if not found:
+            strategies.append(one)
+    if not strategies:
         return None
-    return Advice(tuple(each for one in found for each in one.situations), all(one.by_sight for one in found))
+    return Advice(tuple(each for one in strategies for each in one.situations), all(one.by_sight for one in strategies))
 
 
 def _endings(cache: ComponentCache, groups: Sequence[ComponentGroup]) -> Iterator[Ending]:
@@ -150,24 +150,24 @@ def _remarks(cache: ComponentCache) -> Iterator[Remark]:
         return
     beliefs = cache.participant.beliefs
     for group, component in isomorphic_components(groups):
-        seen = group.built.diagnostics
+        diagnostics = group.built.diagnostics
         example = component is group.components[0]
         for index in range(len(component.beliefs)):
             mine = component.beliefs[index]
-            if index in seen.partial:
-                times, state = seen.partial[index]
+            if index in diagnostics.partial:
+                times, state = diagnostics.partial[index]
                 where = group.renamed_state(state()) if example else None
                 text = f"in {times:,} states the condition holds and only some of the events are possible"
                 yield Remark("partial-belief", f"{beliefs[mine].text}: {text}", (mine,), where)
-            elif index not in seen.applied:
+            elif index not in diagnostics.applied:
                 yield Remark("belief-never-applies", f"{beliefs[mine].text}: applies in no state", (mine,))
-        for (one, other), state in seen.overlapping.items():
+        for (one, other), state in diagnostics.overlapping.items():
             pair = component.beliefs[one], component.beliefs[other]
             text = f"{beliefs[pair[0]].text} and {beliefs[pair[1]].text} apply together"
             yield Remark("overlapping-beliefs", text, pair, group.renamed_state(state()) if example else None)
-        if seen.stuck is not None and example:
+        if diagnostics.stuck is not None and example:
             text = "a run ends where something can happen, but only what the participant would not do"
-            yield Remark("stuck", text, (), group.renamed_state(seen.stuck()))
+            yield Remark("stuck", text, (), group.renamed_state(diagnostics.stuck()))
     if not all(group.built.is_acyclic for group in groups):
         yield Remark("endless-runs", "there are runs that go round in circles; those that never end attain nothing")
 

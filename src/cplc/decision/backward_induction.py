@@ -63,30 +63,30 @@ class BackwardInduction:
 
     def _successor_values(self, depth: int, here: Words, transition: LayeredTransition) -> list[ValueArray]:
         """Return the values where these states lead."""
-        there = moved(here, transition.by)
+        targets = moved(here, transition.by)
         layer, later = self.layers.words[depth + transition.rise], self._later[depth + transition.rise]
         if self.decided is None:
-            at = np.searchsorted(layer, there)
+            at = np.searchsorted(layer, targets)
             return [values[at] for values in later]
-        won, lost = self.decided(there)
-        at = np.minimum(np.searchsorted(layer, there), max(0, len(layer) - 1))
-        found = []
+        won, lost = self.decided(targets)
+        at = np.minimum(np.searchsorted(layer, targets), max(0, len(layer) - 1))
+        values_of_targets = []
         for values in later:
-            one = values[at] if len(values) else self._constant(len(there), 0)
+            one = values[at] if len(values) else self._constant(len(targets), 0)
             one[won] = Fraction(1) if self.exact else 1.0
             one[lost] = Fraction(0) if self.exact else 0.0
-            found.append(one)
-        return found
+            values_of_targets.append(one)
+        return values_of_targets
 
     def _constant(self, size: int, value: int) -> ValueArray:
         return np.full(size, Fraction(value), object) if self.exact else np.full(size, float(value))
 
     def _layer_values(self, depth: int) -> list[ValueArray]:
         layer = self.layers.words[depth]
-        found, ends = self.layers.enabled_in(depth)
+        enabled_groups, ends = self.layers.enabled_in(depth)
         values: list[ValueArray] = [np.full(len(layer), None if self.exact else np.nan) for _ in self.objectives]
         decision_values: list[list[DecisionValues]] = [[] for _ in self.objectives]
-        for places, enabled in found:
+        for places, enabled in enabled_groups:
             here = layer[places]
             for number, each in enumerate(self._action_values(enabled, depth, here)):
                 for at, one in enumerate(each):
@@ -95,16 +95,16 @@ class BackwardInduction:
                     else:
                         step = enabled.controlled[number - len(enabled.options)][0].step
                         decision_values[at].append((places, step, enabled.owner, one))
-        for at, asked in enumerate(self.objectives):
+        for at, objective in enumerate(self.objectives):
             if decision_values[at]:
                 best: ValueArray = np.full(len(layer), None if self.exact else np.nan)
                 for places, _, _, one in decision_values[at]:
                     self._update(best, places, one, worst=False)
                 mine = np.unique(np.concatenate([places for places, _, _, _ in decision_values[at]]))
-                if asked.observe_decisions is not None:
-                    asked.observe_decisions(layer, decision_values[at], best)
-                self._update(values[at], mine, best[mine], asked.worst)
-            worth = asked.end_values(layer[ends])
+                if objective.observe_decisions is not None:
+                    objective.observe_decisions(layer, decision_values[at], best)
+                self._update(values[at], mine, best[mine], objective.worst)
+            worth = objective.end_values(layer[ends])
             values[at][ends] = [Fraction(int(one)) for one in worth] if self.exact else worth
         return values
 
@@ -118,44 +118,44 @@ class BackwardInduction:
             values[at] = one if values[at] is None else choose(values[at], one)
 
     def _action_values(self, enabled: EnabledActions, depth: int, here: Words) -> list[list[ValueArray]]:
-        found = []
+        action_values = []
         for action in enabled.options:
             events = [self._event_values(transitions, depth, here) for _, transitions in action.events]
             if action.kind == ActionKind.BELIEF:
-                found.append(self._belief_values(action, events))
+                action_values.append(self._belief_values(action, events))
             else:
                 (event,) = events
-                found.append(event)
-        return found + [self._event_values(transitions, depth, here) for transitions in enabled.controlled]
+                action_values.append(event)
+        return action_values + [self._event_values(transitions, depth, here) for transitions in enabled.controlled]
 
     def _event_values(self, transitions: Sequence[LayeredTransition], depth: int, here: Words) -> list[ValueArray]:
         """Return the values of an event, of which the world chooses the way."""
-        found: list[ValueArray] = []
+        extremes: list[ValueArray] = []
         for transition in transitions:
             each = self._successor_values(depth, here, transition)
             if gain := self.gains.get(transition.step, 0):
                 each = [one + gain for one in each]
-            if not found:
-                found = each
+            if not extremes:
+                extremes = each
             else:
-                found = [
-                    (np.minimum if asked.worst else np.maximum)(old, new)
-                    for asked, old, new in zip(self.objectives, found, each, strict=True)
+                extremes = [
+                    (np.minimum if objective.worst else np.maximum)(old, new)
+                    for objective, old, new in zip(self.objectives, extremes, each, strict=True)
                 ]
-        return found
+        return extremes
 
     def _belief_values(self, action: LayeredAction, events: Sequence[Sequence[ValueArray]]) -> list[ValueArray]:
         chances = [self.chances[chance] for chance, _ in action.events]
-        found = []
-        for at, asked in enumerate(self.objectives):
+        means = []
+        for at, objective in enumerate(self.objectives):
             each = [event[at] for event in events]
             if len(each) == 1:
-                found.append(each[0])
+                means.append(each[0])
             elif all(one.low == one.high for one in chances):
-                found.append(self._weighted_sum([one.low for one in chances], each))
+                means.append(self._weighted_sum([one.low for one in chances], each))
             else:
-                found.append(self._extremal_means(chances, each, asked.worst))
-        return found
+                means.append(self._extremal_means(chances, each, objective.worst))
+        return means
 
     def _weighted_sum(self, shares: Sequence[Fraction], each: Sequence[ValueArray]) -> ValueArray:
         scaled = [(share if self.exact else float(share)) * one for share, one in zip(shares, each, strict=True)]
@@ -179,10 +179,10 @@ class BackwardInduction:
         return result
 
 
-def initial_values(each: Sequence[ValueArray], asked: Sequence[LayeredObjective]) -> list[Number]:
+def initial_values(each: Sequence[ValueArray], objectives: Sequence[LayeredObjective]) -> list[Number]:
     """Return for each question what the initial states are worth, of which the world chooses one."""
-    found: list[Number] = []
-    for values, one in zip(each, asked, strict=True):
+    extremes: list[Number] = []
+    for values, one in zip(each, objectives, strict=True):
         value = (min if one.worst else max)(values)
-        found.append(value if isinstance(value, Fraction) else float(value))
-    return found
+        extremes.append(value if isinstance(value, Fraction) else float(value))
+    return extremes

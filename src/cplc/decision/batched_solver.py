@@ -57,12 +57,12 @@ class BatchedMdp:
         first = self.each[0]
         columns = []
         for number, pairs in zip(numbers, np.array(points), strict=True):
-            others = [at for at, one in enumerate(first) if one.belief == first[number].belief and at != number]
+            siblings = [at for at, one in enumerate(first) if one.belief == first[number].belief and at != number]
             lacking = np.array([_complement(row[number].low) for row in self.each])
             changed = np.repeat(base[:, None, :], _PERTURBATIONS, axis=1)
             changed[:, :, number] = pairs[:, :, 0]
-            for other in others:
-                share = 1.0 if len(others) == 1 else base[:, other] / lacking
+            for other in siblings:
+                share = 1.0 if len(siblings) == 1 else base[:, other] / lacking
                 changed[:, :, other] = pairs[:, :, 1] * np.reshape(share, (-1, 1))
             columns.append(changed)
         shares = np.ascontiguousarray(np.stack(columns, axis=1).reshape(-1, base.shape[1]).T)
@@ -91,10 +91,10 @@ class BatchedMdp:
             return each[0]
         if model.kind[action] == ActionKind.BELIEF:
             return _sum([shares[model.chance[event]] * value for event, value in zip(events, each, strict=True)])
-        found = each[0]
+        maximum = each[0]
         for one in each[1:]:
-            found = np.maximum(found, one)
-        return found
+            maximum = np.maximum(maximum, one)
+        return maximum
 
     def _transition_values(self, transition: int, values: NDArray[Any]) -> _Row:
         model = self.ordered.model
@@ -179,7 +179,7 @@ def _sum(rows: Sequence[_Row]) -> _Row:
 
 
 def _minimum(rows: Sequence[_Row]) -> _Row:
-    found = rows[0]
+    minimum = rows[0]
     for row in rows[1:]:
-        found = np.minimum(found, row)
-    return found
+        minimum = np.minimum(minimum, row)
+    return minimum

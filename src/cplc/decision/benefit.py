@@ -61,13 +61,13 @@ class _RewardComponent:
 def _reward_components(
     cache: ComponentCache, groups: Sequence[ComponentGroup], whole: StepRewards
 ) -> list[_RewardComponent]:
-    found = []
+    components = []
     for group in groups:
         steps = {step: at for at, step in enumerate(group.built.component.steps)}
         mine = {at: whole.by_step[step] for step, at in steps.items() if step in whole.by_step}
         names = frozenset[str]().union(*(component.variables for component in group.components))
-        found.append(_RewardComponent(group.built, mine, len(group.components), names))
-    return found
+        components.append(_RewardComponent(group.built, mine, len(group.components), names))
+    return components
 
 
 def total_reward_and_benefit(
@@ -171,8 +171,8 @@ def _mean(each: Sequence[RewardProbabilities], lots: Sequence[_RewardComponent],
     """Return the mean of what is distributed so, whatever is chosen."""
     means = (sum(amount * share for amount, share in one.items()) for one in each)
     if exact:
-        found = sum((mean * lot.times for mean, lot in zip(means, lots, strict=True)), Fraction(0)) * unit
-        return Bounds(found, found)
+        exact_mean = sum((mean * lot.times for mean, lot in zip(means, lots, strict=True)), Fraction(0)) * unit
+        return Bounds(exact_mean, exact_mean)
     parts = [float(mean) * lot.times for mean, lot in zip(means, lots, strict=True)]
     middle = fsum(parts) * float(unit)
     slack = 4 * _UNIT_ROUNDOFF * fsum(map(abs, parts)) * float(unit) + 4 * _UNIT_ROUNDOFF * abs(middle)
@@ -223,16 +223,16 @@ def _combined_distribution(
         positive = sum((share for amount, share in total.items() if amount > 0), Fraction(0))
         bounds = Bounds(positive, positive)
         chances = [(amount * unit, share) for amount, share in sorted(total.items()) if share]
-        found = Distribution(tuple(chances))
+        combined = Distribution(tuple(chances))
     else:
         if exact:
             raise ResourceExhausted("what is made differs in too many ways")
         sums = convolution(discrete_distribution(one) ** lot.times for one, lot in zip(each, lots, strict=True))
         bounds = Bounds(sums.probability_above(0), min(Fraction(1), sums.probability_above(0) + sums.missing_mass))
-        found = Distribution(tuple((amount * unit, float(share)) for amount, share in sums.chances().items()))
+        combined = Distribution(tuple((amount * unit, float(share)) for amount, share in sums.chances().items()))
     if not exact:
         bounds = _rounded(bounds)
-    return found, Figure("benefit", bounds, bounds)
+    return combined, Figure("benefit", bounds, bounds)
 
 
 def _rounded(bounds: Bounds) -> Bounds:
@@ -284,14 +284,14 @@ def _joint_benefit(cache: ComponentCache, lots: Sequence[_RewardComponent]) -> F
         for against in (True, False)
     )
     initial = range(summed.model.initial)
-    told = advice(
+    strategy = advice(
         component.system,
         cache.participant.agents,
         ordered,
         worst.low,
         lambda at: listed.state_at(summed.keys[at][0]),
     )
-    return Figure("benefit", worst.bounds(initial, True), best.bounds(initial, False), advice=told)
+    return Figure("benefit", worst.bounds(initial, True), best.bounds(initial, False), advice=strategy)
 
 
 def _unbounded_reward_benefit(cache: ComponentCache, listed: ComponentMdp, of: Mapping[int, int]) -> Figure:
@@ -300,13 +300,16 @@ def _unbounded_reward_benefit(cache: ComponentCache, listed: ComponentMdp, of: M
     for enough in _MAX_UNFOLDED_STATES:
         summed = with_accumulated_reward(listed.ordered, of, cache.limit, enough)
         ordered, initial = OrderedMdp(summed.model), range(summed.model.initial)
-        won = bytes(at in summed.cut or wanted for at, wanted in enumerate(summed.wanted))
+        won = bytes(at in summed.cut or is_goal for at, is_goal in enumerate(summed.wanted))
         worst, best = (
             _intersection(
-                known,
-                *(_floating_point_bounds(cache, ordered, wanted, initial, against) for wanted in (summed.wanted, won)),
+                bounds,
+                *(
+                    _floating_point_bounds(cache, ordered, is_goal, initial, against)
+                    for is_goal in (summed.wanted, won)
+                ),
             )
-            for known, against in ((worst, True), (best, False))
+            for bounds, against in ((worst, True), (best, False))
         )
         apart = max(float(one.high - one.low) for one in (worst, best))
         if not summed.cut or apart < _SUFFICIENT_GAP or apart > _HOPELESS_GAP:
@@ -315,11 +318,11 @@ def _unbounded_reward_benefit(cache: ComponentCache, listed: ComponentMdp, of: M
 
 
 def _floating_point_bounds(
-    cache: ComponentCache, ordered: OrderedMdp, wanted: bytes, initial: Sequence[int], against: bool
+    cache: ComponentCache, ordered: OrderedMdp, goal_states: bytes, initial: Sequence[int], against: bool
 ) -> Bounds:
     """Return bounds without fractions, which grow with the sums."""
-    return solve(ordered, ReachabilityObjective(wanted, against, False, cache.fairness)).bounds(initial, against)
+    return solve(ordered, ReachabilityObjective(goal_states, against, False, cache.fairness)).bounds(initial, against)
 
 
-def _intersection(known: Bounds, low: Bounds, high: Bounds) -> Bounds:
-    return Bounds(max(known.low, low.low), min(known.high, high.high))
+def _intersection(bounds: Bounds, low: Bounds, high: Bounds) -> Bounds:
+    return Bounds(max(bounds.low, low.low), min(bounds.high, high.high))

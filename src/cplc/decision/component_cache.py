@@ -80,15 +80,15 @@ class ComponentMdp:
 
     def with_beliefs_of(self, component: Component) -> ComponentMdp:
         """Return the same with the probabilities of a part that is a copy but for these."""
-        known, *mine = self.explored.model.chances
+        certain, *mine = self.explored.model.chances
         bounds = zip(mine, component.bounds, strict=True)
         model = with_chances(
-            self.explored.model, [known, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
+            self.explored.model, [certain, *(replace(one, low=low, high=high) for one, (low, high) in bounds)]
         )
-        found = ComponentMdp(self.component, replace(self.explored, model=model))
+        copy = ComponentMdp(self.component, replace(self.explored, model=model))
         assert self.ordered.is_acyclic or self.ordered.max_roundings  # known once, for all of them
-        found.__dict__["ordered"] = self.ordered.with_model(model)
-        return found
+        copy.__dict__["ordered"] = self.ordered.with_model(model)
+        return copy
 
     def with_chances(self, chances: Sequence[EventProbability]) -> OrderedMdp:
         return self.ordered.with_model(with_chances(self.explored.model, chances))
@@ -163,47 +163,47 @@ class ComponentCache:
         listed = self.listed(component, MAX_EXPLICIT_STATES)
         if listed is not None:
             return listed
-        asked = self._asked_of(component)
-        key = self.form(component), tuple(map(component.form_of, asked))
+        conditions = self._asked_of(component)
+        key = self.form(component), tuple(map(component.form_of, conditions))
         if key in self.built:
             return self.built[key]
         if key not in self._unlayered:
-            found = self._layered(component, asked)
-            if found is not None:
-                self._keep(key, found)
-                return found
+            layered = self._layered(component, conditions)
+            if layered is not None:
+                self._keep(key, layered)
+                return layered
             self._unlayered.add(key)
         listed = self.listed(component, self.limit)
         assert listed is not None
         return listed
 
-    def _layered(self, component: Component, asked: Sequence[Expr]) -> LayeredComponent | None:
+    def _layered(self, component: Component, conditions: Sequence[Expr]) -> LayeredComponent | None:
         """Return the part in layers; None if that cannot be done, or there is no numpy to do it with."""
         if not has_arrays():
             return None
         from cplc.decision.large_components import layered_component
 
-        return layered_component(component, asked, self.limit - self.states, self.exact, self.split)
+        return layered_component(component, conditions, self.limit - self.states, self.exact, self.split)
 
     def listed(self, component: Component, limit: int) -> ComponentMdp | None:
         """Return the part with a list of its states; None if there are more, but all of them are not too many."""
         key = self.form(component)
-        known = self.built.get(key)
-        if known is None and limit > self._state_lower_bound.get(key, 0):
+        cached = self.built.get(key)
+        if cached is None and limit > self._state_lower_bound.get(key, 0):
             most = self.limit - self.states
             like = self.first_of_shape.get(self.shape(component))
             try:
                 if like is not None and like.states <= most:
-                    known = like.with_beliefs_of(component)
+                    cached = like.with_beliefs_of(component)
                 else:
-                    known = ComponentMdp(component, explore(component.system, component.participant, min(limit, most)))
-                    self.first_of_shape[self.shape(component)] = known
-                self._keep(key, known)
+                    cached = ComponentMdp(component, explore(component.system, component.participant, min(limit, most)))
+                    self.first_of_shape[self.shape(component)] = cached
+                self._keep(key, cached)
             except ResourceExhausted:
                 if limit >= most:
                     raise
                 self._state_lower_bound[key] = limit
-        return known if isinstance(known, ComponentMdp) else None
+        return cached if isinstance(cached, ComponentMdp) else None
 
     def _keep(self, key: object, built: ComponentMdp | LayeredComponent) -> None:
         self.built[key] = built
@@ -213,23 +213,23 @@ class ComponentCache:
         """Return all that may be asked of the ends of the part."""
         aspects = self.participant.conforming, conj(goal.condition for goal in self.participant.goals)
         each = ([one for one in conjuncts(aspect) if reads(one) <= component.variables] for aspect in aspects)
-        return [conj(one for one in asked if reads(one)) for asked in each]
+        return [conj(one for one in conjunction if reads(one)) for conjunction in each]
 
     def form(self, component: Component) -> int:
         """Return a number that is the same for copies."""
-        found = self.form_of.get(component.order)
-        if found is None:
-            found = self.form_of[component.order] = self.forms.setdefault(
+        number = self.form_of.get(component.order)
+        if number is None:
+            number = self.form_of[component.order] = self.forms.setdefault(
                 (self.shape(component), component.ratios), len(self.forms)
             )
-        return found
+        return number
 
     def shape(self, component: Component) -> int:
         """Return a number that is the same for what are copies but for probabilities."""
-        found = self.shape_of.get(component.order)
-        if found is None:
-            found = self.shape_of[component.order] = self.shapes.setdefault(component.shape, len(self.shapes))
-        return found
+        number = self.shape_of.get(component.order)
+        if number is None:
+            number = self.shape_of[component.order] = self.shapes.setdefault(component.shape, len(self.shapes))
+        return number
 
     def groups(self, condition: Expr) -> tuple[ComponentGroup, ...]:
         """Return what decides whether the condition holds at the end: its conjuncts by the parts they are about."""
@@ -238,33 +238,38 @@ class ComponentCache:
         return self._pieces[condition]
 
     def _component_groups(self, condition: Expr) -> tuple[ComponentGroup, ...]:
-        asked = conjuncts(condition)
-        parts = self.components(reads(one) for one in asked)
+        operands = conjuncts(condition)
+        parts = self.components(reads(one) for one in operands)
         home = {name: at for at, component in enumerate(parts) for name in component.order}
         mine: dict[int, list[Expr]] = {}
-        for one in asked:
+        for one in operands:
             names = reads(one)
             mine.setdefault(home[next(iter(names))] if names else 0, []).append(one)
-        found: dict[object, list[Component]] = {}
+        members_by_form: dict[object, list[Component]] = {}
         for at, component in enumerate(parts):
-            found.setdefault((self.form(component), *map(component.form_of, mine.get(at, ()))), []).append(component)
+            members_by_form.setdefault((self.form(component), *map(component.form_of, mine.get(at, ()))), []).append(
+                component
+            )
         first = {id(component): at for at, component in enumerate(parts)}
         return tuple(
-            self._component_group(members, conj(mine.get(first[id(members[0])], ()))) for members in found.values()
+            self._component_group(members, conj(mine.get(first[id(members[0])], ())))
+            for members in members_by_form.values()
         )
 
     def _component_group(self, members: Sequence[Component], condition: Expr) -> ComponentGroup:
-        built, asked = self.build(members[0]), condition
+        built, original = self.build(members[0]), condition
         if built.component is not members[0]:  # a copy was built: what is asked there has other names
             names = dict(zip(members[0].order, built.component.order, strict=True))
             condition = renamed(condition, names)
-        wanted = built.wanted(condition) if isinstance(built, ComponentMdp) else b""
-        return ComponentGroup(built, condition, wanted, tuple(members), asked)
+        goal_states = built.wanted(condition) if isinstance(built, ComponentMdp) else b""
+        return ComponentGroup(built, condition, goal_states, tuple(members), original)
 
-    def values(self, built: ComponentMdp, wanted: bytes, worst: bool) -> ValueBounds:
-        key = (id(built), wanted, worst)
+    def values(self, built: ComponentMdp, goal_states: bytes, worst: bool) -> ValueBounds:
+        key = (id(built), goal_states, worst)
         if key not in self.answers:
-            self.answers[key] = solve(built.ordered, ReachabilityObjective(wanted, worst, self.exact, self.fairness))
+            self.answers[key] = solve(
+                built.ordered, ReachabilityObjective(goal_states, worst, self.exact, self.fairness)
+            )
         return self.answers[key]
 
     def bounds_of(self, group: ComponentGroup, worst: bool) -> Bounds:

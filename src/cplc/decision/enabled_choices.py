@@ -77,9 +77,9 @@ def _update(packing: Packing, step: Step, name: str, value: Expr) -> Callable[[i
 
 def _tabulated(packing: Packing, conditions: Iterable[Expr]) -> Callable[[int], bool]:
     """Return whether all conditions hold, as a function of the packed state."""
-    wanted = tuple(conditions)
-    mask = packing.mask(name for condition in wanted for name in reads(condition))
-    tests = [packing.condition(condition) for condition in wanted]
+    conjuncts = tuple(conditions)
+    mask = packing.mask(name for condition in conjuncts for name in reads(condition))
+    tests = [packing.condition(condition) for condition in conjuncts]
     table = MemoTable(lambda pattern: all(test(pattern) for test in tests))
     return lambda state: table[state & mask]
 
@@ -120,13 +120,13 @@ class ChoiceTables:
             yield ChoiceTable(mask, lambda state, index=index: self._belief(index, state))  # type: ignore[misc]
 
     def _depends(self, step: int) -> set[str]:
-        found = set(self._system.steps[step].footprint)
+        names = set(self._system.steps[step].footprint)
         for index in self._beliefs_of_step.get(step, ()):
-            found |= self._reads(self._participant.beliefs[index])
+            names |= self._reads(self._participant.beliefs[index])
         for decision in self._participant.decisions:
             if step in decision.steps:
-                found |= reads(decision.condition)
-        return found
+                names |= reads(decision.condition)
+        return names
 
     def _reads(self, belief: Belief) -> set[str]:
         steps = {step for event in belief.events for step in event.steps}
@@ -168,9 +168,9 @@ class ChoiceTables:
         possible = [self._possible(event, index, state) for event in range(len(events))]
         if not all(possible):
             return EnabledChoices(partial=(index,)) if any(possible) else NO_CHOICES
-        found = tuple(
+        outcomes = tuple(
             (position, tuple(transition for step in steps for transition in self._taking[step].transitions(state)))
             for position, steps in enumerate(possible)
             if events[position].high > 0
         )
-        return EnabledChoices(believed=((index, found),))
+        return EnabledChoices(believed=((index, outcomes),))

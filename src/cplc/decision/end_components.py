@@ -59,14 +59,14 @@ def extremal_probabilities(
     chances: Sequence[EventProbability], values: Sequence[Number], worst: bool
 ) -> list[Fraction]:
     """Return the probabilities within their bounds, with the sum one, that make the mean least (or greatest)."""
-    found = [one.low for one in chances]
-    left = 1 - sum(found)
-    if left > 0:
+    probabilities = [one.low for one in chances]
+    remaining = 1 - sum(probabilities)
+    if remaining > 0:
         for at in sorted(range(len(values)), key=lambda at: values[at], reverse=not worst):
-            extra = min(chances[at].high - chances[at].low, left)
-            found[at] += extra
-            left -= extra
-    return found
+            extra = min(chances[at].high - chances[at].low, remaining)
+            probabilities[at] += extra
+            remaining -= extra
+    return probabilities
 
 
 def solve_scc(
@@ -77,7 +77,7 @@ def solve_scc(
     decisions = [mdp_action for state in scc for mdp_action in model.options(state) if is_decision(model, mdp_action)]
     policy_iteration = prod(len(model.events(mdp_action)) for mdp_action in decisions)
     if not worst:
-        found, tight = _solve_single_player(builder.nodes(None, decisions), worst, exact, fairness, upper)
+        solution, tight = _solve_single_player(builder.nodes(None, decisions), worst, exact, fairness, upper)
     elif policy_iteration <= MAX_POLICIES:
         solutions = [
             _solve_single_player(
@@ -85,11 +85,11 @@ def solve_scc(
             )
             for picks in product(*(range(len(model.events(mdp_action))) for mdp_action in decisions))
         ]
-        found = [max(each) for each in zip(*(one for one, _ in solutions), strict=True)]
+        solution = [max(each) for each in zip(*(one for one, _ in solutions), strict=True)]
         tight = all(one for _, one in solutions)
     else:
-        found, tight = _value_iteration(builder.nodes(None, decisions), worst, exact, upper), False
-    for state, value in zip(scc, found, strict=False):
+        solution, tight = _value_iteration(builder.nodes(None, decisions), worst, exact, upper), False
+    for state, value in zip(scc, solution, strict=False):
         values[state] = value if exact else float(value)
     return tight
 
@@ -199,8 +199,8 @@ def _solve_single_player(
         for group in groups
     ]
     solved = policy_iteration(merged, worst) if len(merged) <= MAX_EXACT_NODES else None
-    found, tight = (_value_iteration(merged, worst, exact, upper), False) if solved is None else (solved, True)
-    return [found[number[leader[index]]] if index in leader else 0 for index in range(len(nodes))], tight
+    solution, tight = (_value_iteration(merged, worst, exact, upper), False) if solved is None else (solved, True)
+    return [solution[number[leader[index]]] if index in leader else 0 for index in range(len(nodes))], tight
 
 
 def _exit_actions(nodes: Sequence[Node], members: Sequence[int], leader: dict[int, int]) -> Iterator[Action]:
@@ -244,10 +244,10 @@ def end_components(nodes: Sequence[Node], within: set[int], fair: bool) -> Itera
     waiting = [set(within)]
     while waiting:
         inside = waiting.pop()
-        kept = _SubMdp(nodes, inside)
+        sub_mdp = _SubMdp(nodes, inside)
         doubtful = set(inside)
         while doubtful:
-            gone = {index for index in doubtful if not _stays(kept, index, fair)}
+            gone = {index for index in doubtful if not _stays(sub_mdp, index, fair)}
             inside -= gone
             doubtful = inside & set().union(*(before.get(index, set()) for index in gone))
         if not inside:
@@ -255,17 +255,17 @@ def end_components(nodes: Sequence[Node], within: set[int], fair: bool) -> Itera
         mask = bytearray(len(nodes))
         for index in inside:
             mask[index] = 1
-        sccs = list(strongly_connected_components(kept, bytes(mask)))
+        sccs = list(strongly_connected_components(sub_mdp, bytes(mask)))
         if len(sccs) == 1:
             yield inside
         else:
             waiting.extend(sccs)
 
 
-def _stays(kept: _SubMdp, index: int, fair: bool) -> bool:
-    staying_actions = kept.staying_actions(index)
+def _stays(sub_mdp: _SubMdp, index: int, fair: bool) -> bool:
+    staying_actions = sub_mdp.staying_actions(index)
     return bool(staying_actions) and not (
-        fair and any(action.is_fair and action not in staying_actions for action in kept.nodes[index].actions)
+        fair and any(action.is_fair and action not in staying_actions for action in sub_mdp.nodes[index].actions)
     )
 
 
@@ -279,23 +279,23 @@ def policy_iteration(nodes: Sequence[Node], worst: bool, *, first: bool = False)
 
     If not every policy does, it begins with the first action of each node, and who chooses loses by staying.
     """
-    found: list[Number] = [Fraction(0)] * len(nodes)
-    policy = [_greedy_choice(Node(node.actions[:1]) if first else node, found, worst) for node in nodes]
+    values: list[Number] = [Fraction(0)] * len(nodes)
+    policy = [_greedy_choice(Node(node.actions[:1]) if first else node, values, worst) for node in nodes]
     while True:
         solved = _solve_linear_system(policy)
         if solved is None:
             return None
-        found = list(solved)
-        better = [_greedy_choice(node, found, worst) for node in nodes]
+        values = list(solved)
+        better = [_greedy_choice(node, values, worst) for node in nodes]
         changed = False
         for at, (new, old) in enumerate(zip(better, policy, strict=True)):
             if new is None or old is None:
                 continue
-            one, other = _expected_value(new, found), _expected_value(old, found)
+            one, other = _expected_value(new, values), _expected_value(old, values)
             if one < other if worst else one > other:
                 policy[at], changed = new, True
         if not changed:
-            return found
+            return values
 
 
 def _greedy_choice(node: Node, values: Sequence[Number], worst: bool) -> _NodePolicy | None:
@@ -351,31 +351,31 @@ def _solve_linear_system(policy: Sequence[_NodePolicy | None]) -> list[Fraction]
             operations += len(rows[at])
             if operations > _MAX_ELIMINATION_OPERATIONS:
                 return None
-    found = [Fraction(0)] * len(rows)
+    solution = [Fraction(0)] * len(rows)
     for at in reversed(range(len(rows))):
-        known = sum((entry * found[column] for column, entry in rows[at].items() if column > at), Fraction(0))
-        found[at] = (constants[at] - known) / rows[at][at]
-    return found
+        substituted = sum((entry * solution[column] for column, entry in rows[at].items() if column > at), Fraction(0))
+        solution[at] = (constants[at] - substituted) / rows[at][at]
+    return solution
 
 
 def _value_iteration(nodes: Sequence[Node], worst: bool, exact: bool, upper: bool) -> list[Number]:
     """Return values certainly not above (or below) the true ones: iterations from nothing or from all, rounded away."""
     if exact:
         raise ResourceExhausted("a circle is too large, or too open, to be solved exactly")
-    found: list[Number] = [1.0 if upper else 0.0] * len(nodes)
+    values: list[Number] = [1.0 if upper else 0.0] * len(nodes)
     margin = 1 + _ROUNDING_MARGIN * 8 if upper else 1 - _ROUNDING_MARGIN * 8
     for _ in range(max(10, _MAX_VALUE_UPDATES // len(nodes))):
         change = 0.0
         for at in range(len(nodes) - 1, -1, -1):
             node = nodes[at]
             choose: Callable[..., float] = min if worst and not node.is_controlled else max
-            value = choose((_approximate_value(action, found, worst) for action in node.actions), default=0.0) * margin
-            value = min(value, float(found[at])) if upper else max(value, float(found[at]))
-            change = max(change, abs(value - float(found[at])))
-            found[at] = value
+            value = choose((_approximate_value(action, values, worst) for action in node.actions), default=0.0) * margin
+            value = min(value, float(values[at])) if upper else max(value, float(values[at]))
+            change = max(change, abs(value - float(values[at])))
+            values[at] = value
         if change < _CONVERGENCE_THRESHOLD:
             break
-    return found
+    return values
 
 
 def _approximate_value(action: Action, values: Sequence[Number], worst: bool) -> float:

@@ -95,9 +95,9 @@ class _SinglePlayerRewards:
     def solved(self) -> list[Number]:
         every = set(range(len(self.nodes)))
         self._find_infinite_values(every)
-        left = every - set(self.values_by_node)
-        if left:
-            leader, staying = self._zero_reward_components(left)
+        remaining = every - set(self.values_by_node)
+        if remaining:
+            leader, staying = self._zero_reward_components(remaining)
             self._solve_quotient(leader, staying)
         return [self.values_by_node[at] for at in range(len(self.nodes))]
 
@@ -135,12 +135,12 @@ class _SinglePlayerRewards:
     def _actions_within(self, at: int, circle: set[int]) -> list[Action]:
         return [action for action in self.nodes[at].actions if circle.issuperset(action.targets)]
 
-    def _zero_reward_components(self, left: set[int]) -> tuple[dict[int, int], set[int]]:
+    def _zero_reward_components(self, remaining: set[int]) -> tuple[dict[int, int], set[int]]:
         """Return who speaks for the nodes of each circle that is worth nothing, and which of these may be stayed in."""
         plain = [replace(node, actions=tuple(map(_exit_if_rewarded, node.actions))) for node in self.nodes]
-        leader = {at: at for at in left}
+        leader = {at: at for at in remaining}
         staying = set()
-        for circle in end_components(plain, left, fair=False):
+        for circle in end_components(plain, remaining, fair=False):
             first = min(circle)
             leader.update(dict.fromkeys(circle, first))
             if any(True for _ in end_components(plain, circle, fair=self.fairness)):
@@ -160,8 +160,8 @@ class _SinglePlayerRewards:
                 goes = tuple(EXIT if one == EXIT else number[leader[one]] for one in action.targets)
                 merged[number[group]].append(replace(action, targets=goes))
         begin = _proper_policy(merged)
-        kept = sorted(begin)
-        place = {at: new for new, at in enumerate(kept)}
+        leaving = sorted(begin)
+        place = {at: new for new, at in enumerate(leaving)}
         nodes = [
             Node(
                 tuple(
@@ -170,7 +170,7 @@ class _SinglePlayerRewards:
                     if all(one == EXIT or one in place for one in action.targets)
                 )
             )
-            for at in kept
+            for at in leaving
         ]
         solved = policy_iteration(nodes, self.worst, first=True)
         if solved is None:

@@ -111,18 +111,18 @@ class LayeredComponent:
         ends = _ExampleEnds()
 
         def recorded_holds(words: Words) -> ValueArray:
-            found = holds(words)
+            satisfied = holds(words)
             if len(words):
-                ends.see(words, found)
-            return found
+                ends.see(words, satisfied)
+            return satisfied
 
         choices = StrategyCollector(self.space)
         turns = choices.see if self.has_decisions else None
-        asked = (LayeredObjective(recorded_holds, True, turns), LayeredObjective(holds, False))
-        each = BackwardInduction(self.layers, self.space.chances, asked, exact).initial()
+        objectives = (LayeredObjective(recorded_holds, True, turns), LayeredObjective(holds, False))
+        each = BackwardInduction(self.layers, self.space.chances, objectives, exact).initial()
         worst, best = (
             with_rounding_errors(value, value, 0 if exact else self.layers.max_roundings)
-            for value in initial_values(each, asked)
+            for value in initial_values(each, objectives)
         )
         return ConditionBounds(
             worst, best, ends.goal_end, ends.other_end, choices.advice() if self.has_decisions else None
@@ -130,9 +130,9 @@ class LayeredComponent:
 
     def expected(self, of: Mapping[int, int], worst: bool, exact: bool) -> tuple[Number, float]:
         """Return the least (or greatest) mean of what is made, and by how much it may be wrong."""
-        asked = LayeredObjective(lambda words: np.zeros(len(words)), worst)
-        each = BackwardInduction(self.layers, self.space.chances, [asked], exact, gains=of).initial()
-        (value,) = initial_values(each, [asked])
+        objective = LayeredObjective(lambda words: np.zeros(len(words)), worst)
+        each = BackwardInduction(self.layers, self.space.chances, [objective], exact, gains=of).initial()
+        (value,) = initial_values(each, [objective])
         size = max(map(abs, of.values()), default=0) * len(self.layers.words)
         return value, 0.0 if exact else 4 * (self.layers.max_roundings + 4) * UNIT_ROUNDOFF * size
 
@@ -149,7 +149,7 @@ class LayeredComponent:
             return packing.unpack(word)
         ((begin, _, _), *rest) = path_to(self.layers, word)
         state = next(one for one in space.initial_states() if space.word(one) == begin)
-        for there, transition, owner in rest:
+        for target, transition, owner in rest:
             assert transition is not None
             packed = packing.pack(state)
             candidates = space.copies(transition.step, owner, state)
@@ -159,20 +159,20 @@ class LayeredComponent:
                 if taking.enabled(packed)
                 for _, change in taking.transitions(packed)
             )
-            state = next(one for one in after if space.word(one) == there)
+            state = next(one for one in after if space.word(one) == target)
         return state
 
 
 def layered_component(
-    component: Component, asked: Sequence[Expr], limit: int, exact: bool, counting: bool
+    component: Component, conditions: Sequence[Expr], limit: int, exact: bool, counting: bool
 ) -> LayeredComponent | None:
     """Return the part in layers if that can be done; fractions do not gain by it where nothing is counted."""
-    counted = symmetric_agents_of(component.system, component.participant, asked) if counting else None
-    for found in (counted, None if exact else SymmetricAgents(component.system, component.participant)):
-        if found is None:
+    counted = symmetric_agents_of(component.system, component.participant, conditions) if counting else None
+    for symmetry in (counted, None if exact else SymmetricAgents(component.system, component.participant)):
+        if symmetry is None:
             continue
         try:
-            space = CountedStateSpace(found, asked)
+            space = CountedStateSpace(symmetry, conditions)
             note = _OverlapRecorder(space).note
             return LayeredComponent(
                 component, space, explore_layers(space.projections, space.initial(limit), limit, note)
@@ -188,10 +188,10 @@ class _OverlapRecorder:
 
     space: CountedStateSpace
 
-    def note(self, sights: LayerDiagnostics, layer: Words, found: EnabledGroups) -> None:
+    def note(self, sights: LayerDiagnostics, layer: Words, enabled_groups: EnabledGroups) -> None:
         """Note pairs that have not been seen yet, of one member of a family or of two."""
         where: dict[tuple[int, MemberState], NDArray[np.bool_]] = {}
-        for places, moves in found:
+        for places, moves in enabled_groups:
             for belief in moves.believed:
                 mine = where.setdefault((belief, moves.owner), np.zeros(len(layer), bool))
                 mine[places] = True

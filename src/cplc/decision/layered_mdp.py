@@ -117,18 +117,18 @@ def enabled_actions(
     projections: Sequence[BitProjection[EnabledActions]], layer: Words
 ) -> tuple[EnabledGroups, Indices]:
     """Return what is open in each of the states, and which of them are ends."""
-    found = [one for projection in projections for one in projection.partition(layer)]
+    groups = [one for projection in projections for one in projection.partition(layer)]
     over = np.zeros(len(layer), bool)
-    for places, enabled in found:
+    for places, enabled in groups:
         if enabled.ends:
             over[places] = True
     if over.any():
-        found = [(places[~over[places]], enabled) for places, enabled in found]
+        groups = [(places[~over[places]], enabled) for places, enabled in groups]
     moving = np.zeros(len(layer), bool)
-    for places, enabled in found:
+    for places, enabled in groups:
         if enabled.options or enabled.controlled:
             moving[places] = True
-    return [(places, enabled) for places, enabled in found if len(places)], np.flatnonzero(~moving)
+    return [(places, enabled) for places, enabled in groups if len(places)], np.flatnonzero(~moving)
 
 
 def explore_layers(
@@ -148,24 +148,24 @@ def explore_layers(
     while True:
         depth = len(result.words) - 1
         layer = result.words[depth]
-        found, ends = result.enabled_in(depth)
+        groups, ends = result.enabled_in(depth)
         targets: dict[int, list[Words]] = {}
-        for places, enabled in found:
+        for places, enabled in groups:
             here = layer[places]
             for by, rise in dict.fromkeys((transition.by, transition.rise) for transition in enabled.transitions()):
-                there = moved(here, by)
+                successors = moved(here, by)
                 if decided is not None:
-                    won, lost = decided(there)
-                    there = there[~(won | lost)]
-                targets.setdefault(depth + rise, []).append(there)
+                    won, lost = decided(successors)
+                    successors = successors[~(won | lost)]
+                targets.setdefault(depth + rise, []).append(successors)
                 result.offsets.add((by, rise))
                 result.max_rise = max(result.max_rise, rise)
             result.has_decisions |= bool(enabled.controlled)
             result.max_outcomes = max([result.max_outcomes, *(len(action.events) for action in enabled.options)])
         for at, several in targets.items():
             waiting[at] = distinct([*several, waiting[at]] if at in waiting else several)
-        _record_diagnostics(result.sights, layer, found, ends)
-        note(result.sights, layer, found)
+        _record_diagnostics(result.sights, layer, groups, ends)
+        note(result.sights, layer, groups)
         result.ends += len(ends)
         if not waiting:
             break
@@ -193,16 +193,16 @@ def _recount(result: LayeredMdp, every: Words) -> None:
     result.ends = 0
     times = dict.fromkeys(result.sights.partial, 0)
     for begin in range(0, len(every), _FIRST_CHECK_STATES):
-        found, ends = enabled_actions(result.projections, every[begin : begin + _FIRST_CHECK_STATES])
+        groups, ends = enabled_actions(result.projections, every[begin : begin + _FIRST_CHECK_STATES])
         result.ends += len(ends)
-        for places, enabled in found:
+        for places, enabled in groups:
             for belief in enabled.partial:
                 times[belief] += len(places)
     result.sights.partial = {belief: (times[belief], where) for belief, (_, where) in result.sights.partial.items()}
 
 
-def _record_diagnostics(sights: LayerDiagnostics, layer: Words, found: EnabledGroups, ends: Indices) -> None:
-    for places, enabled in found:
+def _record_diagnostics(sights: LayerDiagnostics, layer: Words, groups: EnabledGroups, ends: Indices) -> None:
+    for places, enabled in groups:
         for belief in enabled.partial:
             times, where = sights.partial.get(belief, (0, int(layer[places[0]])))
             sights.partial[belief] = times + len(places), where
@@ -216,20 +216,20 @@ def _record_diagnostics(sights: LayerDiagnostics, layer: Words, found: EnabledGr
 def path_to(layers: LayeredMdp, word: int) -> list[tuple[int, LayeredTransition | None, tuple[int, int] | None]]:
     """Return the words on some way from an initial state, each with the step that led to it and whose it was."""
     depth = next(at for at, layer in enumerate(layers.words) if len(_present(layer, [word])))
-    found: list[tuple[int, LayeredTransition | None, tuple[int, int] | None]] = []
+    path: list[tuple[int, LayeredTransition | None, tuple[int, int] | None]] = []
     while depth:
         before, transition, owner, depth = _step_before(layers, word, depth)
-        found.append((word, transition, owner))
+        path.append((word, transition, owner))
         word = before
-    return [(word, None, None), *reversed(found)]
+    return [(word, None, None), *reversed(path)]
 
 
 def _step_before(
     layers: LayeredMdp, word: int, depth: int
 ) -> tuple[int, LayeredTransition, tuple[int, int] | None, int]:
     for rise in range(1, min(depth, layers.max_rise) + 1):
-        there = [(word - by) % (1 << WORD_BITS) for by, each in layers.offsets if each == rise]
-        before = _present(layers.words[depth - rise], there)
+        candidates = [(word - by) % (1 << WORD_BITS) for by, each in layers.offsets if each == rise]
+        before = _present(layers.words[depth - rise], candidates)
         for places, enabled in enabled_actions(layers.projections, before)[0]:
             for transition in enabled.transitions():
                 at = np.flatnonzero(moved(before[places], transition.by) == np.uint64(word))

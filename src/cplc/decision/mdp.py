@@ -235,10 +235,10 @@ class _MdpBuilder:
                     self.overlapping[pair] = state
 
     def _number(self, state: int) -> int:
-        found = self.number.setdefault(state, len(self.states))
-        if found == len(self.states):
+        number = self.number.setdefault(state, len(self.states))
+        if number == len(self.states):
             self.states.append(state)
-        return found
+        return number
 
     def result(self) -> ExploredMdp:
         return ExploredMdp(
@@ -255,19 +255,19 @@ class _MdpBuilder:
 def merged_tables(groups: Sequence[ChoiceTable], states: Sequence[int]) -> Iterator[ChoiceTable]:
     """Yield fewer groups, put together as long as together they see few of the states as different."""
     sample = states[:: max(1, len(states) // _SAMPLE_STATES)]
-    few = max(8, len(sample) // 8)
-    found: list[tuple[int, list[ChoiceTable]]] = []
+    max_patterns = max(8, len(sample) // 8)
+    merged: list[tuple[int, list[ChoiceTable]]] = []
     for group in sorted(groups, key=lambda group: -group.mask.bit_count()):
-        nearest = sorted(range(len(found)), key=lambda at: -(found[at][0] & group.mask).bit_count())
+        nearest = sorted(range(len(merged)), key=lambda at: -(merged[at][0] & group.mask).bit_count())
         for at in nearest[:4]:
-            mask, members = found[at]
+            mask, members = merged[at]
             union = mask | group.mask
-            if union == mask or len({state & union for state in sample}) <= few:
-                found[at] = union, [*members, group]
+            if union == mask or len({state & union for state in sample}) <= max_patterns:
+                merged[at] = union, [*members, group]
                 break
         else:
-            found.append((group.mask, [group]))
-    for mask, members in found:
+            merged.append((group.mask, [group]))
+    for mask, members in merged:
         yield members[0] if len(members) == 1 else union_table(mask, members)
 
 
@@ -275,12 +275,12 @@ def union_table(mask: int, members: Sequence[ChoiceTable]) -> ChoiceTable:
     """Return the groups as one, which sees what any of them sees."""
 
     def find(pattern: int) -> EnabledChoices:
-        found = NO_CHOICES
+        enabled = NO_CHOICES
         for group in members:
             offer = group.find(pattern & group.mask)
             if offer is not NO_CHOICES:
-                found = offer if found is NO_CHOICES else found | offer
-        return found
+                enabled = offer if enabled is NO_CHOICES else enabled | offer
+        return enabled
 
     return ChoiceTable(mask, find)
 

@@ -35,8 +35,8 @@ def advice(
         }
         most = max(worth.values())
         good = {step for step, value in worth.items() if value == most or _is_optimal(value, most)}
-        seen = unpack(state)
-        view = tuple(seen[name] for name in names)
+        valuation = unpack(state)
+        view = tuple(valuation[name] for name in names)
         best, every = offered.setdefault(view, (set(good), set(worth)))
         best &= good
         every |= set(worth)

@@ -40,11 +40,11 @@ class CountedReward:
 
 def counted_positive_reward(part: Component, of: Mapping[int, int], limit: int, exact: bool) -> CountedReward | None:
     """Return how likely more than nothing is made; None if there is nothing to count, or it would not do."""
-    found = symmetric_agents_of(part.system, part.participant, ())
-    if found is None:
+    symmetry = symmetric_agents_of(part.system, part.participant, ())
+    if symmetry is None:
         return None
     try:
-        space = CountedStateSpace(found)
+        space = CountedStateSpace(symmetry)
         sums = _RewardCounter(space, of)
         return sums.solved(limit, exact)
     except (NotSymmetric, StateTooLarge, NotLayered):
@@ -87,13 +87,15 @@ class _RewardCounter:
         layers = explore_layers(self._projections, initial[~(won | lost)], limit, decided=self._decided)
         choices = StrategyCollector(space, np.uint64(top))
         turns = choices.see if layers.has_decisions else None
-        asked = (LayeredObjective(self._positive, True, turns), LayeredObjective(self._positive, False))
-        each: list[ValueArray] = BackwardInduction(layers, space.chances, asked, exact, decided=self._decided).initial()
+        objectives = (LayeredObjective(self._positive, True, turns), LayeredObjective(self._positive, False))
+        each: list[ValueArray] = BackwardInduction(
+            layers, space.chances, objectives, exact, decided=self._decided
+        ).initial()
         certain = [Fraction(1)] * bool(won.any()) + [Fraction(0)] * bool(lost.any())
         each = [np.concatenate([values, np.array(certain, values.dtype)]) for values in each]
         worst, best = (
             with_rounding_errors(value, value, 0 if exact else layers.max_roundings)
-            for value in initial_values(each, asked)
+            for value in initial_values(each, objectives)
         )
         return CountedReward(
             worst, best, choices.advice() if layers.has_decisions else None, layers.states, layers.ends
@@ -113,10 +115,10 @@ class _RewardCounter:
             least += low * number
             most += high * number
         if any(span != (0, 0) for span in self.shared.values()):
-            known = sorted(self.shared)
-            at = np.searchsorted(np.array(known, np.uint64), self.space.shared_of(words))
-            least += np.array([self.shared[one][0] for one in known])[at]
-            most += np.array([self.shared[one][1] for one in known])[at]
+            shared_states = sorted(self.shared)
+            at = np.searchsorted(np.array(shared_states, np.uint64), self.space.shared_of(words))
+            least += np.array([self.shared[one][0] for one in shared_states])[at]
+            most += np.array([self.shared[one][1] for one in shared_states])[at]
         return least > 0, most <= 0
 
     @cached_property
@@ -127,9 +129,10 @@ class _RewardCounter:
             if self.local[at].get(inside, (0, 0)) != (0, 0)
         }
 
-    def _projections(self, seen: Words) -> list[BitProjection[EnabledActions]]:
+    def _projections(self, words: Words) -> list[BitProjection[EnabledActions]]:
         return [
-            replace(projection, find=self._with_rewards(projection.find)) for projection in self.space.projections(seen)
+            replace(projection, find=self._with_rewards(projection.find))
+            for projection in self.space.projections(words)
         ]
 
     def _with_rewards(self, find: Callable[[int, int], EnabledActions]) -> Callable[[int, int], EnabledActions]:
@@ -161,8 +164,8 @@ def _reward_ranges(outgoing: Iterable[tuple[int, int, int]]) -> dict[int, Reward
     )
     if len(ranks) < len(after):
         raise StateTooLarge  # what is made may grow for ever
-    found: dict[int, RewardRange] = {}
+    ranges: dict[int, RewardRange] = {}
     for node in sorted(after, key=lambda node: -ranks[node]):
-        spans = [(found[to][0] + amount, found[to][1] + amount) for to, amount in after[node] if to != node]
-        found[node] = min(0, *(low for low, _ in spans), 0), max(0, *(high for _, high in spans), 0)
-    return found
+        spans = [(ranges[to][0] + amount, ranges[to][1] + amount) for to, amount in after[node] if to != node]
+        ranges[node] = min(0, *(low for low, _ in spans), 0), max(0, *(high for _, high in spans), 0)
+    return ranges

@@ -30,13 +30,13 @@ def levels(ordered: OrderedMdp, of: Mapping[int, int], unit: Fraction, exact: bo
     starts = range(ordered.model.initial)
     amounts = range(min(spans[at][0] for at in starts), max(spans[at][1] for at in starts) + 1)
     max_roundings = 0 if exact else ordered.max_roundings
-    found = []
+    bounds = []
     for amount in amounts:
-        here, there = (worst(amount), best(amount)), (worst(amount + 1), best(amount + 1))
-        if here != there:
-            low, high = (with_rounding_errors(value, value, max_roundings) for value in here)
-            found.append(CdfBounds(amount * unit, low, high))
-    return tuple(found)
+        current, following = (worst(amount), best(amount)), (worst(amount + 1), best(amount + 1))
+        if current != following:
+            low, high = (with_rounding_errors(value, value, max_roundings) for value in current)
+            bounds.append(CdfBounds(amount * unit, low, high))
+    return tuple(bounds)
 
 
 RewardRange = tuple[int, int]
@@ -45,15 +45,15 @@ RewardRange = tuple[int, int]
 
 def _reward_ranges(ordered: OrderedMdp, of: Mapping[int, int]) -> list[RewardRange]:
     model = ordered.model
-    found: list[RewardRange] = [(0, 0)] * len(model)
+    ranges: list[RewardRange] = [(0, 0)] * len(model)
     for (state,) in ordered.sccs:
         if not model.is_end(state):
             after = [
-                (found[model.target[transition]], of.get(model.step[transition], 0))
+                (ranges[model.target[transition]], of.get(model.step[transition], 0))
                 for transition in model.outgoing(state)
             ]
-            found[state] = min(low + made for (low, _), made in after), max(high + made for (_, high), made in after)
-    return found
+            ranges[state] = min(low + made for (low, _), made in after), max(high + made for (_, high), made in after)
+    return ranges
 
 
 class _TailProbabilities:

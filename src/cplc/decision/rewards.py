@@ -74,7 +74,7 @@ def with_accumulated_reward(
     if not ordered.is_acyclic:
         limit = min(limit, _MAX_STATES_WITH_CYCLES)
     least, most = _remaining_reward(ordered, of)
-    wanted = bytearray()
+    goal_states = bytearray()
     keys = list(dict.fromkeys(_reward_state(state, 0, least, most) for state in range(model.initial)))
     number = {key: at for at, key in enumerate(keys)}
     result = Mdp(model.chances, len(keys))
@@ -84,10 +84,10 @@ def with_accumulated_reward(
         state, total = keys[at]
         at += 1
         if state == _LOST_STATE or model.is_end(state):
-            wanted.append(state != _LOST_STATE and (total is None or total > 0))
+            goal_states.append(state != _LOST_STATE and (total is None or total > 0))
             result.close()
             continue
-        wanted.append(0)
+        goal_states.append(0)
         if enough is not None and len(keys) > enough:
             cut.add(at - 1)
             result.close()
@@ -100,16 +100,16 @@ def with_accumulated_reward(
                     target = model.target[transition]
                     more = None if total is None else total + of.get(model.step[transition], 0)
                     key = (target, None) if more is None else _reward_state(target, more, least, most)
-                    known = number.setdefault(key, len(keys))
-                    if known == len(keys):
+                    target_number = number.setdefault(key, len(keys))
+                    if target_number == len(keys):
                         keys.append(key)
-                    transitions.append((model.step[transition], known))
+                    transitions.append((model.step[transition], target_number))
                 events.append((model.chance[event], transitions))
             result.add_action(ActionKind(model.kind[action]), events)
         result.close()
         if len(keys) > limit:
             raise ResourceExhausted(f"more than {limit:,} states with what was made so far")
-    return AccumulatedRewardMdp(result, bytes(wanted), keys, frozenset(cut))
+    return AccumulatedRewardMdp(result, bytes(goal_states), keys, frozenset(cut))
 
 
 _LOST_STATE = -1
@@ -178,12 +178,12 @@ def _expected_rewards(
     for scc in ordered.sccs:
         state = scc[0]
         if not acyclic and ordered.is_cyclic(scc):
-            found, known = SccRewards(model, scc, values, of, fairness).solved(worst, upper)
-            tight &= known
+            solution, is_tight = SccRewards(model, scc, values, of, fairness).solved(worst, upper)
+            tight &= is_tight
             after = {target for state in scc for target in model.after(state)}.difference(scc)
             made = max(abs(of.get(model.step[transition], 0)) for state in scc for transition in model.outgoing(state))
             widest = max((size[target] for target in after), default=0.0) + made
-            for state, value in zip(scc, found, strict=True):
+            for state, value in zip(scc, solution, strict=True):
                 values[state] = value if exact or abs(value) == inf else float(value)
                 size[state] = max(widest, 0.0 if abs(value) == inf else abs(float(value)))
         elif not model.is_end(state):
@@ -197,7 +197,7 @@ def _expected_rewards(
 
 def _expected_reward_at(model: Mdp, state: int, values: Sequence[Number], of: Mapping[int, int], worst: bool) -> Number:
     choose: Callable[..., Number] = min if worst else max
-    found: list[Number] = []
+    action_values: list[Number] = []
     for action in model.options(state):
         events = model.events(action)
         each = [
@@ -211,10 +211,10 @@ def _expected_reward_at(model: Mdp, state: int, values: Sequence[Number], of: Ma
             shares = extremal_probabilities([model.chances[model.chance[event]] for event in events], each, worst)
             if inf in each and -inf in each:
                 raise ResourceExhausted("the sum may grow without end and fall without end")
-            found.append(sum(_scaled(share, value) for share, value in zip(shares, each, strict=True) if share))
+            action_values.append(sum(_scaled(share, value) for share, value in zip(shares, each, strict=True) if share))
         else:
-            found.append(max(each))
-    return choose(found)
+            action_values.append(max(each))
+    return choose(action_values)
 
 
 def _scaled(share: Fraction, value: Number) -> Number:
@@ -234,7 +234,7 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
     model = ordered.model
     if any(one.low != one.high for one in model.chances):
         return None
-    known: dict[int, RewardProbabilities] = {}
+    distributions: dict[int, RewardProbabilities] = {}
     entries = 0
     for (state,) in ordered.sccs:
         first: RewardProbabilities | None = {0: Fraction(1)} if model.is_end(state) else None
@@ -243,7 +243,7 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
             picks: list[RewardProbabilities] = []
             for event in model.events(action):
                 transitions = [
-                    _shifted(known[model.target[transition]], of.get(model.step[transition], 0))
+                    _shifted(distributions[model.target[transition]], of.get(model.step[transition], 0))
                     for transition in model.transitions(event)
                 ]
                 if any(one != transitions[0] for one in transitions[1:]):
@@ -259,13 +259,13 @@ def reward_distribution(ordered: OrderedMdp, of: Mapping[int, int]) -> RewardPro
                 return None
             first = total
         assert first is not None
-        known[state] = first
+        distributions[state] = first
         entries += len(first)
         if entries > _MAX_DISTRIBUTION_ENTRIES:
             raise ResourceExhausted("what is made differs in too many ways")
-    if any(known[state] != known[0] for state in range(model.initial)):
+    if any(distributions[state] != distributions[0] for state in range(model.initial)):
         return None
-    return known[0]
+    return distributions[0]
 
 
 def _shifted(shares: RewardProbabilities, by: int) -> RewardProbabilities:
@@ -274,20 +274,20 @@ def _shifted(shares: RewardProbabilities, by: int) -> RewardProbabilities:
 
 def convolve(one: RewardProbabilities, other: RewardProbabilities) -> RewardProbabilities:
     """Return the distribution of the sum of two that are independent."""
-    found: RewardProbabilities = {}
-    for left, share in one.items():
-        for right, scc in other.items():
-            found[left + right] = found.get(left + right, Fraction(0)) + share * scc
-    return found
+    total: RewardProbabilities = {}
+    for augend, share in one.items():
+        for addend, scc in other.items():
+            total[augend + addend] = total.get(augend + addend, Fraction(0)) + share * scc
+    return total
 
 
 def convolution_power(one: RewardProbabilities, times: int) -> RewardProbabilities:
     """Return the distribution of the sum of so many that are alike, by squaring."""
-    found: RewardProbabilities = {0: Fraction(1)}
+    product: RewardProbabilities = {0: Fraction(1)}
     while times:
         if times & 1:
-            found = convolve(found, one)
+            product = convolve(product, one)
         times >>= 1
         if times:
             one = convolve(one, one)
-    return found
+    return product

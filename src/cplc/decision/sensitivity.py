@@ -47,15 +47,15 @@ def sensitivities(
     connected = {} if cache.exact else _batched(groups, rests)
     for at, group in enumerate(groups):
         one, chances, rest = built[at], built[at].explored.model.chances, rests[at]
-        known = connected.get(at, {})
+        batched = connected.get(at, {})
         believed = product_bounds(((rest, 1), (own[at], 1)))
         for number in _varied_indices(chances):
             changed = partial(_changed_bounds, cache, one, group.wanted, number, rest)
-            perturbed = known.get(number) or _perturbed_figure(chances[number].low, changed)
-            found = _sensitivity(aspect, chances[number], believed, perturbed, changed, mine)
+            perturbed = batched.get(number) or _perturbed_figure(chances[number].low, changed)
+            impact = _sensitivity(aspect, chances[number], believed, perturbed, changed, mine)
             for component in group.components:
-                belief = component.beliefs[found.belief]
-                yield found if belief == found.belief else replace(found, belief=belief)
+                belief = component.beliefs[impact.belief]
+                yield impact if belief == impact.belief else replace(impact, belief=belief)
 
 
 def _effort(built: Sequence[ComponentMdp]) -> int:
@@ -68,14 +68,14 @@ def _batched(groups: Sequence[ComponentGroup], rests: Sequence[Bounds]) -> dict[
     for at, group in enumerate(groups):
         if isinstance(group.built, ComponentMdp):
             alike.setdefault((id(group.built.ordered.sccs), group.wanted), []).append((at, group.built))
-    found: dict[int, Mapping[int, PerturbedFigure]] = {}
-    for (_, wanted), members in alike.items():
-        same = _batched_mdp([one for _, one in members], [float(end) for end in wanted], {})
+    figures: dict[int, Mapping[int, PerturbedFigure]] = {}
+    for (_, goal_states), members in alike.items():
+        same = _batched_mdp([one for _, one in members], [float(end) for end in goal_states], {})
         numbers = _perturbed_indices(same)
         if numbers and same.is_supported():
             perturbed = perturbed_probabilities(same, numbers, [rests[at] for at, _ in members])
-            found.update(zip([at for at, _ in members], perturbed, strict=True))
-    return found
+            figures.update(zip([at for at, _ in members], perturbed, strict=True))
+    return figures
 
 
 def _batched_mdp(built: Sequence[ComponentMdp], ends: Sequence[float], of: Mapping[int, int]) -> BatchedMdp:
@@ -116,12 +116,12 @@ def value_sensitivities(cache: ComponentCache, groups: Sequence[ComponentGroup])
             perturbed = [
                 _perturbed_means(built[at], of[at], rest, whole.unit) for at, rest in zip(places, rests, strict=True)
             ]
-        for at, known in zip(places, perturbed, strict=True):
-            for number, each in known.items():
+        for at, figures in zip(places, perturbed, strict=True):
+            for number, each in figures.items():
                 chance = built[at].explored.model.chances[number]
-                found = _sensitivity("value", chance, _PROBABILITY_ONE, each, lambda _: _PROBABILITY_ONE, ())
+                impact = _sensitivity("value", chance, _PROBABILITY_ONE, each, lambda _: _PROBABILITY_ONE, ())
                 yield from (
-                    replace(found, belief=component.beliefs[chance.belief]) for component in groups[at].components
+                    replace(impact, belief=component.beliefs[chance.belief]) for component in groups[at].components
                 )
 
 
@@ -142,8 +142,8 @@ def _perturbed_means(
 
     def figure(number: int, probability: Fraction) -> Bounds:
         ordered = built.with_chances(with_probability(chances, number, probability))
-        found = (float(_mean(built, ordered, of)) + rest) * float(unit)
-        return Bounds(found, found)
+        mean = (float(_mean(built, ordered, of)) + rest) * float(unit)
+        return Bounds(mean, mean)
 
     return {
         number: _perturbed_figure(chances[number].low, partial(figure, number)) for number in _varied_indices(chances)
@@ -164,10 +164,10 @@ def _varied_indices(chances: Sequence[EventProbability]) -> list[int]:
 
 
 def _changed_bounds(
-    cache: ComponentCache, built: ComponentMdp, wanted: bytes, number: int, rest: Bounds, probability: Fraction
+    cache: ComponentCache, built: ComponentMdp, goal_states: bytes, number: int, rest: Bounds, probability: Fraction
 ) -> Bounds:
     chances = with_probability(built.explored.model.chances, number, probability)
-    question = ReachabilityObjective(wanted, True, cache.exact, cache.fairness)
+    question = ReachabilityObjective(goal_states, True, cache.exact, cache.fairness)
     mine = solve(built.with_chances(chances), question).bounds(built.initial, True)
     return product_bounds(((rest, 1), (mine, 1)))
 
@@ -207,8 +207,8 @@ def _sensitivity(
     flips = [
         flip
         for threshold in thresholds
-        for end, there in ((Fraction(0), perturbed.never), (Fraction(1), perturbed.always))
-        if (verdict := judged(believed, threshold)) != judged(there, threshold)
+        for end, extreme in ((Fraction(0), perturbed.never), (Fraction(1), perturbed.always))
+        if (verdict := judged(believed, threshold)) != judged(extreme, threshold)
         for flip in (_flip_point(chance.low, end, verdict, figure, threshold),)
     ]
     return Sensitivity(

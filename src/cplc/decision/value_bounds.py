@@ -29,9 +29,9 @@ class OrderedMdp:
     @cached_property
     def sccs(self) -> list[list[int]]:
         """The strongly connected components."""
-        found = postorder(self.model)
-        if found is not None:
-            return [[state] for state in found]
+        order = postorder(self.model)
+        if order is not None:
+            return [[state] for state in order]
         return [sorted(scc) for scc in strongly_connected_components(self.model, bytes([1]) * len(self.model))]
 
     @cached_property
@@ -43,9 +43,9 @@ class OrderedMdp:
 
     def with_model(self, model: Mdp) -> OrderedMdp:
         """Return the same for a model that differs in its probabilities alone."""
-        found = OrderedMdp(model)
-        found.__dict__.update({name: value for name, value in self.__dict__.items() if name != "model"})
-        return found
+        copy = OrderedMdp(model)
+        copy.__dict__.update({name: value for name, value in self.__dict__.items() if name != "model"})
+        return copy
 
     @cached_property
     def max_roundings(self) -> int:
@@ -64,7 +64,7 @@ class OrderedMdp:
 
 def postorder(model: Mdp) -> list[int] | None:
     """Return the states after those that they lead to, or None if some lead back to themselves."""
-    found: list[int] = []
+    order: list[int] = []
     colour = bytearray(len(model))
     for root in range(len(model)):
         if colour[root]:
@@ -82,9 +82,9 @@ def postorder(model: Mdp) -> list[int] | None:
                     break
             else:
                 colour[state] = 2
-                found.append(state)
+                order.append(state)
                 path.pop()
-    return found
+    return order
 
 
 def extremal_mean(chances: Sequence[EventProbability], values: Sequence[Number], worst: bool) -> Number:
@@ -168,15 +168,15 @@ def bellman_operator(model: Mdp, values: list[Number], worst: bool, exact: bool)
         begin, end = first_event[action], first_event[action + 1]
         if end == begin + 1 and first_transition[end] == first_transition[begin] + 1:
             return values[target[first_transition[begin]]]
-        found = [
+        event_values = [
             choose([values[at] for at in target[first_transition[event] : first_transition[event + 1]]])
             for event in range(begin, end)
         ]
         if kind[action] != ActionKind.BELIEF:
-            return max(found)
+            return max(event_values)
         if all(certain[at] for at in chance[begin:end]):
-            return sum([chances[at] * value for at, value in zip(chance[begin:end], found, strict=True)])
-        return extremal_mean([model.chances[at] for at in chance[begin:end]], found, worst)
+            return sum([chances[at] * value for at, value in zip(chance[begin:end], event_values, strict=True)])
+        return extremal_mean([model.chances[at] for at in chance[begin:end]], event_values, worst)
 
     def value(state: int) -> Number:
         options = range(first_action[state], first_action[state + 1])
