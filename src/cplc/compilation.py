@@ -215,9 +215,9 @@ class Compilation(QuestionAnswering):
         """Return who is asked for its own last move on what."""
         if not self.model.moved_on:
             return frozenset()
-        from cplc.lowering.dialogue import asked_last_moves
+        from cplc.lowering.dialogue import last_moves_in
 
-        return frozenset(asked_last_moves(formula, self.model))
+        return frozenset(last_moves_in(formula, self.model))
 
     @cached_property
     def _recalled_together(self) -> frozenset[View]:
